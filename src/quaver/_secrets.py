@@ -88,10 +88,10 @@ class Keys:
     @classmethod
     def of(cls, key: str) -> Keys:
         """A single key, whatever its variable."""
-        made, value = cls({}), key.strip()
+        keys, value = cls({}), key.strip()
         if _is_long(value, surely=True):
-            made._values["key"] = value
-        return made
+            keys._values["key"] = value
+        return keys
 
     def __bool__(self) -> bool:
         return bool(self._values)
@@ -235,7 +235,7 @@ def _forms_in_bytes(value: str) -> tuple[bytes, ...]:
 
 
 def _lower_escapes(text: str) -> str:
-    return re.sub("%..", lambda found: found[0].lower(), text)
+    return re.sub("%..", lambda match: match[0].lower(), text)
 
 
 def _base64(value: bytes) -> Iterator[str]:

@@ -223,4 +223,4 @@ def as_called(text: str | None) -> str | None:
     """
     if not text or _commands or re.search(r"\b(quaver|pip|uv|make|pytest|vllm) ", text):
         return text
-    return re.sub(_OPTION, lambda found: _ARGUMENTS.get(found[1], found[1].replace("-", "_") + "="), text)
+    return re.sub(_OPTION, lambda match: _ARGUMENTS.get(match[1], match[1].replace("-", "_") + "="), text)

@@ -10,21 +10,24 @@ from tools.certifying.gate import lines_of
 from tools.certifying.population import Population
 from tools.certifying.replications import Work, work
 
-from quaver.certification.coverage import Line, Place, Said, judged, kind_of, line_of, said_of
+from quaver.certification.coverage import KeptEstimate, Line, Place, judged, kept_of, kind_of, line_of
 from quaver.core.records import Estimate, IntervalWarning
 
 ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)
 
 
-def said(width: float, warned: Callable[[float], bool] = lambda _: False, truth: float = 0.0) -> list[Said]:
+def said(
+    width: float, warned: Callable[[float], bool] = lambda _: False, truth: float = 0.0
+) -> list[KeptEstimate]:
     """Normal estimates with intervals of so many standard errors each way."""
     values = np.random.default_rng(1).normal(truth, 1, 400).tolist()
     return [
-        Said(v, v - width, v + width, p=0.01 if abs(v) > width else 0.5, doubted=warned(v)) for v in values
+        KeptEstimate(v, v - width, v + width, p=0.01 if abs(v) > width else 0.5, doubted=warned(v))
+        for v in values
     ]
 
 
-def line(some: list[Said], truth: float = 0.0) -> Line:
+def line(some: list[KeptEstimate], truth: float = 0.0) -> Line:
     places = [Place(dict(enumerate(some)), range(len(some)), truth)]
     return line_of(ABOUT, places, 0.0)
 
@@ -56,8 +59,8 @@ def test_a_warning_that_is_not_about_the_interval_excuses_no_miss() -> None:
 
 def test_what_is_known_of_a_warning_is_whether_it_doubts_the_interval() -> None:
     remark, doubt = "one bin", IntervalWarning("the interval may be too narrow")
-    assert not said_of(Estimate("m", 0.5, 0.4, 0.6, warnings=(remark,))).doubted
-    assert said_of(Estimate("m", 0.5, 0.4, 0.6, warnings=(remark, doubt))).doubted
+    assert not kept_of(Estimate("m", 0.5, 0.4, 0.6, warnings=(remark,))).doubted
+    assert kept_of(Estimate("m", 0.5, 0.4, 0.6, warnings=(remark, doubt))).doubted
 
 
 def test_what_is_rejected_of_an_untrue_null_is_power() -> None:
@@ -101,7 +104,7 @@ def test_work_is_the_same_every_time() -> None:
 def test_an_oracle_of_a_rare_share_knows_that_most_studies_see_none() -> None:
     rng = np.random.default_rng(1)
     found = (rng.binomial(50, 0.01, 400) / 50).tolist()
-    place = Place({at: Said(value, 0.0, 0.07) for at, value in enumerate(found)}, range(400), 0.01)
+    place = Place({at: KeptEstimate(value, 0.0, 0.07) for at, value in enumerate(found)}, range(400), 0.01)
     assert np.median(found) == 0
     assert 0.05 < place.oracle() < 0.09
 

@@ -19,7 +19,7 @@ from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure, registered
 from quaver.estimation.means import share_of
-from quaver.estimation.reading import Reading, judge
+from quaver.estimation.measure_input import MeasureInput, judge
 from quaver.estimation.statistic import Cell, Statistic
 
 TITLE = "How often it is right"
@@ -75,7 +75,7 @@ def rightness(cell: Cell, *, half: Literal["no", "yes"] = "no", missing: Missing
 
 
 @measure(compares=("variant",), takes_factors=True, pairs_evaluators=True)
-def gap(reading: Reading, *, between: str = "variant") -> Iterator[Estimate]:
+def gap(reading: MeasureInput, *, between: str = "variant") -> Iterator[Estimate]:
     """The range of `rightness` over what is compared."""
     found = replace(reading, by=(between,)).measured(rightness)
     values = [one.value for one in found if one.value is not None and one.measure == "rightness"]

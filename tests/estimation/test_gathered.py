@@ -16,7 +16,7 @@ from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import cells
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.left_out_prompts import Prompts
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.measures import inter_pss
 
 ROLES = ("variant", "repeat")
@@ -72,7 +72,7 @@ def test_a_prompt_left_out_on_counts_is_one_left_out_of_the_rows(frame, roles):
     raters = [one for one in ROLES if one != stratum] if rater is None else [rater]
     raters = [*ROLES] if stratum is None else raters
     within = [] if stratum is None else [stratum]
-    reading = Reading(inter_pss, Gathered(frame), None, (), None, None, Resampling())
+    reading = MeasureInput(inter_pss, Gathered(frame), None, (), None, None, Resampling())
     prompts = Prompts(reading)
     (whole,) = reading.cells(raters=raters, within=within)
     names = sorted(set(frame["variant"].cast(pl.String)))
@@ -100,7 +100,7 @@ def test_where_a_rater_has_several_prompts_their_answers_alone_go():
     frame = pl.DataFrame(
         {"item": list("xxyy"), "repeat": [0, 1] * 2, "variant": list("vwwv"), "label": list("abba")}
     )
-    reading = Reading(inter_pss, Gathered(frame), None, (), None, None, Resampling())
+    reading = MeasureInput(inter_pss, Gathered(frame), None, (), None, None, Resampling())
     (whole,) = reading.cells(raters=("repeat",))
     less = Prompts(reading).without(0, whole, reading.gathered)
     assert less.codes[:, 0].tolist() == [[-1, 1], [1, -1]]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.certification.coverage import FEW, FIXED, WIDTH, Line, Place, Said, line_of
+from quaver.certification.coverage import FEW, FIXED, WIDTH, KeptEstimate, Line, Place, line_of
 from quaver.certification.processes import in_processes
 from quaver.core.line_file import LineFile
 from quaver.core.replaced_file import replace_text
@@ -224,7 +224,7 @@ def lines_of(
         {key: value[0] for one in documents if "truth" in one for key, value in one.get(name, {}).items()}
         for name in ("truth", UNBROKEN)
     )
-    found: dict[str, dict[int, Said]] = {}
+    found: dict[str, dict[int, KeptEstimate]] = {}
     for one in documents:
         for key, at, said in read_found(one):
             if key in works:  # prompts like those tried: none is broken where none of those was

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.certification.coverage import FIXED, Said, said_of
+from quaver.certification.coverage import FIXED, KeptEstimate, kept_of
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from tools.certifying.certified_measures import Certified
@@ -136,26 +136,26 @@ class _Worker:
             for key, said in self._replication(at):
                 # Seven digits are enough, and each kind of warning stands there once.
                 numbers: list[Any] = [float(f"{one:.7g}") if isinstance(one, float) else one for one in said]
-                numbers[Said._fields.index("warnings")] = [
+                numbers[KeptEstimate._fields.index("warnings")] = [
                     kinds.setdefault(one, len(kinds)) for one in said.warnings
                 ]
                 found.setdefault(key, {})[str(at)] = numbers
         return {"found": found, "kinds": list(kinds), UNBROKEN: works}
 
-    def _replication(self, at: int) -> Iterator[tuple[str, Said]]:
+    def _replication(self, at: int) -> Iterator[tuple[str, KeptEstimate]]:
         seed = self._seed("study", at)
         options = {"resamples": self._task.resamples, "seed": seed}
         for key, one in self._estimates(None, FIXED, None, seed, options, only=self._of(FIXED, at)):
-            yield key, said_of(one)
+            yield key, kept_of(one)
         population, coming = self._of("population", at), self._of("next", at)
         if not (population or coming):
             return
         fresh = self._seed("prompts", at)
         for key, one in self._estimates(fresh, "population", None, seed, options, only=population):
-            yield key, said_of(one)
+            yield key, kept_of(one)
         truth = dict(self._coming(fresh, coming)) if coming else {}
         for key, one in self._estimates(fresh, "next", None, seed, options, only=coming):
-            yield key, said_of(one)._replace(truth=truth.get(key))
+            yield key, kept_of(one)._replace(truth=truth.get(key))
 
     def _coming(self, seed: int, of: Sequence[Certified]) -> Iterator[tuple[str, float | None]]:
         """What the next prompt gives; of a number that a set of prompts has, what the next set gives."""
@@ -242,10 +242,10 @@ class _Worker:
         return found
 
 
-def read_found(document: Mapping[str, Any]) -> Iterator[tuple[str, int, Said]]:
+def read_found(document: Mapping[str, Any]) -> Iterator[tuple[str, int, KeptEstimate]]:
     """Key, replication and what was said, of a document that `work` made."""
     kinds = document.get("kinds", ())
     for key, some in document.get("found", {}).items():
         for at, values in some.items():
-            said = Said(*values)
+            said = KeptEstimate(*values)
             yield key, int(at), said._replace(warnings=tuple(kinds[int(one)] for one in said.warnings))

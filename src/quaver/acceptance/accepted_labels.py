@@ -140,7 +140,7 @@ class Acceptance(Rows):
             "by": self.by,
             "accepted": [one._asdict() for one in self.found],
             "curve": [one._asdict() for one in self.curve],
-            "groups": [one._asdict() for one in self.groups],
+            "groups": [group._asdict() for group in self.groups],
             "notes": list(self.notes),
             "decisions": self.decisions,
         }
@@ -222,7 +222,7 @@ def _accepted(
 ) -> Accepted:
     open_items = ~candidates.checked
     taken, items = int((selection.accepted & open_items).sum()), int(open_items.sum())
-    known = selection.found
+    check = selection.found
     return Accepted(
         level,
         error,
@@ -230,10 +230,10 @@ def _accepted(
         taken,
         taken / items if items else 0.0,
         selection.threshold,
-        int(known.checked[0]) if known else 0,
-        int(known.wrong[0]) if known else 0,
-        float(known.share[0]) if known else None,
-        float(upper_bound(known, risk)[0]) if known else None,
+        int(check.checked[0]) if check else 0,
+        int(check.wrong[0]) if check else 0,
+        float(check.share[0]) if check else None,
+        float(upper_bound(check, risk)[0]) if check else None,
         selection.needed,
     )
 
@@ -296,9 +296,11 @@ def _notes(evidence: ItemEvidence, found: list[Accepted], error: float) -> Itera
 
 def _unequal(groups: Sequence[Treated]) -> Iterator[str]:
     """A note on each column of groups whose labels are accepted much less often in one than in another."""
-    for column in dict.fromkeys(one.column for one in groups if one.column != CLASSES):
+    for column in dict.fromkeys(group.column for group in groups if group.column != CLASSES):
         shares = [
-            (one.accepted, one.level) for one in groups if one.column == column and one.accepted is not None
+            (group.accepted, group.level)
+            for group in groups
+            if group.column == column and group.accepted is not None
         ]
         (low, fewest), (high, most) = min(shares), max(shares)
         if low < _ALIKE * high:

@@ -92,15 +92,15 @@ def evidence_of(
     sure = mean_confidence(annotations if confidences is None else confidences, modal, labels)
     found = items.join(modal, on="item", how="left", maintain_order="left")
     found = found.join(sure, on="item", how="left", maintain_order="left")
-    drawn, gold = found["gold_drawn"].fill_null(False), found["gold"].fill_null("")
+    series, gold = found["gold_drawn"].fill_null(False), found["gold"].fill_null("")
     return ItemEvidence(
         items=found["item"].to_numpy().astype(np.str_),
         label=found["label"].fill_null("").to_numpy().astype(np.str_),
         agreement=(found["times"].fill_null(0) / found["asked"]).to_numpy(),
         confidence=found["confidence"].fill_null(np.nan).to_numpy(),
         gold=gold.to_numpy().astype(np.str_),
-        checked=(drawn & (gold != "")).to_numpy(),
-        waiting=(drawn & (gold == "")).to_numpy(),
+        checked=(series & (gold != "")).to_numpy(),
+        waiting=(series & (gold == "")).to_numpy(),
         probability=found["gold_probability"].fill_null(np.nan).to_numpy(),
         groups={name: found[name].fill_null("").to_numpy().astype(np.str_) for name in groups},
     )
@@ -219,7 +219,7 @@ def _learned(evidence: ItemEvidence, seed: int) -> Floats:
     base = scipy.special.logit(np.clip(_ranked(_both(evidence, seed)), _EDGE, 1 - _EDGE))
     blocks = _blocks(evidence)
     fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
-    found: Floats = base.copy()
+    result: Floats = base.copy()
     for one in range(_FOLDS) if blocks else ():
         learn = evidence.checked & (fold != one)
         if not 0 < evidence.wrong[learn].sum() < learn.sum():
@@ -228,22 +228,22 @@ def _learned(evidence: ItemEvidence, seed: int) -> Floats:
         telling = [block for block in blocks if shift_p(base[learn], block[learn], right) < _TELLING]
         slope, effects = learned_effects(base[learn], [block[learn] for block in telling], right)
         for block, own in zip(telling, effects, strict=True):
-            found[fold == one] += block[fold == one] @ own / max(slope, _FLATTEST)
-    return found
+            result[fold == one] += block[fold == one] @ own / max(slope, _FLATTEST)
+    return result
 
 
 def _blocks(evidence: ItemEvidence) -> list[Floats]:
     """What a learned score looks at beside `both`: a table for each kind of evidence."""
-    found: list[Floats] = []
+    result: list[Floats] = []
     if np.isfinite(evidence.confidence).any():
         apart = _ranked(evidence.agreement) - _ranked(_scores_confidence(evidence, 0))
-        found.append(_standardised(apart)[:, None])
+        result.append(_standardised(apart)[:, None])
     for levels in (evidence.label, *evidence.groups.values()):
         names, counts = np.unique(levels[evidence.checked], return_counts=True)
         often = names[counts >= _FEWEST]
         if 1 < often.size <= _MOST_LEVELS:
-            found.append((levels[:, None] == often).astype(float))
-    return found
+            result.append((levels[:, None] == often).astype(float))
+    return result
 
 
 _SCORES: Mapping[Score, Callable[[ItemEvidence, int], Floats]] = {

@@ -88,7 +88,7 @@ def exact_p(wrong: Ints, checked: Ints, size: Ints, error: float) -> Floats:
     return np.asarray(np.where((checked > 0) & (left > 0), found, 1.0))
 
 
-def weighted_p(found: Checked, error: float) -> Floats:
+def weighted_p(check: Checked, error: float) -> Floats:
     """The p value where labels were checked with unequal probabilities: binomial, at an effective size.
 
     The share of wrong labels is estimated with weights, and Clopper & Pearson's limit is taken at its
@@ -100,16 +100,16 @@ def weighted_p(found: Checked, error: float) -> Floats:
     >>> round(float(weighted_p(equal, 0.05)[0]), 4)
     0.0485
     """
-    whole = found.weight_right + found.weight_wrong
-    share = np.nan_to_num(found.share)
-    spread = (1 - share) ** 2 * found.squared_wrong + share**2 * found.squared_right
+    whole = check.weight_right + check.weight_wrong
+    share = np.nan_to_num(check.share)
+    spread = (1 - share) ** 2 * check.squared_wrong + share**2 * check.squared_right
     linear = np.where(spread > 0, share * (1 - share) * whole**2 / np.where(spread > 0, spread, 1.0), np.inf)
-    size = np.minimum(np.minimum(found.effective, linear), found.checked)
+    size = np.minimum(np.minimum(check.effective, linear), check.checked)
     p = scipy.special.betainc(np.maximum(size * (1 - share), 1e-12), size * share + 1, 1 - error)
-    return np.asarray(np.where(found.checked > 0, p, 1.0))
+    return np.asarray(np.where(check.checked > 0, p, 1.0))
 
 
-def upper_bound(found: Checked, risk: float) -> Floats:
+def upper_bound(check: Checked, risk: float) -> Floats:
     """The smallest share of wrong labels that can be promised for each set by itself.
 
     >>> one = np.array([1])
@@ -117,10 +117,10 @@ def upper_bound(found: Checked, risk: float) -> Floats:
     >>> round(float(upper_bound(none, 0.05)[0]), 4)
     0.0495
     """
-    low, high = np.zeros(found.size.size), np.ones(found.size.size)
+    low, high = np.zeros(check.size.size), np.ones(check.size.size)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        p = np.array([float(found.at(np.array([i])).p(float(m))[0]) for i, m in enumerate(middle)])
+        p = np.array([float(check.at(np.array([i])).p(float(m))[0]) for i, m in enumerate(middle)])
         low, high = np.where(p > risk, middle, low), np.where(p > risk, high, middle)
     return high
 
@@ -255,7 +255,7 @@ def _could_pass(sets: Checked, wrong: int, error: float, risk: float) -> NDArray
         return np.asarray(sets.effective >= fewest_checked(error, risk, wrong))
     enough = sets.checked > wrong
     least = sets._replace(wrong=np.where(enough, wrong, 0))
-    found = np.zeros(enough.size, bool)
+    result = np.zeros(enough.size, bool)
     low, high = (
         int(np.argmax(enough)),
         enough.size,
@@ -266,8 +266,8 @@ def _could_pass(sets: Checked, wrong: int, error: float, risk: float) -> NDArray
             high = middle
         else:
             low = middle + 1
-    found[low:] = True
-    return found
+    result[low:] = True
+    return result
 
 
 def _sets(candidates: Candidates, order: Ints, ends: Ints) -> Checked:
@@ -362,10 +362,10 @@ def _one(
 ) -> Treated:
     open_items = own & ~candidates.checked
     taken = own & accepted
-    found: Checked | None = candidates.some(taken).together() if taken.any() else None
-    checked = int(found.checked[0]) if found else 0
-    share = float(found.share[0]) if found and checked else None
-    at_most = float(upper_bound(found, risk)[0]) if found and checked else None
+    check: Checked | None = candidates.some(taken).together() if taken.any() else None
+    checked = int(check.checked[0]) if check else 0
+    share = float(check.share[0]) if check and checked else None
+    at_most = float(upper_bound(check, risk)[0]) if check and checked else None
     verdict = "as promised"
     if p is not None and p < _CLEAR:
         verdict = "more wrong"
@@ -374,7 +374,7 @@ def _one(
     items = int(open_items.sum())
     part = float((open_items & accepted).sum() / items) if items else None
     return Treated(
-        column, name, items, part, checked, int(found.wrong[0]) if found else 0, share, at_most, p, verdict
+        column, name, items, part, checked, int(check.wrong[0]) if check else 0, share, at_most, p, verdict
     )
 
 

@@ -56,11 +56,11 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha(list(zip(a, b))).value, 3)
     0.095
     """
-    found = _alpha(ratings, contributions)
+    statistic = _alpha(ratings, contributions)
     if resample == "items":
-        return found
+        return statistic
     warnings.warn(ROWS_WARNING, stacklevel=4)  # of whoever called the coefficient
-    return over_rows(ratings.cell.estimated(found), ratings.cell, ratings.level, ratings.values)
+    return over_rows(ratings.cell.estimated(statistic), ratings.cell, ratings.level, ratings.values)
 
 
 def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
@@ -68,7 +68,7 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
     model = Disagreement(counts, ratings.level, ratings.values)
     reason = model.reasons()[0] if model.strata else "no annotations"
     per_item = model.per_item[:, 0] if model.strata else np.zeros(0)
-    said = replace(
+    statistic = replace(
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
         differing=cell.units.touched(per_item > 1e-12),
         rarest=rarest_labels(ratings.counts, cell.units),
@@ -77,13 +77,13 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
         reason=reason,
     )
     if reason:
-        return said
+        return statistic
     d, e, n = (float(part[0, 0]) for part in model.sums(np.ones((1, cell.units.items))))
-    details = {**said.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
+    details = {**statistic.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
     if contributions:
         used = model.pairable[:, 0]
         details["items"] = {
             name: float(part / n) for name, part, use in zip(cell.items, per_item, used, strict=True) if use
         }
     spread = spread_over(alpha_losses(model, ratings.level))
-    return replace(ranged(said, model, [0]), under=model.alphas, spread=spread, details=details)
+    return replace(ranged(statistic, model, [0]), under=model.alphas, spread=spread, details=details)

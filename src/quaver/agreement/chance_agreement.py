@@ -103,11 +103,11 @@ def gwet_ac(ratings: Ratings) -> Statistic:
     weights, q = _weights(ratings), len(ratings.cell.labels)
     spread = weights.sum() / (q * (q - 1)) if q > 1 else np.inf
     under = _of_shares(ratings.counts, weights, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
-    found = _of_pairs(ratings, weights, "Gwet's agreement coefficient", under)
-    if found.under is not None and q < 2:
-        found = replace(found, under=None, reason="fewer than two labels")
-    found = replace(found, rarest=None)  # a rare label does not move its chance
-    return replace(found, part="1" if ratings.level == "nominal" else "2")
+    statistic = _of_pairs(ratings, weights, "Gwet's agreement coefficient", under)
+    if statistic.under is not None and q < 2:
+        statistic = replace(statistic, under=None, reason="fewer than two labels")
+    statistic = replace(statistic, rarest=None)  # a rare label does not move its chance
+    return replace(statistic, part="1" if ratings.level == "nominal" else "2")
 
 
 @coefficient(source="McGraw & Wong (1996), Psychological Methods 1, 30-46")
@@ -125,12 +125,12 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
     0.6667
     """
     codes, values = ratings.codes, ratings.values
-    said = ratings.said("ICC(A,1), two-way, single raters")
+    statistic = ratings.said("ICC(A,1), two-way, single raters")
     if values is None or values.ndim > 1:
-        return replace(said, n=0, reason=f"labels of the {ratings.level} level are no numbers")
+        return replace(statistic, n=0, reason=f"labels of the {ratings.level} level are no numbers")
     whole = np.asarray((codes >= 0).all(1))
     if codes.shape[1] < 2 or whole.sum() < 2:
-        return replace(said, n=0, reason="fewer than two items with all of two raters or more")
+        return replace(statistic, n=0, reason="fewer than two items with all of two raters or more")
     numbers = np.where(whole[:, None], (values - values.mean())[np.maximum(codes, 0)], 0.0)
 
     def under(weights: Floats) -> Floats:
@@ -139,7 +139,7 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
         return found[:, None]
 
     return replace(
-        said,
+        statistic,
         under=under,
         n=ratings.cell.units.touched(whole),
         differing=ratings.cell.units.touched(whole & (np.ptp(numbers, axis=1) > 0)),
@@ -158,16 +158,16 @@ def _of_pairs(
     """What a coefficient says of the pairs of ratings of one item; undefined where there are none."""
     cell = ratings.cell
     share, paired = _pairwise(ratings.counts, weights)
-    said = replace(
+    statistic = replace(
         ratings.said(f"{method}, {ratings.level} weights"),
         differing=cell.units.touched((paired > 0) & (share < 1 - 1e-12)),
         rarest=rarest_labels(ratings.counts, cell.units) if low < 0 else None,
         n=cell.units.touched(paired > 0),
     )
     if not paired.any():
-        return replace(said, reason="fewer than two raters" if cell.items else "no annotations")
+        return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
     return replace(
-        said, under=under, reason="no variation", ends=(low, 1.0), spread=partial(mean_within, low=low)
+        statistic, under=under, reason="no variation", ends=(low, 1.0), spread=partial(mean_within, low=low)
     )
 
 
@@ -238,9 +238,9 @@ def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
 
     def statistic(w: Floats) -> Floats:
         found = [np.full((len(w), 0), np.nan)]
-        for place, one in enumerate(order[:-1]):
-            two = order[place + 1 :]
-            if not place or of[one] != of[order[place - 1]]:
+        for index, one in enumerate(order[:-1]):
+            two = order[index + 1 :]
+            if not index or of[one] != of[order[index - 1]]:
                 among = given[:, two] * known[:, one, None, None]
                 others = (w @ among.reshape(items, -1)).reshape(len(w), -1, size)
             patterns, which = np.unique(of[two], return_inverse=True)

@@ -29,7 +29,7 @@ from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling
 from quaver.estimation.cells import Declared, Missing, cells
 from quaver.estimation.encoding import encode
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.reading import checked_keep
+from quaver.estimation.measure_input import checked_keep
 from quaver.estimation.statistic import Cell, Keep, Sampler, Statistic
 
 
@@ -132,10 +132,10 @@ def _matrix(ratings: Any) -> NDArray[Any]:
         lengths.add(len(row))
     if len(lengths) > 1:
         raise _shape(f"rows of {min(lengths)} to {max(lengths)} raters")
-    found = np.empty((len(ratings), lengths.pop() if lengths else 0), object)
-    for place, row in enumerate(ratings):
-        found[place] = row
-    return found
+    result = np.empty((len(ratings), lengths.pop() if lengths else 0), object)
+    for index, row in enumerate(ratings):
+        result[index] = row
+    return result
 
 
 def _shape(found: str) -> MeasureError:
@@ -311,8 +311,8 @@ class Coefficient(Declared):
         sampler = Sampler(
             cell.units, resampling, measure=self.name, source=self.source, where=cell.where, keep=keep
         )
-        made = self.function(Ratings(replace(cell, sampler=sampler), level, values, missing), **own)
-        return made if isinstance(made, Estimate) else sampler.estimated(made)
+        estimate = self.function(Ratings(replace(cell, sampler=sampler), level, values, missing), **own)
+        return estimate if isinstance(estimate, Estimate) else sampler.estimated(estimate)
 
     def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own options, as it takes them."""
@@ -320,8 +320,8 @@ class Coefficient(Declared):
             if name not in self.own:
                 raise UnknownName("argument", name, [*self.__signature__.parameters], where=self.name)
         return {
-            name: fitted(self.function, name, options.get(name, one.default), MeasureError, "{1}")
-            for name, one in self.own.items()
+            name: fitted(self.function, name, options.get(name, parameter.default), MeasureError, "{1}")
+            for name, parameter in self.own.items()
         }
 
 

@@ -62,7 +62,9 @@ def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None
     if level == "nominal":
         return None
     if label_set is not None:
-        values = [float(i) if one.value is None else one.value for i, one in enumerate(label_set.labels)]
+        values = [
+            float(i) if label.value is None else label.value for i, label in enumerate(label_set.labels)
+        ]
     else:
         values = [_number(label, level) for label in labels]
     if level == "ratio" and min(values, default=0.0) < 0:
@@ -277,15 +279,15 @@ class Disagreement:
     def reasons(self) -> list[str | None]:
         """Why each stratum's alpha is undefined; None where it is defined."""
         totals = self._counts.sum(0)
-        found: list[str | None] = []
+        result: list[str | None] = []
         for stratum in range(self.strata):
             units = int(self.pairable[:, stratum].sum())
             if not units:
-                found.append("fewer than two raters" if len(self._m) else "no annotations")
+                result.append("fewer than two raters" if len(self._m) else "no annotations")
             elif (totals[stratum] > 0).sum() < 2:
-                found.append("no variation")
+                result.append("no variation")
             elif units < 2:
-                found.append("fewer than two items with two labels")
+                result.append("fewer than two items with two labels")
             else:
-                found.append(None)
-        return found
+                result.append(None)
+        return result

@@ -72,8 +72,8 @@ def set_distances(labels: Sequence[str], level: str) -> Floats:
     [[0.0, 0.5, 1.0], [0.5, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     sets, apart = [labels_in(label) for label in labels], DISTANCES[level]
-    found = np.zeros((len(sets), len(sets)))
-    for at, one in enumerate(sets):
-        for place in range(at):
-            found[at, place] = found[place, at] = apart(one, sets[place])
-    return found
+    result = np.zeros((len(sets), len(sets)))
+    for index, one in enumerate(sets):
+        for position in range(index):
+            result[index, position] = result[position, index] = apart(one, sets[position])
+    return result

@@ -34,7 +34,7 @@ Codes = NDArray[np.int64]
 
 
 def alphas_of_rows(
-    place: Codes,
+    positions: Codes,
     codes: Codes,
     shape: tuple[int, int],
     *,
@@ -46,7 +46,7 @@ def alphas_of_rows(
     """Krippendorff's alpha of each resample of rows.
 
     Args:
-        place: Where each row belongs: item × raters + rater.
+        positions: Where each row belongs: item × raters + rater.
         codes: Its label's code; −1 for a row without a label, which is drawn and does not count.
         shape: How many items and raters there are.
         labels: How many labels there are.
@@ -65,14 +65,14 @@ def alphas_of_rows(
     items, raters = shape
     blocks = [np.empty(0)]
     given = np.flatnonzero(codes >= 0)
-    used = place[given] // raters * labels + codes[given]
+    used = positions[given] // raters * labels + codes[given]
     sorting = np.argsort(used, kind="stable")
     order = given[sorting]
     cells, starts = np.unique(used[sorting], return_index=True)
     # No two labels have one place, as they mostly have not: then it does not matter which was drawn first.
-    alone = np.unique(place[given]).size == given.size
+    alone = np.unique(positions[given]).size == given.size
     for drawn in _drawn(resampling, codes.size, max(1, _ENTRIES // max(1, items * labels, codes.size))):
-        kept = drawn.kept if alone else drawn.first_kept(place, codes >= 0, items * raters)
+        kept = drawn.kept if alone else drawn.first_kept(positions, codes >= 0, items * raters)
         counts = np.zeros((items * labels, kept.shape[1]))
         if cells.size:
             counts[cells] = np.add.reduceat(kept[order], starts, dtype=np.int8 if raters < 128 else np.int32)
@@ -87,13 +87,13 @@ class _Drawn(NamedTuple):
     rows: Codes
     kept: NDArray[np.int8]
 
-    def first_kept(self, place: Codes, given: NDArray[np.bool_], places: int) -> NDArray[np.int8]:
+    def first_kept(self, positions: Codes, given: NDArray[np.bool_], places: int) -> NDArray[np.int8]:
         """Which rows each has where those of one place are one rater's: the one drawn first alone counts."""
         first = np.full((len(self.rows), places), -1)
         backwards = self.rows[:, ::-1]
         known = given[backwards]
         sample = np.broadcast_to(np.arange(len(self.rows))[:, None], backwards.shape)
-        first[sample[known], place[backwards[known]]] = backwards[known]  # the first is written last
+        first[sample[known], positions[backwards[known]]] = backwards[known]  # the first is written last
         found = np.argwhere(first >= 0)
         kept = np.zeros_like(self.kept)
         kept[first[first >= 0], found[:, 0]] = 1
@@ -124,12 +124,12 @@ def _draws(rng: np.random.Generator, resamples: int, rows: int) -> _Drawn:
 
 
 def over_rows(
-    made: Estimate, cell: Cell, level: Level, values: Floats | None, raters: slice = slice(None)
+    estimate: Estimate, cell: Cell, level: Level, values: Floats | None, raters: slice = slice(None)
 ) -> Estimate:
     """An estimate of alpha, with the interval that resampling rows gives it in place of its own.
 
     Args:
-        made: The estimate: alpha, or its mean over the cell's strata.
+        estimate: The estimate: alpha, or its mean over the cell's strata.
         cell: What it is taken of.
         level: Level of measurement.
         values: The labels' numbers, for interval and ratio.
@@ -139,25 +139,25 @@ def over_rows(
         The estimate; ``details["mean_of_resamples"]`` is what promptstability reports as the score,
         and ``sd_of_resamples`` their standard deviation.
     """
-    made = replace(made, warnings=(*made.warnings, ROWS_WARNING))
+    estimate = replace(estimate, warnings=(*estimate.warnings, ROWS_WARNING))
     resampling = cell.resampling
-    if made.value is None or not resampling.resamples:
-        return made
+    if estimate.value is None or not resampling.resamples:
+        return estimate
     layers = np.stack(list(_strata(cell, level, values, raters)))
     defined = np.isfinite(layers)
     drawn = np.where(defined, layers, 0).sum(0) / np.where(defined.any(0), defined.sum(0), np.nan)
     ends = percentile(drawn, resampling.tail)
     if ends is None:
-        return replace(made, low=None, high=None)
+        return replace(estimate, low=None, high=None)
     how = f"percentile interval, {resampling.resamples} resamples of rows"
     return replace(
-        made,
+        estimate,
         low=ends.low,
         high=ends.high,
         unit="row",
-        method=f"{made.method.partition('; ')[0]}; {how}",
+        method=f"{estimate.method.partition('; ')[0]}; {how}",
         details={
-            **made.details,
+            **estimate.details,
             "mean_of_resamples": float(np.nanmean(drawn)),
             "sd_of_resamples": float(np.nanstd(drawn)),
         },
@@ -170,10 +170,10 @@ def _strata(cell: Cell, level: Level, values: Floats | None, raters: slice) -> I
     there = (cell.rows[:, :, raters] if cell.rows.size else every) >= 0
     for stratum in range(every.shape[1]):
         codes = every[:, stratum].ravel().astype(np.int64)
-        place = np.flatnonzero(there[:, stratum].ravel())
+        positions = np.flatnonzero(there[:, stratum].ravel())
         yield alphas_of_rows(
-            place,
-            codes[place],
+            positions,
+            codes[positions],
             (len(every), every.shape[2]),
             labels=len(cell.labels),
             level=level,
@@ -239,15 +239,15 @@ def spread_over(losses: Floats) -> Callable[[float, float], Interval]:
     return spread
 
 
-def ranged(said: Statistic, model: Disagreement, strata: Sequence[int]) -> Statistic:
+def ranged(statistic: Statistic, model: Disagreement, strata: Sequence[int]) -> Statistic:
     """A mean of alphas that knows the least value which labels of these frequencies allow.
 
     Close to that it varies upwards more than downwards, and a rare label makes it about 0.
     """
     if not len(strata):
-        return replace(said, ends=(-1.0, 1.0))
+        return replace(statistic, ends=(-1.0, 1.0))
     least, step = model.least[list(strata)].mean(0).tolist()
-    return replace(said, ends=(least, 1.0), step=step / len(strata))
+    return replace(statistic, ends=(least, 1.0), step=step / len(strata))
 
 
 def alpha_over_strata(
@@ -281,7 +281,7 @@ def alpha_over_strata(
     reasons = model.reasons()
     kept = [index for index, reason in enumerate(reasons) if reason is None]
     lost = Counter(reason for reason in reasons if reason)
-    said = replace(
+    statistic = replace(
         said_of_alpha(cell, method, missing),
         where=where or {},
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
@@ -290,20 +290,20 @@ def alpha_over_strata(
         many_groups=True,
         details=details or {},
     )
-    said = replace(said, warnings=(*said.warnings, *stray_labels(cell, counts.sum(1))))
+    statistic = replace(statistic, warnings=(*statistic.warnings, *stray_labels(cell, counts.sum(1))))
     if not kept:
-        return replace(said, reason=lost.most_common(1)[0][0] if lost else "no annotations")
+        return replace(statistic, reason=lost.most_common(1)[0][0] if lost else "no annotations")
     if len(kept) < len(reasons):
         why = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
         warning = f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({why})"
-        said = replace(said, warnings=(*said.warnings, warning))
+        statistic = replace(statistic, warnings=(*statistic.warnings, warning))
         model = Disagreement(counts[:, kept], level, values)
     return replace(
-        ranged(said, model, range(model.strata)),
+        ranged(statistic, model, range(model.strata)),
         under=over_strata(model.alphas),
         spread=spread_over(alpha_losses(model, level)),
-        excluded={**said.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
-        details={**said.details, "level": level, "strata": len(kept)},
+        excluded={**statistic.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
+        details={**statistic.details, "level": level, "strata": len(kept)},
     )
 
 

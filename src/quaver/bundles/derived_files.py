@@ -48,7 +48,7 @@ def made_with() -> dict[str, str]:
 def _code() -> str:
     """A digest of Quaver's own files: between two releases, its version says nothing of them."""
     home, found = Path(__file__).parents[1], blake2b(digest_size=8)
-    for file in sorted(one for one in home.rglob("*") if one.suffix in _OWN):
+    for file in sorted(path for path in home.rglob("*") if path.suffix in _OWN):
         found.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
     return found.hexdigest()
 
@@ -70,9 +70,9 @@ def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
     shutil.move(page, folder / "report.html")
     shutil.rmtree(folder / "page")
     write_estimates(estimates, folder / "estimates.csv")
-    write_json(folder / "estimates.json", [one.document() for one in estimates])
+    write_json(folder / "estimates.json", [estimate.document() for estimate in estimates])
     if (source.spec.annotations or source.spec.items).source != README:  # else it is the study's own
-        files = {*DERIVED, *(one.name for one in source.folder.iterdir() if one.is_file())} - {README}
+        files = {*DERIVED, *(path.name for path in source.folder.iterdir() if path.is_file())} - {README}
         replace_text(folder / README, reviewer_readme(source, shown, estimates, files))
     return estimates
 
@@ -92,7 +92,7 @@ class Checked:
     not_compared: list[str] = field(default_factory=list)
 
 
-def check_derived(packed: Path, again: Path, maker: Mapping[str, str], found: Checked) -> None:
+def check_derived(packed: Path, again: Path, maker: Mapping[str, str], check: Checked) -> None:
     """Compare a bundle's derived files with those that were made again."""
     here = made_with()
     other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
@@ -100,23 +100,23 @@ def check_derived(packed: Path, again: Path, maker: Mapping[str, str], found: Ch
     if any(maker.get(key) != here[key] for key in ("quaver", "code")):
         by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
         by += ", of other code" * (maker.get("quaver") == here["quaver"])
-        found.not_compared.append(f"{', '.join(names)}: made by {by} (this is {here['quaver']})")
+        check.not_compared.append(f"{', '.join(names)}: made by {by} (this is {here['quaver']})")
         return
     for name in names:
         texts, pictures = _differences(packed / name, again / name)
         if texts or (pictures and not other):
-            found.differing.append(f"{name}: {texts or pictures}")
+            check.differing.append(f"{name}: {texts or pictures}")
         elif pictures:
-            found.not_compared.append(f"the pictures of {name}, drawn with {other}")
+            check.not_compared.append(f"the pictures of {name}, drawn with {other}")
         else:
-            found.compared.append(name)
+            check.compared.append(name)
 
 
 def _differences(packed: Path, again: Path) -> Sequence[str]:
     """The first differences of two files outside of pictures and in them, in words; empty where none is."""
     if not packed.is_file():
         return "it is missing", ""
-    there, now = (one.read_bytes().decode("utf-8", "replace") for one in (packed, again))
+    there, now = (path.read_bytes().decode("utf-8", "replace") for path in (packed, again))
     if there == now:
         return "", ""
     whole = [_PICTURE.split(_LINKED.sub(partial(_unpacked, len(now)), text)) for text in (there, now)]
@@ -134,15 +134,15 @@ def _unpacked(most: int, link: re.Match[str]) -> str:
 def _first_difference(there: str, now: str) -> str:
     """The first place where two texts differ by more than what another machine's sums may differ by."""
     one, other = _NUMBER.split(there), _NUMBER.split(now)
-    for at, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b and not (at % 2 and isclose(float(a), float(b), rel_tol=1e-7, abs_tol=1e-9)):
+    for index, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b and not (index % 2 and isclose(float(a), float(b), rel_tol=1e-7, abs_tol=1e-9)):
             break
     else:
         if len(one) == len(other):
             return ""
-        at = min(len(one), len(other))
-    a, b = "".join(one[at:]), "".join(other[at:])
+        index = min(len(one), len(other))
+    a, b = "".join(one[index:]), "".join(other[index:])
     same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    before = ("".join(one[max(0, at - 8) : at]) + a[:same])[-_SHOWN // 2 :]
+    before = ("".join(one[max(0, index - 8) : index]) + a[:same])[-_SHOWN // 2 :]
     found = [" ".join((before + text[same : same + _SHOWN]).split()) for text in (a, b)]
     return f"“{found[0]}” stands there, “{found[1]}” comes out"

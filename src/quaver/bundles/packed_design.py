@@ -29,21 +29,21 @@ _MOST = 5
 """Differences of a kind that are named."""
 
 
-def check_design(source: Bundle, found: Checked) -> None:
+def check_design(source: Bundle, check: Checked) -> None:
     """See what of a bundle's design its other files contradict."""
-    _check_lock(source, found)
-    written = _study_file(source, found)
+    _check_lock(source, check)
+    written = _study_file(source, check)
     if written is not None:
-        _check_resolved(source, written, found)
+        _check_resolved(source, written, check)
     if source.spec.annotations is None:
-        _check_calls(source, written, found)
+        _check_calls(source, written, check)
 
 
 def _plain(document: Any) -> Any:
     return json.loads(json.dumps(document, default=str))
 
 
-def _check_lock(source: Bundle, found: Checked) -> None:
+def _check_lock(source: Bundle, check: Checked) -> None:
     """What the lock says of items, calls, prompts and rules, against what it holds itself."""
     lock, experiment = source.lock(), source.experiment
     again: dict[str, Any] = {"items": lock["items"] | items_in_short(experiment)}
@@ -51,27 +51,27 @@ def _check_lock(source: Bundle, found: Checked) -> None:
         again["calls"] = experiment.calls
     if source.has_answers and lock["versions"].get("quaver") == version("quaver"):
         rules = source.plugins.evaluators().items()
-        again["evaluators"] = {name: getdoc(type(one)) or "" for name, one in rules}
+        again["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in rules}
     if source.has_texts and not any(one["examples"] for one in lock["variants"]):
         whole = lock_document(source.spec, experiment, source.served, {})
         again |= {name: whole[name] for name in ("variants", "follow_ups")}
     for name, value in _plain(again).items():
         if lock.get(name) != value:
-            found.differing.append(f"study.lock.json: {name} does not follow from the items and the design")
-    found.compared.append("study.lock.json")
+            check.differing.append(f"study.lock.json: {name} does not follow from the items and the design")
+    check.compared.append("study.lock.json")
 
 
-def _study_file(source: Bundle, found: Checked) -> StudySource | None:
+def _study_file(source: Bundle, check: Checked) -> StudySource | None:
     """The study file in a bundle as a source of its own; None where it is not there, or not readable here."""
     files = [name for name in source.opened["files"] if name.endswith((".yaml", ".yml"))]
     if len(files) != 1:
-        found.not_compared.append("the study file, which is not in the bundle")
+        check.not_compared.append("the study file, which is not in the bundle")
         return None
     path = source.folder / files[0]
     try:
         written = open_source(path, source.folder)
     except QuaverError as error:
-        found.not_compared.append(f"{path.name}, which cannot be read here: {error.problem}")
+        check.not_compared.append(f"{path.name}, which cannot be read here: {error.problem}")
         return None
     names = [name for name in _tables(written) if name not in _absent(source, written)]
     written.positions.keep({name: source.folder / Path(name).name for name in names})
@@ -79,70 +79,74 @@ def _study_file(source: Bundle, found: Checked) -> StudySource | None:
     asked, kept = (_plain(one.spec.model_dump(mode="json")) for one in (written, source))
     for name in dict.fromkeys([*asked, *kept]):
         if asked.get(name) != kept.get(name) and "[left out]" not in json.dumps(kept.get(name)):
-            found.differing.append(f"{path.name}: {name} differs from what study.lock.json says of it")
-    found.compared.append(path.name)
+            check.differing.append(f"{path.name}: {name} differs from what study.lock.json says of it")
+    check.compared.append(path.name)
     return written
 
 
 def _tables(written: StudySource) -> Iterator[str]:
-    own = written.spec.annotations or written.spec.items
-    yield own.source
-    if isinstance(own, ItemsSpec) and own.examples is not None:
-        yield own.examples.source
+    spec = written.spec.annotations or written.spec.items
+    yield spec.source
+    if isinstance(spec, ItemsSpec) and spec.examples is not None:
+        yield spec.examples.source
 
 
 def _absent(source: Bundle, written: StudySource) -> list[str]:
     """The tables that are not in the bundle, which holds a file by its last name, wherever it was."""
     names = [Path(name).name for name in _tables(written)]
-    there = [one in source.opened["files"] and names.count(one) == 1 for one in names]
+    there = [name in source.opened["files"] and names.count(name) == 1 for name in names]
     return [name for name, is_there in zip(_tables(written), there, strict=True) if not is_there]
 
 
-def _check_resolved(source: Bundle, written: StudySource, found: Checked) -> None:
+def _check_resolved(source: Bundle, written: StudySource, check: Checked) -> None:
     """Items, prompts and conditions, resolved anew from the study file and its tables."""
     if absent := _absent(source, written):
-        found.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
+        check.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
         return
     try:
         again = written.experiment
     except QuaverError as error:
-        found.not_compared.append(f"items and prompts with the study file: {error.problem}")
+        check.not_compared.append(f"items and prompts with the study file: {error.problem}")
         return
     used = {name for item in source.experiment.items for name in item.fields}
     resolved = _parts(again, used)
     for kind, there in _parts(source.experiment, used).items():
         now = resolved[kind]
         other = [name for name in dict.fromkeys([*there, *now]) if there.get(name) != now.get(name)]
-        found.differing += [f"{kind} {name}: not as the study file has it" for name in other[:_MOST]]
+        check.differing += [f"{kind} {name}: not as the study file has it" for name in other[:_MOST]]
     if isinstance(written, Labels) and not _alike(source, written):
-        found.differing.append("annotations.parquet: not the labels that stand in the table")
+        check.differing.append("annotations.parquet: not the labels that stand in the table")
     tables = [Path(name).name for name in _tables(written)]
-    found.compared.append(", ".join(["items and prompts", *tables]))
+    check.compared.append(", ".join(["items and prompts", *tables]))
 
 
 def _alike(source: Bundle, written: Labels) -> bool:
     names = ["model", "variant", "decoding", "item", "repeat", "label", "status"]
-    there, now = (one.select(names).cast(pl.String) for one in (source.annotations, written.imported.frame))
+    there, now = (
+        frame.select(names).cast(pl.String) for frame in (source.annotations, written.imported.frame)
+    )
     return bool(there.equals(now))
 
 
 def _parts(experiment: Experiment, used: Collection[str]) -> dict[str, dict[str, Any]]:
     """The parts of a design, each by its things' names; of the items the fields that a bundle has."""
     return {
-        "label": {one.code: asdict(one) for one in experiment.labels.labels},
-        "prompt": {one.id: _plain(asdict(replace(one, examples=()))) for one in experiment.variants},
+        "label": {label.code: asdict(label) for label in experiment.labels.labels},
+        "prompt": {
+            variant.id: _plain(asdict(replace(variant, examples=()))) for variant in experiment.variants
+        },
         "condition": {f"{c.model}, {c.variant}, {c.asked_as}": asdict(c) for c in experiment.conditions},
         "item": {
-            one.id: _plain([one.gold, dict(one.groups), {name: one.fields.get(name) for name in used}])
-            for one in experiment.items
+            item.id: _plain([item.gold, dict(item.groups), {name: item.fields.get(name) for name in used}])
+            for item in experiment.items
         },
     }
 
 
-def _check_calls(source: Bundle, written: StudySource | None, found: Checked) -> None:
+def _check_calls(source: Bundle, written: StudySource | None, check: Checked) -> None:
     """Each stored answer's key and prompt, against what the design asks."""
     if not source.has_texts:
-        found.not_compared.append("prompts and calls: the texts are not in the bundle")
+        check.not_compared.append("prompts and calls: the texts are not in the bundle")
         return
     experiment = source.experiment
     if any(one["examples"] for one in source.lock()["variants"]):
@@ -151,7 +155,7 @@ def _check_calls(source: Bundle, written: StudySource | None, found: Checked) ->
         except QuaverError:
             written = None
         if written is None or _absent(source, written):
-            found.not_compared.append(
+            check.not_compared.append(
                 "prompts and calls: the examples that prompts show are not in the bundle"
             )
             return
@@ -161,10 +165,10 @@ def _check_calls(source: Bundle, written: StudySource | None, found: Checked) ->
     with source.answers() as store:
         wrong = sum(_misplaced(plan, store, model) for model in identities)
     if wrong:
-        found.differing.append(
+        check.differing.append(
             f"responses.db: {wrong:,} answers are not to the prompts and models of the study"
         )
-    found.compared.append("the prompt of every answer")
+    check.compared.append("the prompt of every answer")
 
 
 def _misplaced(plan: Plan, store: Store, model: str) -> int:

@@ -144,10 +144,13 @@ def pack_study(
 
 def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *, withheld: int) -> None:
     """See that what is computed from the bundle alone is what the study itself gives."""
-    own: Sequence[Estimate] = study.estimates()
+    estimates: Sequence[Estimate] = study.estimates()
     if withheld:  # what counts the answers themselves cannot be counted without them
-        own, packed = ([one for one in some if not _of_outputs(one.measure)] for some in (own, packed))
-    if differing := estimate_differences(own, packed):
+        estimates, packed = (
+            [estimate for estimate in some if not _of_outputs(estimate.measure)]
+            for some in (estimates, packed)
+        )
+    if differing := estimate_differences(estimates, packed):
         raise _not_reproduced(target, differing)
 
 
@@ -170,9 +173,9 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
     unverified = target.with_name(target.name + ".unverified")
     try:
         digest = pack(unverified, files, about)
-        found = verify(unverified)
-        if not found.holds:
-            raise _not_reproduced(target, [*found.changed, *found.differing])
+        verification = verify(unverified)
+        if not verification.holds:
+            raise _not_reproduced(target, [*verification.changed, *verification.differing])
         put_in_place(unverified, target)
     except OSError as error:
         raise StoreError("the bundle cannot be written", where=str(target), found=str(error)) from error
@@ -276,17 +279,21 @@ def _used_fields(study: Study) -> set[str]:
 
 def _named_groups(study: Study) -> set[str]:
     """The columns of whose groups the verdict speaks."""
-    parts = [part for one in study.verdict().recommendations for part in (*one.exceptions, *one.unvouched)]
+    parts = [
+        part
+        for recommendation in study.verdict().recommendations
+        for part in (*recommendation.exceptions, *recommendation.unvouched)
+    ]
     return {str(part.cell["group"]) for part in parts if "group" in part.cell}
 
 
 def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
     """The tables that hold more than the study uses, and what, in words."""
-    own = study.spec.annotations or study.spec.items
-    tables: list[Any] = [own]
-    if isinstance(own, ItemsSpec) and own.examples is not None:
-        tables.append(own.examples)
-    found = {}
+    spec = study.spec.annotations or study.spec.items
+    tables: list[Any] = [spec]
+    if isinstance(spec, ItemsSpec) and spec.examples is not None:
+        tables.append(spec.examples)
+    result = {}
     for table in tables:
         path = study.source.positions.path_of(table.source)
         if not path.is_file():
@@ -299,26 +306,26 @@ def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
         if columns:
             parts.append(f"the column{'s' * (len(columns) > 1)} {', '.join(columns)}")
         if parts:
-            found[path] = (
+            result[path] = (
                 f"{path.name} was left out, since the study does not use all of it ({'; '.join(parts)})"
             )
-    return found
+    return result
 
 
 def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: bool = False) -> list[Any]:
     """The items with some of their fields, and as numbers the groups whose items are labelled alike."""
     items = study.experiment.items
     measured = MeasuredStudy(study.source, measurable(study.source, frame))
-    found = [] if frame.is_empty() else measured.clusters
-    columns = [one.cell["column"] for one in found if one.details.get("clustered")]
+    estimates = [] if frame.is_empty() else measured.clusters
+    columns = [estimate.cell["column"] for estimate in estimates if estimate.details.get("clustered")]
     hidden: list[dict[str, Any]] = [{} for _ in items]
     for column in columns:
         if column in kept or column in items[0].groups or (column == NEAR_DUPLICATES and not copies):
             continue
         values = groups_of(study.source, column)
-        number = {value: str(at) for at, value in enumerate(dict.fromkeys(values), start=1)}
-        for at, value in enumerate(values):
-            hidden[at][column] = None if value is None else number[value]
+        number = {value: str(index) for index, value in enumerate(dict.fromkeys(values), start=1)}
+        for index, value in enumerate(values):
+            hidden[index][column] = None if value is None else number[value]
     return [
         {
             "id": item.id,
@@ -333,8 +340,8 @@ def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: 
 
 def _own_files(study: Study) -> list[Path]:
     """The study file, its table of items or annotations, and paraphrases.json, where there are such."""
-    own, positions = study.spec.annotations or study.spec.items, study.source.positions
-    tables = [own.source, *([own.examples.source] if isinstance(own, ItemsSpec) and own.examples else [])]
+    spec, positions = study.spec.annotations or study.spec.items, study.source.positions
+    tables = [spec.source, *([spec.examples.source] if isinstance(spec, ItemsSpec) and spec.examples else [])]
     files = [positions.path, *map(positions.path_of, tables), study.source.files.paraphrases]
     return [file for file in files if file is not None and file.is_file()]
 
@@ -350,7 +357,7 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
     """The texts of a study that a bundle without texts may not hold."""
     kept = _covariates(study.spec) if kept is None else kept
     experiment = study.experiment
-    shown = [one for variant in experiment.variants for one in variant.examples]
+    shown = [item for variant in experiment.variants for item in variant.examples]
     items = [*experiment.items, *shown]
     writers = {variant.text: PromptWriter(variant, experiment.labels) for variant in experiment.variants}
     rendered = (writer.text(item) for writer in writers.values() for item in items)

@@ -52,9 +52,9 @@ class Texts:
             return False
         words = _words(text)
         return any(
-            tuple(words[at : at + size]) in self._runs
+            tuple(words[index : index + size]) in self._runs
             for size in self._lengths
-            for at in range(len(words) - size + 1)
+            for index in range(len(words) - size + 1)
         )
 
     def out_of(self, document: Any) -> Any:
@@ -83,9 +83,9 @@ def _telling(text: str, words: tuple[str, ...]) -> bool:
 def _parts(text: str) -> list[tuple[str, ...]]:
     words = tuple(_words(text))
     if len(words) > _RUN:
-        return [words[at : at + _RUN] for at in range(len(words) - _RUN + 1)]
+        return [words[index : index + _RUN] for index in range(len(words) - _RUN + 1)]
     return [words] if _telling(text, words) else []
 
 
 def _within(run: tuple[str, ...], words: list[str]) -> bool:
-    return any(tuple(words[at : at + len(run)]) == run for at in range(len(words) - len(run) + 1))
+    return any(tuple(words[index : index + len(run)]) == run for index in range(len(words) - len(run) + 1))

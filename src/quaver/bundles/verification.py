@@ -113,12 +113,12 @@ def verify(path: str | Path, *, digest: str | None = None, frozen: str | None = 
         with fitting_together(Path(path)):
             source = Bundle(Path(path), opened, folder)
             before = frozen_of(source)
-            found = _anew(source, Path(home) / "again")
+            verification = _anew(source, Path(home) / "again")
             known = {*(["digest"] if digest else []), *(["frozen"] if frozen else [])}
             return replace(
-                found,
+                verification,
                 changed=changed,
-                differing=[*found.differing, *_frozen_otherwise(before, frozen)],
+                differing=[*verification.differing, *_frozen_otherwise(before, frozen)],
                 frozen=before,
                 unknown={name: UNKNOWN[name] for name in _unknown(source) if name not in known},
                 departures=departures(source.lock() | shown_with(source)),
@@ -148,45 +148,45 @@ def _unknown(source: Bundle) -> Iterator[str]:
     yield from (name for name, applies in known.items() if applies)
 
 
-def _frozen_otherwise(found: Frozen | None, published: str | None) -> list[str]:
+def _frozen_otherwise(frozen: Frozen | None, published: str | None) -> list[str]:
     """What is wrong with the design that the authors say to have written down beforehand."""
-    wrong = [f"frozen.json: {one}" for one in (found.broken if found else ())]
-    digests = {one.digest for one in found.entries} if found else set()
+    wrong = [f"frozen.json: {one}" for one in (frozen.broken if frozen else ())]
+    digests = {entry.digest for entry in frozen.entries} if frozen else set()
     if published is not None and published.strip().lower() not in digests:
         wrong.append(f"frozen.json: no entry has the published digest {published.strip()}")
     return wrong
 
 
 def _anew(source: Bundle, again: Path) -> Verification:
-    stored, withheld, found, read = source.annotations, places_in(source.folder), Checked(), 0
-    check_design(source, found)
+    stored, withheld, check, read = source.annotations, places_in(source.folder), Checked(), 0
+    check_design(source, check)
     if source.has_texts and withheld:
-        found.differing.append("withheld.json: answers are withheld though the texts are here")
+        check.differing.append("withheld.json: answers are withheld though the texts are here")
     if source.has_answers:
         read, other = _reread(source, stored, withheld)
-        found.differing += other
+        check.differing += other
         source.files.write_annotations(stored)
-    found.differing += gold_differences(source, stored)
-    found.differing += acceptance_differences(source, measurable(source))
+    check.differing += gold_differences(source, stored)
+    check.differing += acceptance_differences(source, measurable(source))
     again.mkdir()
     estimates = write_derived(source, again)
-    check_estimates(source.folder, again, estimates, found)
-    check_derived(source.folder, again, source.facts.get("made_with", {}), found)
+    check_estimates(source.folder, again, estimates, check)
+    check_derived(source.folder, again, source.facts.get("made_with", {}), check)
     return Verification(
         source.fingerprint,
-        differing=found.differing,
+        differing=check.differing,
         annotations=read,
         withheld=len(withheld),
         estimates=len(estimates),
-        compared=found.compared,
-        not_compared=found.not_compared,
+        compared=check.compared,
+        not_compared=check.not_compared,
     )
 
 
-def check_estimates(packed: Path, again: Path, estimates: Sequence[Estimate], found: Checked) -> None:
+def check_estimates(packed: Path, again: Path, estimates: Sequence[Estimate], check: Checked) -> None:
     """Compare estimates in numbers; as texts only where these are the same."""
     if other := estimate_differences(estimates_in(packed), estimates):
-        found.differing += other
+        check.differing += other
         (again / "estimates.json").unlink()
 
 
@@ -195,17 +195,17 @@ def estimate_differences(packed: Sequence[Estimate], now: Sequence[Estimate]) ->
     if len(packed) != len(now):
         return [f"{len(packed)} estimates stand there, {len(now)} come out"]
     return [
-        f"{one} stands there, {again} comes out"
-        for one, again in zip(packed, now, strict=True)
-        if not _holds(one, again)
+        f"{estimate} stands there, {again} comes out"
+        for estimate, again in zip(packed, now, strict=True)
+        if not _holds(estimate, again)
     ]
 
 
 def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
     """Read the stored answers with the study's evaluators, and compare all that annotations say."""
-    fresh, known = (_comparable(one) for one in (rescored(source).collect(), stored))
-    if fresh.columns != known.columns:
-        odd = sorted({*fresh.columns} ^ {*known.columns}) or ["their order"]
+    fresh, frame = (_comparable(one) for one in (rescored(source).collect(), stored))
+    if fresh.columns != frame.columns:
+        odd = sorted({*fresh.columns} ^ {*frame.columns}) or ["their order"]
         return fresh.height, [f"annotations.parquet has other columns than come out: {', '.join(odd)}"]
     read = fresh.height
     differing = []
@@ -213,17 +213,17 @@ def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> 
         places = pl.DataFrame(withheld).with_columns(pl.col("repeat").cast(pl.Int32))
         on = [name for name in _PLACE if name != "evaluator"]
         design = [name for name in fresh.columns if name in _DESIGN or name not in ANNOTATION_COLUMNS]
-        hidden = [one.select(design).join(places, on=on, how="semi") for one in (fresh, known)]
+        hidden = [one.select(design).join(places, on=on, how="semi") for one in (fresh, frame)]
         differing += _annotation_differences(*hidden)
-        fresh, known = (one.join(places, on=on, how="anti") for one in (fresh, known))
+        fresh, frame = (one.join(places, on=on, how="anti") for one in (fresh, frame))
         read = fresh.height
-    left_out = known.get_column("reason") == _LEFT_OUT
+    left_out = frame.get_column("reason") == _LEFT_OUT
     if left_out.any():
-        places = known.filter(left_out).select(_PLACE)
+        places = frame.filter(left_out).select(_PLACE)
         gone = fresh.select(_PLACE).join(places.with_columns(left=True), on=_PLACE, how="left")["left"]
         reason = pl.when(gone.fill_null(False)).then(pl.lit(_LEFT_OUT)).otherwise(pl.col("reason"))
         fresh = fresh.with_columns(reason.alias("reason"))
-    return read, [*differing, *_annotation_differences(fresh, known)]
+    return read, [*differing, *_annotation_differences(fresh, frame)]
 
 
 def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -241,14 +241,14 @@ def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(shown)
 
 
-def _annotation_differences(fresh: pl.DataFrame, known: pl.DataFrame) -> list[str]:
+def _annotation_differences(fresh: pl.DataFrame, frame: pl.DataFrame) -> list[str]:
     """What two frames of the same columns say differently, in words."""
-    both = known.join(fresh, on=_PLACE, how="full", suffix="_now")
+    both = frame.join(fresh, on=_PLACE, how="full", suffix="_now")
     lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
-    found = (
+    result = (
         [f"{count(lost.height, 'annotation')} with no counterpart among the answers"] if lost.height else []
     )
-    others = [name for name in known.columns if name not in _PLACE]
+    others = [name for name in frame.columns if name not in _PLACE]
     other = both.filter(
         pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in others)
         & pl.col("item").is_not_null()
@@ -256,13 +256,13 @@ def _annotation_differences(fresh: pl.DataFrame, known: pl.DataFrame) -> list[st
     )
     for row in other.head(20).iter_rows(named=True):
         name = min((one for one in others if row[one] != row[f"{one}_now"]), key=_telling)
-        found.append(
+        result.append(
             f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
             f"{name} {row[name]} stands there, {row[f'{name}_now']} is read"
         )
     if other.height > 20:
-        found.append(f"and {other.height - 20} more annotations")
-    return found
+        result.append(f"and {other.height - 20} more annotations")
+    return result
 
 
 def _telling(name: str) -> int:
@@ -270,10 +270,10 @@ def _telling(name: str) -> int:
     return ("label", "status").index(name) if name in ("label", "status") else 2
 
 
-def _holds(one: Estimate, again: Estimate) -> bool:
+def _holds(estimate: Estimate, again: Estimate) -> bool:
     """Whether an estimate comes out as it was packed."""
-    facts = [(each.measure, dict(each.cell), each.reason is None, each.n) for each in (one, again)]
-    ends = ((one.value, again.value), (one.low, again.low), (one.high, again.high))
+    facts = [(each.measure, dict(each.cell), each.reason is None, each.n) for each in (estimate, again)]
+    ends = ((estimate.value, again.value), (estimate.low, again.low), (estimate.high, again.high))
     return facts[0] == facts[1] and all(_alike(*pair) for pair in ends)
 
 

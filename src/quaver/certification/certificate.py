@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.certification.coverage import FIXED, Line, Place, Said, line_of, said_of
+from quaver.certification.coverage import FIXED, KeptEstimate, Line, Place, kept_of, line_of
 from quaver.certification.simulated_study import SimulatedStudies
 from quaver.core.records import Estimate
 from quaver.core.rows import presented
@@ -70,8 +70,8 @@ class Certificate:
             "replications": self.replications,
             "population": dict(self.population),
             "failed": dict(self.failed),
-            "lines": [one.document() for one in self.lines],
-            "places": [one.document() for one in self.places],
+            "lines": [line.document() for line in self.lines],
+            "places": [line.document() for line in self.places],
         }
 
 
@@ -116,11 +116,11 @@ class StudyWork:
         n = _SETS if replications is None else replications
         large, sets = min(_LARGE, 1 + n // 10), min(_SETS, 4 + n)
         return [
-            *(Job("large", at) for at in range(large if self._fixed else 0)),
-            *(Job("set", at) for at in range(sets if self._fresh else 0)),
+            *(Job("large", index) for index in range(large if self._fixed else 0)),
+            *(Job("set", index) for index in range(sets if self._fresh else 0)),
         ]
 
-    def done(self, job: Job) -> dict[str, Said]:
+    def done(self, job: Job) -> dict[str, KeptEstimate]:
         """What a job finds, by key."""
         if job.kind == "study":
             return self._study(job.at)
@@ -129,36 +129,38 @@ class StudyWork:
         else:
             fresh = self._seeded("set", job.at)
             found = self._large(self._fresh, fresh, fresh, _SET_ROWS)
-        return {key: said_of(one) for key, one in found.items()}
+        return {key: kept_of(estimate) for key, estimate in found.items()}
 
-    def _study(self, at: int) -> dict[str, Said]:
-        seed = self._seeded("study", at)
+    def _study(self, index: int) -> dict[str, KeptEstimate]:
+        seed = self._seeded("study", index)
         options = {**self._options, "seed": seed}
-        found: dict[str, Said] = {}
+        result: dict[str, KeptEstimate] = {}
         if self._fixed:
             frame = self._studies.study_like(seed)
             taken = self._taken(frame, self._fixed, options)
-            found |= {key: said_of(one) for key, one in taken.items() if self.estimand(key) == FIXED}
+            result |= {
+                key: kept_of(estimate) for key, estimate in taken.items() if self.estimand(key) == FIXED
+            }
         if self._fresh:
-            fresh = self._seeded("prompts", at)
+            fresh = self._seeded("prompts", index)
             taken = self._taken(self._studies.study_like(seed, fresh), self._fresh, options)
-            new = {key: said_of(one) for key, one in taken.items() if self.estimand(key) != FIXED}
-            coming = self._coming(at) if any(self.estimand(key) == "next" for key in new) else {}
-            found |= {
+            new = {key: kept_of(estimate) for key, estimate in taken.items() if self.estimand(key) != FIXED}
+            coming = self._coming(index) if any(self.estimand(key) == "next" for key in new) else {}
+            result |= {
                 key: said._replace(truth=coming[key].value if key in coming else None)
                 if self.estimand(key) == "next"
                 else said
                 for key, said in new.items()
             }
-        return found
+        return result
 
-    def _coming(self, at: int) -> dict[str, Estimate]:
+    def _coming(self, index: int) -> dict[str, Estimate]:
         """What the next prompt gives; where one alone gives nothing, what the next set does."""
-        fresh = self._seeded("next", at)
+        fresh = self._seeded("next", index)
         frame, copies = self._drawn(fresh, fresh, _NEXT_ROWS)
         one = frame.filter(pl.col("variant") == frame["variant"][-1]) if "variant" in frame.columns else frame
         single = self._taken(one, self._fresh, {"resamples": 0}, copies)
-        alone = {key: said for key, said in single.items() if said.value is not None}
+        alone = {key: estimate for key, estimate in single.items() if estimate.value is not None}
         left = tuple(one for one in self._fresh if not any(_name(key) == one.name for key in alone))
         return alone | (self._taken(frame, left, {"resamples": 0}, copies) if left else {})
 
@@ -175,39 +177,41 @@ class StudyWork:
     def _taken(
         self, frame: pl.DataFrame, asked: Sequence[Asked], options: Mapping[str, Any], copies: int = 1
     ) -> dict[str, Estimate]:
-        found: dict[str, Estimate] = {}
+        result: dict[str, Estimate] = {}
         for one in asked:
             given = dict(options)
             if one.reads_items:
                 given["items_like"] = partial(self._studies.items_like, copies=copies)
             try:
-                found |= {key_of(one.name, made): made for made in one.take(frame, **given)}
+                result |= {key_of(one.name, estimate): estimate for estimate in one.take(frame, **given)}
             except Exception as error:  # whatever a measure raises, another package's too, is a result
                 self.failed[one.name] = f"{type(error).__name__}: {error}"[:300]
-        return found
+        return result
 
     def _has(self, name: str, *, fixed: bool) -> bool:
         return any(_name(key) == name and (self.estimand(key) == FIXED) is fixed for key in self.own)
 
-    def _seeded(self, what: str, at: int) -> int:
-        return derive(self._seed, "certify", what, str(at)) % 2**31
+    def _seeded(self, what: str, index: int) -> int:
+        return derive(self._seed, "certify", what, str(index)) % 2**31
 
 
-def key_of(name: str, one: Estimate) -> str:
+def key_of(name: str, estimate: Estimate) -> str:
     """Which of a study's estimates it is."""
-    return json.dumps([name, one.measure, dict(one.cell)], separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(
+        [name, estimate.measure, dict(estimate.cell)], separators=(",", ":"), ensure_ascii=False
+    )
 
 
-def cell_of(one: Estimate) -> str:
+def cell_of(estimate: Estimate) -> str:
     """Its cell, as the lines of a certificate name it."""
-    return json.dumps(dict(one.cell), ensure_ascii=False)
+    return json.dumps(dict(estimate.cell), ensure_ascii=False)
 
 
 def _name(key: str) -> str:
     return str(json.loads(key)[0])
 
 
-def certificate(worker: StudyWork, found: Mapping[Job, Mapping[str, Said]]) -> Certificate:
+def certificate(worker: StudyWork, found: Mapping[Job, Mapping[str, KeptEstimate]]) -> Certificate:
     """What the jobs that were done say of each of the study's estimates."""
     studies = {job.at: said for job, said in found.items() if job.kind == "study"}
     order = sorted(studies)
@@ -231,7 +235,7 @@ def certificate(worker: StudyWork, found: Mapping[Job, Mapping[str, Said]]) -> C
             replications=len(order),
         )
         truth = float(np.mean(truths[key])) if truths.get(key) else None
-        here = {at: studies[at][key] for at in order if key in studies[at]}
+        here = {index: studies[index][key] for index in order if key in studies[index]}
         place = Place(here, order, truth, worker.units(key))
         places.append((about, place))
         grouped.setdefault((measure, name, about.estimand), []).append(place)

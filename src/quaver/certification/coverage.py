@@ -43,7 +43,7 @@ _FLOOR, _NEAR = 0.05, 0.05
 distance, which noise pushes up), or of the estimates' standard deviation (anything else)."""
 
 
-class Said(NamedTuple):
+class KeptEstimate(NamedTuple):
     """What is kept of an estimate.
 
     Attributes:
@@ -76,18 +76,18 @@ def kind_of(warning: str) -> str:
     return re.sub(r"-?\d[\d,]*(\.\d+)?(e-?\d+)?", "#", warning)[:120]
 
 
-def said_of(one: Estimate) -> Said:
+def kept_of(estimate: Estimate) -> KeptEstimate:
     """What is kept of an estimate."""
-    p, holm = (one.details.get(name) for name in ("p", "p_holm"))
-    return Said(
-        value=one.value,
-        low=one.low,
-        high=one.high,
+    p, holm = (estimate.details.get(name) for name in ("p", "p_holm"))
+    return KeptEstimate(
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
         p=p if isinstance(p, float) and math.isfinite(p) else None,
         p_holm=holm if isinstance(holm, float) else None,
-        warnings=tuple(dict.fromkeys(map(kind_of, one.warnings)))
-        or ((kind_of(one.reason),) if one.reason else ()),
-        doubted=any(isinstance(warning, IntervalWarning) for warning in one.warnings),
+        warnings=tuple(dict.fromkeys(map(kind_of, estimate.warnings)))
+        or ((kind_of(estimate.reason),) if estimate.reason else ()),
+        doubted=any(isinstance(warning, IntervalWarning) for warning in estimate.warnings),
     )
 
 
@@ -162,19 +162,19 @@ class Place:
 
     def __init__(
         self,
-        said: Mapping[int, Said],
+        said: Mapping[int, KeptEstimate],
         replications: Sequence[int],
         truth: float | None,
         units: int = 1000,
     ) -> None:
         self._stretch = float(special.stdtrit(max(1, units - 1), 0.975) / special.ndtri(0.975))
-        missing = Said(None)
-        rows = [said.get(at, missing) for at in replications]
+        missing = KeptEstimate(None)
+        rows = [said.get(index, missing) for index in replications]
         self.value, self.low, self.high, self.p, self.p_holm, self.own = (
-            np.array([np.nan if one[at] is None else one[at] for one in rows], np.float64)
+            np.array([np.nan if row[at] is None else row[at] for row in rows], np.float64)
             for at in (0, 1, 2, 3, 4, 6)
         )
-        self.warnings = [one.warnings for one in rows]
+        self.warnings = [row.warnings for row in rows]
         self.truth = np.where(np.isfinite(self.own), self.own, np.nan if truth is None else truth)
         self.given = np.isfinite(self.low) & np.isfinite(self.truth)
         near = 1e-9 * np.maximum(1.0, np.abs(self.truth))  # sums in another order differ in the last digit
@@ -182,7 +182,7 @@ class Place:
             self.under = self.given & (self.high < self.truth - near)
             self.above = self.given & (self.low > self.truth + near)
         self.covers = self.given & ~self.under & ~self.above
-        self.warned = np.array([one.doubted for one in rows])
+        self.warned = np.array([row.doubted for row in rows])
 
     def oracle(self) -> float:
         """The mean width of an interval that knows the form in which the estimates vary about their truth.
@@ -220,11 +220,13 @@ class Place:
 def line_of(about: Line, places: Sequence[Place], null: float | None = None, why_not: str = "") -> Line:
     """A line with its numbers and its verdict."""
     why_not = why_not or UNCERTIFIED.get(about.name, "")
-    values = np.stack([one.value for one in places])
-    given, covers = (np.stack([getattr(one, name) for one in places]) for name in ("given", "covers"))
+    values = np.stack([position.value for position in places])
+    given, covers = (
+        np.stack([getattr(position, name) for position in places]) for name in ("given", "covers")
+    )
     made: dict[str, Any] = asdict(about)
     made |= {"defined": float(np.isfinite(values).mean()), "interval": float(given.mean())}
-    truths = [float(np.nanmean(one.truth)) for one in places if np.isfinite(one.truth).any()]
+    truths = [float(np.nanmean(position.truth)) for position in places if np.isfinite(position.truth).any()]
     if truths:
         off = [float(np.nanmean(p.value - p.truth)) for p in places if np.isfinite(p.value - p.truth).any()]
         made |= {"truth": float(np.mean(truths)), "bias": float(np.mean(off)) if off else None}
@@ -232,16 +234,16 @@ def line_of(about: Line, places: Sequence[Place], null: float | None = None, why
         made |= _coverage(places, given, covers)
     if not why_not:
         made |= _tests(places, null)
-    counted = Counter(kind for one in places for kinds in one.warnings for kind in kinds)
+    counted = Counter(kind for position in places for kinds in position.warnings for kind in kinds)
     made["warnings"] = {kind: round(n / values.size, 3) for kind, n in counted.most_common(4)}
     return Line(**{**made, "verdict": judged(made)})
 
 
 def _coverage(places: Sequence[Place], given: NDArray[np.bool_], covers: NDArray[np.bool_]) -> dict[str, Any]:
-    warned = np.stack([one.warned for one in places])
+    warned = np.stack([position.warned for position in places])
     coverage, error = _share(covers, given)
     plain, plain_error = _share(covers & ~warned, given & ~warned)
-    widths = [one.high[one.given] - one.low[one.given] for one in places]
+    widths = [position.high[position.given] - position.low[position.given] for position in places]
     ratios = [
         float(width.mean()) / oracle
         for width, one in zip(widths, places, strict=True)
@@ -250,7 +252,7 @@ def _coverage(places: Sequence[Place], given: NDArray[np.bool_], covers: NDArray
     return {
         "coverage": coverage,
         "coverage_error": error,
-        "above": float(np.stack([one.above for one in places]).sum() / given.sum()),
+        "above": float(np.stack([position.above for position in places]).sum() / given.sum()),
         "unwarned": float((given & ~warned).sum() / given.sum()),
         "coverage_unwarned": plain,
         "unwarned_error": plain_error,
@@ -271,23 +273,25 @@ def _share(what: NDArray[np.bool_], of: NDArray[np.bool_]) -> tuple[float | None
 
 
 def _tests(places: Sequence[Place], null: float | None) -> dict[str, Any]:
-    tested = [one for one in places if np.isfinite(one.p).any()]
+    tested = [position for position in places if np.isfinite(position.p).any()]
     if not tested:
         return {}
     holds = [one.null_holds(null) for one in tested]
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, wanted in (("rejected", True), ("power", False)):
         some = [one for one, is_null in zip(tested, holds, strict=True) if is_null is wanted]
         if some:
             p = np.stack([one.p for one in some])
             share, error = _share(p < LEVEL, np.isfinite(p))
-            made |= {name: share, **({"rejected_error": error} if wanted else {})}
+            result |= {name: share, **({"rejected_error": error} if wanted else {})}
     if all(holds):
         adjusted = np.stack([one.p_holm for one in tested])
         known = np.isfinite(adjusted).any(0)
         if known.any():
-            made["rejected_holm"] = float((np.nan_to_num(adjusted[:, known], nan=1.0) < LEVEL).any(0).mean())
-    return made
+            result["rejected_holm"] = float(
+                (np.nan_to_num(adjusted[:, known], nan=1.0) < LEVEL).any(0).mean()
+            )
+    return result
 
 
 def judged(made: Mapping[str, Any]) -> Verdict:

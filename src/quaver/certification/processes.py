@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from quaver.certification.certificate import Certificate, Job, StudyWork, certificate
-from quaver.certification.coverage import Said
+from quaver.certification.coverage import KeptEstimate
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
@@ -73,9 +73,9 @@ def certify(
 ) -> Certificate:
     """Replicate a study, and say how its measures behave."""
     deadline = None if seconds is None else monotonic() + seconds
-    studies = (Job("study", at) for at in islice(count(), replications or _MOST))
+    studies = (Job("study", index) for index in islice(count(), replications or _MOST))
     jobs = chain(worker.jobs(replications), studies)
-    found: dict[Job, dict[str, Said]] = {}
+    found: dict[Job, dict[str, KeptEstimate]] = {}
     for job, said in (
         _alone(worker, jobs, deadline) if processes < 2 else _shared(worker, jobs, deadline, processes)
     ):
@@ -85,7 +85,7 @@ def certify(
 
 def _alone(
     worker: StudyWork, jobs: Iterator[Job], deadline: float | None
-) -> Iterator[tuple[Job, dict[str, Said]]]:
+) -> Iterator[tuple[Job, dict[str, KeptEstimate]]]:
     for job in jobs:
         yield job, worker.done(job)
         if deadline is not None and monotonic() > deadline:
@@ -94,7 +94,7 @@ def _alone(
 
 def _shared(
     worker: StudyWork, jobs: Iterator[Job], deadline: float | None, processes: int
-) -> Iterator[tuple[Job, dict[str, Said]]]:
+) -> Iterator[tuple[Job, dict[str, KeptEstimate]]]:
     done = in_processes(_do, jobs, processes=processes, deadline=deadline, begin=_begin, given=(worker,))
     for job, said, failed in done:
         worker.failed.update(failed)
@@ -106,6 +106,6 @@ def _begin(worker: StudyWork) -> None:
     _worker = worker
 
 
-def _do(job: Job) -> tuple[Job, dict[str, Said], dict[str, str]]:
+def _do(job: Job) -> tuple[Job, dict[str, KeptEstimate], dict[str, str]]:
     assert _worker is not None
     return job, _worker.done(job), _worker.failed

@@ -62,8 +62,8 @@ class Answered:
         """Labels by item and condition, shape (items, conditions, labels)."""
         shape = (self.items, self.conditions.height, len(self.labels))
         given = self.label >= 0
-        place = np.ravel_multi_index((self.item[given], self.condition[given], self.label[given]), shape)
-        return np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+        positions = np.ravel_multi_index((self.item[given], self.condition[given], self.label[given]), shape)
+        return np.bincount(positions, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
 
 
 def answered(frame: pl.DataFrame, labels: Sequence[str], group: str | None = None) -> Answered:
@@ -78,8 +78,8 @@ def answered(frame: pl.DataFrame, labels: Sequence[str], group: str | None = Non
     texts = texts.with_row_index("row")
     readers = texts["evaluator"].unique(maintain_order=True).to_list()
     answers = texts.group_by(place, maintain_order=True).agg(
-        pl.col("row").filter(pl.col("evaluator") == reader).first().alias(f"row {at}")
-        for at, reader in enumerate(readers)
+        pl.col("row").filter(pl.col("evaluator") == reader).first().alias(f"row {index}")
+        for index, reader in enumerate(readers)
     )
     rows = answers.select(pl.selectors.starts_with("row ")).fill_null(-1).to_numpy().astype(np.int64)
     items = texts.group_by("item", maintain_order=True).first()
@@ -100,8 +100,8 @@ def answered(frame: pl.DataFrame, labels: Sequence[str], group: str | None = Non
 def _places(rows: pl.DataFrame, kinds: pl.DataFrame) -> Ints:
     """Which of the kinds each row is, -1 for none."""
     numbered = kinds.with_columns(pl.all().cast(pl.String)).with_row_index("at")
-    found = rows.join(numbered, on=kinds.columns, how="left", maintain_order="left", nulls_equal=True)
-    return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
+    frame = rows.join(numbered, on=kinds.columns, how="left", maintain_order="left", nulls_equal=True)
+    return frame["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 class Likeness(NamedTuple):
@@ -373,8 +373,8 @@ class SimulatedStudies:
         study, size = self.study, self.study.items
         agreement, fresh, missing = self._prompts.drawn(prompts)
         groups = int(study.group.max(initial=-1)) + 1
-        group = np.concatenate([study.group + at * groups for at in range(copies)])
-        item = np.concatenate([study.item + at * size for at in range(copies)])
+        group = np.concatenate([study.group + index * groups for index in range(copies)])
+        item = np.concatenate([study.item + index * size for index in range(copies)])
         condition = np.tile(study.condition, copies)
         read, gold, keeps, ends, lost = drawn(self.like, group, rng, agreement, fresh)
         label = answers_of(read, keeps, ends, missing * lost[:, None], item, condition, rng)
@@ -384,28 +384,28 @@ class SimulatedStudies:
 
     def items_like(self, items: pl.DataFrame, copies: int = 1) -> pl.DataFrame:
         """A table of the items' columns for so many copies of the items."""
-        return pl.concat([_renamed(items, at, None) for at in range(copies)]) if copies > 1 else items
+        return pl.concat([_renamed(items, index, None) for index in range(copies)]) if copies > 1 else items
 
     def _framed(self, donor: Ints, label: Ints, gold: Ints, copies: int) -> pl.DataFrame:
         study, columns = self.study, [name for name in _ANSWER if name in self.frame.columns]
         design = self.frame.drop(columns)
         names = pl.Series([*study.labels, None], dtype=pl.String)
         parts = []
-        for at in range(copies):
-            here = slice(at * study.item.size, (at + 1) * study.item.size)
+        for index in range(copies):
+            here = slice(index * study.item.size, (index + 1) * study.item.size)
             for evaluator in range(study.rows.shape[1]):
-                place, from_ = study.rows[:, evaluator], study.rows[donor[here], evaluator]
-                kept = np.flatnonzero((place >= 0) & (from_ >= 0))
+                positions, from_ = study.rows[:, evaluator], study.rows[donor[here], evaluator]
+                kept = np.flatnonzero((positions >= 0) & (from_ >= 0))
                 given = self.frame.select(columns)[from_[kept]]
                 main = names[label[here][kept]]
-                own = pl.Series(names[study.label[donor[here][kept]]])
+                series = pl.Series(names[study.label[donor[here][kept]]])
                 said = given["label"].cast(pl.String)
-                moved = pl.select(pl.when(said.eq_missing(own)).then(main).otherwise(said).alias("label"))
-                made = design[place[kept]].with_columns(given.with_columns(moved["label"]))
+                frame = pl.select(pl.when(said.eq_missing(series)).then(main).otherwise(said).alias("label"))
+                made = design[positions[kept]].with_columns(given.with_columns(frame["label"]))
                 if "gold" in design.columns:
-                    true = names[gold[at * study.items + study.item[kept]]]
+                    true = names[gold[index * study.items + study.item[kept]]]
                     made = made.with_columns(true.alias("gold"))
-                parts.append(_renamed(made, at, self.group) if copies > 1 else made)
+                parts.append(_renamed(made, index, self.group) if copies > 1 else made)
         kinds = [name for name in ("label", "gold") if name in self.frame.columns]
         made = pl.concat(parts).select(self.frame.columns)
         return made.with_columns(pl.col(name).cast(self.frame.schema[name]) for name in kinds)
@@ -440,16 +440,16 @@ class _Donors:
 
     def chosen(self, condition: Ints, label: Ints, right: Ints, rng: np.random.Generator) -> Ints:
         """An answer of the study for each simulated one, as like it as there is."""
-        found = np.full(label.size, -1)
+        result = np.full(label.size, -1)
         picked = rng.random(label.size)
         for keys, order, starts in zip(
             self._keys(condition, label, right), self._sorted, self._starts, strict=True
         ):
             known = np.minimum(keys, starts.size - 2)
             first, count = starts[known], np.where(keys == known, starts[known + 1] - starts[known], 0)
-            new = (found < 0) & (count > 0)
-            found[new] = order[(first + (picked * count).astype(np.int64))[new]]
-        return found
+            new = (result < 0) & (count > 0)
+            result[new] = order[(first + (picked * count).astype(np.int64))[new]]
+        return result
 
 
 class _Prompts:
@@ -479,12 +479,12 @@ class _Prompts:
         """Each variant's deviation from its model and decoding drawn anew, as large as the study's are."""
         rng = np.random.default_rng([seed, 6])
         count = int(self._variant.max(initial=0)) + 1
-        made = []
+        result = []
         for own in self._own:
-            means = np.stack([own[self._place == at].mean(0) for at in range(self._place.max() + 1)])[
+            means = np.stack([own[self._place == index].mean(0) for index in range(self._place.max() + 1)])[
                 self._place
             ]
-            apart = np.stack([(own - means)[self._variant == at].mean(0) for at in range(count)])
+            apart = np.stack([(own - means)[self._variant == index].mean(0) for index in range(count)])
             spread = apart.std(0, ddof=1) if count > 1 else np.zeros(own.shape[1])
-            made.append(means + rng.normal(0, 1, apart.shape)[self._variant] * spread)
-        return made
+            result.append(means + rng.normal(0, 1, apart.shape)[self._variant] * spread)
+        return result

@@ -45,7 +45,7 @@ def command(
       quaver accept study.yaml --score confidence --out by-confidence.csv
     """
     opened = open_study(study, function, field=field)
-    found = opened.gold.accept(
+    acceptance = opened.gold.accept(
         error=error,
         confidence_level=confidence,
         score=score,  # type: ignore[arg-type]  # checked there
@@ -54,26 +54,26 @@ def command(
     )
     path = out or (opened.folder / "accepted.csv" if opened.source.owns_folder else None)
     if path is not None:
-        found.write(path)
+        acceptance.write(path)
     if as_json:
-        print_json(found.document())
+        print_json(acceptance.document())
         return
-    _show(found)
+    _show(acceptance)
     if path is not None:
         say(f"Wrote {path}")
 
 
-def _show(found: Acceptance) -> None:
-    say(found.headline)
-    for note in found.notes:
+def _show(acceptance: Acceptance) -> None:
+    say(acceptance.headline)
+    for note in acceptance.notes:
         say(note)
-    if found.by:
+    if acceptance.by:
         screen.print()
-        screen.print(table((found.by, *_HEADS), [(one.level, *_cells(one)) for one in found.found]))
+        screen.print(table((acceptance.by, *_HEADS), [(one.level, *_cells(one)) for one in acceptance.found]))
     screen.print()
-    rows = [(promised(one.promise), *_cells(one)) for one in found.curve]
+    rows = [(promised(one.promise), *_cells(one)) for one in acceptance.curve]
     screen.print(table(("at most wrong", *_HEADS), rows))
-    if found.groups:
+    if acceptance.groups:
         heads = (
             "group",
             "level",
@@ -87,17 +87,17 @@ def _show(found: Acceptance) -> None:
         )
         shown = [
             (
-                one.column,
-                one.level,
-                one.items,
-                "" if one.accepted is None else percent(one.accepted),
-                one.checked,
-                one.wrong,
-                "" if one.at_most is None else percent(one.at_most),
-                "" if one.p is None else f"{one.p:.3f}",
-                one.verdict,
+                group.column,
+                group.level,
+                group.items,
+                "" if group.accepted is None else percent(group.accepted),
+                group.checked,
+                group.wrong,
+                "" if group.at_most is None else percent(group.at_most),
+                "" if group.p is None else f"{group.p:.3f}",
+                group.verdict,
             )
-            for one in found.groups
+            for group in acceptance.groups
         ]
         screen.print()
         screen.print(table(heads, shown))

@@ -81,6 +81,6 @@ def command(
     if as_json:
         print_estimates(estimates)
         return
-    if taken := [row for one in estimates[:1] for row in one.details["taken"]]:
+    if taken := [row for estimate in estimates[:1] for row in estimate.details["taken"]]:
         show([table(("taken for", "in the file", "why"), taken)])
     show(estimates_tables(estimates, together=True))

@@ -40,15 +40,15 @@ def command(
     from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 
     opened = open_study(study, function, field=field)
-    found = opened.certify(replications=replications, exact=exact)
+    certificate = opened.certify(replications=replications, exact=exact)
     if as_json:
-        print_json({"undeclared": found.undeclared, **found.certificate.document()})
+        print_json({"undeclared": certificate.undeclared, **certificate.certificate.document()})
         return
     tell = printer("certify", NEAR_DUPLICATES=NEAR_DUPLICATES)
-    tell("explained", found)
-    shown, without = _rows(found)
+    tell("explained", certificate)
+    shown, without = _rows(certificate)
     screen.print(table(*_filled(shown)))
-    tell("beside", found, without)
+    tell("beside", certificate, without)
     if opened.source.owns_folder:
         say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
 
@@ -56,12 +56,12 @@ def command(
 _COLUMNS = ("measure", "estimand", "interval", "covers", "width", "type I", "power", "warned")
 
 
-def _rows(found: StudyCertificate) -> tuple[list[tuple[str, ...]], list[str]]:
+def _rows(certificate: StudyCertificate) -> tuple[list[tuple[str, ...]], list[str]]:
     """A row for each line that has a number, and the names of the others."""
-    made = found.certificate
+    made = certificate.certificate
     own = {
-        (place.measure, place.name, place.estimand): one
-        for place, one in zip(made.places, found.estimates, strict=True)
+        (place.measure, place.name, place.estimand): estimate
+        for place, estimate in zip(made.places, certificate.estimates, strict=True)
     }
     rows: list[tuple[str, ...]] = []
     without: list[str] = []
@@ -93,17 +93,17 @@ def _name(line: Line) -> str:
 
 def _filled(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """The columns in which something stands, and the rows' cells in them."""
-    filled = [at for at in range(len(_COLUMNS)) if at < 2 or any(row[at] for row in rows)]
-    return [_COLUMNS[at] for at in filled], [[row[at] for at in filled] for row in rows]
+    filled = [index for index in range(len(_COLUMNS)) if index < 2 or any(row[index] for row in rows)]
+    return [_COLUMNS[index] for index in filled], [[row[index] for index in filled] for row in rows]
 
 
-def _interval(line: Line, one: Estimate) -> str:
+def _interval(line: Line, estimate: Estimate) -> str:
     """The study's own interval, or how many there are."""
     if line.places > 1:
         return f"{line.places} estimates"
-    if one.low is None or one.high is None:
+    if estimate.low is None or estimate.high is None:
         return "none"
-    return f"{rounded(one.low)} to {rounded(one.high)}"
+    return f"{rounded(estimate.low)} to {rounded(estimate.high)}"
 
 
 def _with_error(share: float | None, error: float | None) -> str:

@@ -63,13 +63,16 @@ def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
     """Show what a check takes, run it, and show what came out."""
     from quaver.study.checking.check import judged
 
-    rows = [(one.role, one.column, one.why) for one in prepared.taken]
+    rows = [(decision.role, decision.column, decision.why) for decision in prepared.taken]
     screen.print(table(("taken for", "what", "why"), rows, f"{path.name}:"))
     screen.print()
-    one, design = prepared.study.experiment, prepared.design
+    experiment, design = prepared.study.experiment, prepared.design
     forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
     prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
-    say(f"{len(one.items):,} texts × {prompts} × {design.repeats:,} times = {one.calls:,} calls.")
+    say(
+        f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
+        f"{experiment.calls:,} calls."
+    )
     later = f"To go on later: quaver run {shlex.quote(str(prepared.file.parent))}"
     ask(prepared.study, "The check", yes=yes, later=later)
     found = judged(prepared)
@@ -119,8 +122,8 @@ def ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) 
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
         return "finished"
-    models = ", ".join(one.model for one in plan.models)
-    costs = ["an unknown price" if one.cost is None else str(one.cost) for one in plan.models]
+    models = ", ".join(forecast.model for forecast in plan.models)
+    costs = ["an unknown price" if forecast.cost is None else str(forecast.cost) for forecast in plan.models]
     cost = f" for {' and '.join(costs)}" if spends(study) else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
     say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")

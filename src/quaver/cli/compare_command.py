@@ -96,46 +96,49 @@ def open_sides(
     return Collections(first, None if after is None else open_collection(after, functions))
 
 
-def show_comparison(found: Comparison, most: int) -> None:
+def show_comparison(comparison: Comparison, most: int) -> None:
     """Show a comparison, with so many of its flipped items."""
     from quaver.comparison.comparison_result import FIXED, difference_cells, headline  # loads polars
 
-    tell = printer("compare", found=found, short_name=short_name)
+    tell = printer("compare", found=comparison, short_name=short_name)
     tell("head")
     screen.print()
-    known = [one for one in found.differences if one.value is not None]
-    for measure in dict.fromkeys(one.measure for one in known):
-        some = [one for one in known if one.measure == measure]
-        columns = list(dict.fromkeys(column for one in some for column in one.cell))
-        varying = [c for c in columns if len({one.cell.get(c) for one in some}) > 1]
+    estimates = [estimate for estimate in comparison.differences if estimate.value is not None]
+    for measure in dict.fromkeys(estimate.measure for estimate in estimates):
+        some = [estimate for estimate in estimates if estimate.measure == measure]
+        columns = list(dict.fromkeys(column for estimate in some for column in estimate.cell))
+        varying = [c for c in columns if len({estimate.cell.get(c) for estimate in some}) > 1]
         fixed = [f"{c} {short_name(some[0].cell[c])}" for c in columns if c not in varying]
         level = f"{100 * some[0].confidence_level:.4g}% interval"
         heads = (*varying, "before", "after", "difference", level, "unpaired")
-        rows = [(*(short_name(one.cell.get(c, "")) for c in varying), *difference_cells(one)) for one in some]
+        rows = [
+            (*(short_name(estimate.cell.get(c, "")) for c in varying), *difference_cells(estimate))
+            for estimate in some
+        ]
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()
-    for line in found.undefined:
+    for line in comparison.undefined:
         say(line)
-    if known:
+    if estimates:
         say(FIXED)
         screen.print()
     tell("verdicts")
     screen.print()
     tell("flips", most)
-    if most and not found.flips.is_empty():
-        _show_flips(found, most)
-    for one in found.judgements:
+    if most and not comparison.flips.is_empty():
+        _show_flips(comparison, most)
+    for judgement in comparison.judgements:
         screen.print()
-        tell("bound", one)
-    if found.outcome != "reported":  # a class that is lost fails it though every bound holds
+        tell("bound", judgement)
+    if comparison.outcome != "reported":  # a class that is lost fails it though every bound holds
         screen.print()
-        say(f"{headline(found)}.", style="bold")
+        say(f"{headline(comparison)}.", style="bold")
 
 
-def _show_flips(found: Comparison, most: int) -> None:
+def _show_flips(comparison: Comparison, most: int) -> None:
     from quaver.core.records import NO_LABEL
 
-    flips = found.flips
+    flips = comparison.flips
     absent = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}  # a label may be called None
     has_gold = ["gold"] * (flips["gold"].null_count() < flips.height)
     varying = [
@@ -218,7 +221,7 @@ def command(
     from quaver.comparison.kept_looks import PLANNED
 
     both = open_sides(before, after, function, field)
-    found = both.compare(
+    comparison = both.compare(
         by=by,
         reference=reference,
         measures=measure,
@@ -231,36 +234,36 @@ def command(
         in_rounds=in_rounds,
         must_see=must_see,
     )
-    _write(markdown, lambda: _comment(found, flips, both if texts else None))
-    _write(junit, lambda: _junit(found, study_file(after or before)))
+    _write(markdown, lambda: _comment(comparison, flips, both if texts else None))
+    _write(junit, lambda: _junit(comparison, study_file(after or before)))
     if as_json:
-        print_json(found.document())
+        print_json(comparison.document())
     else:
-        show_comparison(found, flips)
+        show_comparison(comparison, flips)
     if annotations:
-        _annotate(found, study_file(after or before))
-    if not found.held:
+        _annotate(comparison, study_file(after or before))
+    if not comparison.held:
         raise typer.Exit(1)
 
 
-def _comment(found: Comparison, flips: int, quoted: Studies | Collections | None) -> str:
+def _comment(comparison: Comparison, flips: int, quoted: Studies | Collections | None) -> str:
     """Markdown for a pull request, with the texts of flipped items, where they may be quoted."""
     from quaver.comparison.pull_request_comment import markdown
 
-    texts = None if quoted is None else quoted.texts(set(found.flips["item"].head(flips)))
-    return markdown(found, flips=flips, texts=texts)
+    texts = None if quoted is None else quoted.texts(set(comparison.flips["item"].head(flips)))
+    return markdown(comparison, flips=flips, texts=texts)
 
 
-def _junit(found: Comparison, file: str) -> str:
+def _junit(comparison: Comparison, file: str) -> str:
     from quaver.comparison.pull_request_comment import junit
 
-    return junit(found, file=file)
+    return junit(comparison, file=file)
 
 
-def _annotate(found: Comparison, file: str) -> None:
+def _annotate(comparison: Comparison, file: str) -> None:
     from quaver.comparison.pull_request_comment import workflow_commands
 
-    for line in workflow_commands(found, file=file):
+    for line in workflow_commands(comparison, file=file):
         print_command(line)
 
 

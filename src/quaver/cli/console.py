@@ -79,8 +79,8 @@ def printer(name: str, **facts: Any) -> Callable[..., None]:
 
 def show(parts: Iterable[Group]) -> None:
     """Print tables with an empty line after each."""
-    for one in parts:
-        screen.print(one)
+    for part in parts:
+        screen.print(part)
         screen.print()
 
 
@@ -111,8 +111,8 @@ def print_json(document: object) -> None:
 
 def print_estimates(estimates: Iterable[Estimate]) -> None:
     """Print estimates as JSON, one a line."""
-    for one in estimates:
-        print_json(asdict(one))
+    for estimate in estimates:
+        print_json(asdict(estimate))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Group:

@@ -95,10 +95,10 @@ def _table(study: Study) -> Group:
     reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
     shown = {"label_shares": f"says {label.name}", "compliance": "valid", "accuracy": "right"}
     rows: dict[str, dict[str, str]] = {}
-    for one in study.estimates(list(shown)):
+    for estimate in study.estimates(list(shown)):
         wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}
-        if all(one.cell.get(column, level) == level for column, level in wanted.items()):
-            rows.setdefault(one.cell["variant"], {})[one.measure] = _percent(one)
+        if all(estimate.cell.get(column, level) == level for column, level in wanted.items()):
+            rows.setdefault(estimate.cell["variant"], {})[estimate.measure] = _percent(estimate)
     cells = [
         (short_name(variant), *(found.get(measure, "") for measure in shown))
         for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
@@ -106,5 +106,5 @@ def _table(study: Study) -> Group:
     return table(("asked", *shown.values()), cells, "Greedy answers, with 95% intervals:")
 
 
-def _percent(one: Estimate) -> str:
-    return one.reason or "" if one.value is None else with_interval(one)
+def _percent(estimate: Estimate) -> str:
+    return estimate.reason or "" if estimate.value is None else with_interval(estimate)

@@ -36,10 +36,16 @@ def command(
     if as_json:
         print_estimates((*flips, *shares))
         return
-    compared = [one for one in flips if "second" in one.cell]
+    compared = [estimate for estimate in flips if "second" in estimate.cell]
     show(flips_tables(compared))
     show(estimates_tables(shares if compared else flips))
-    for one in flips:
-        if one.measure == "evaluator_flips" and one.value is not None and one.value > WORTH_A_WARNING:
-            where = ", ".join(one.cell[column] for column in one.cell if column not in ("first", "second"))
-            say(f"Warning: {where}: {one.warnings[0]}", style="yellow")
+    for estimate in flips:
+        if (
+            estimate.measure == "evaluator_flips"
+            and estimate.value is not None
+            and estimate.value > WORTH_A_WARNING
+        ):
+            where = ", ".join(
+                estimate.cell[column] for column in estimate.cell if column not in ("first", "second")
+            )
+            say(f"Warning: {where}: {estimate.warnings[0]}", style="yellow")

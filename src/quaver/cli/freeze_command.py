@@ -33,15 +33,15 @@ def command(
     """
     from quaver.study.freezing import freeze  # loads the study's parts
 
-    found = freeze(open_study(study, function), rule=rule, because=because)
+    frozen = freeze(open_study(study, function), rule=rule, because=because)
     if as_json:
-        print_json(found.document() | {"digest": found.digest})
+        print_json(frozen.document() | {"digest": frozen.digest})
         return
-    say(found.headline)
-    rows = [(one["part"], f"{one['size']:,}", one["state"], one["what"]) for one in found.rows()]
+    say(frozen.headline)
+    rows = [(row["part"], f"{row['size']:,}", row["state"], row["what"]) for row in frozen.rows()]
     screen.print(table(("part", "how many", "state", "what changed"), rows))
-    say(f"Decision rule: {found.rule}")
-    for line in found.broken:
+    say(f"Decision rule: {frozen.rule}")
+    for line in frozen.broken:
         say(f"Warning: {line}")
-    say(f"SHA-256 {found.digest}")
+    say(f"SHA-256 {frozen.digest}")
     say("Publish this digest now (in a preregistration, a commit, a letter): it proves the date to others.")

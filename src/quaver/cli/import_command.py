@@ -42,8 +42,8 @@ def command(
     from quaver.study.imports.label_import import import_annotations
 
     options["separator"] = separator_of(options["separator"])
-    study, taken = import_annotations(file, folder, **options)
-    rows = [(one.role, one.column, one.why) for one in taken]
+    study, decisions = import_annotations(file, folder, **options)
+    rows = [(decision.role, decision.column, decision.why) for decision in decisions]
     screen.print(table(("taken for", "column", "why"), rows, f"{file.name}:"))
     _show(study)
 
@@ -57,9 +57,9 @@ def _show(study: Study) -> None:
         f"{labels.null_count():,} of them without a label."
     )
     if summary := stability_summary(study):
-        beside = any(one.published is not None for one in summary)
+        beside = any(row.published is not None for row in summary)
         heads = ("stability", "value", "in the file")[: 3 if beside else 2]
-        lines = [(one.name, _written(one.value), _written(one.published))[: len(heads)] for one in summary]
+        lines = [(row.name, _written(row.value), _written(row.published))[: len(heads)] for row in summary]
         screen.print(table(heads, lines))
     say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {study.folder}")
 

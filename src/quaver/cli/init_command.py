@@ -105,7 +105,7 @@ def _from_table(
         )
     usual = Path(f"{source.stem}.yaml")
     path = path or usual
-    made, taken = starting_file(
+    made, decisions = starting_file(
         source,
         usual if str(path) == "-" else path,
         text=named["text"],
@@ -116,7 +116,7 @@ def _from_table(
         written=written,
     )
     if str(path) != "-":
-        rows = [(one.role, one.column, one.why) for one in taken]
+        rows = [(decision.role, decision.column, decision.why) for decision in decisions]
         screen.print(table(("taken for", "what", "why"), rows, f"{source.name}:"))
     _write(path, made, f"Edit it, then: quaver plan {path}")
 

@@ -56,7 +56,7 @@ def command(
     work = Labelling(file, options)
     agreed = yes or bool(options["budget"])
     if work.prepared is not None:
-        rows = [(one.role, one.column, one.why) for one in work.prepared.taken]
+        rows = [(decision.role, decision.column, decision.why) for decision in work.prepared.taken]
         screen.print(table(("taken for", "what", "why"), rows, f"{file.name}:"))
     _ask(work, work.check, "The check", yes=agreed)
     screen.print()
@@ -70,16 +70,16 @@ def command(
         share = f"{doubtful:,} of {texts:,} ({percent(doubtful / texts)})"
         say(f"Doubtful texts, which have no label or on which the prompts disagree: {share}.")
         _ask(work, work.second, "The doubtful texts", yes=agreed)
-    found = work.labelled()
+    labelled = work.labelled()
     screen.print()
-    for path in filter(None, [found.file, *found.sheets]):
+    for path in filter(None, [labelled.file, *labelled.sheets]):
         say(f"Wrote {path}")
-    say(found.state, style="bold")
-    for head, text in found.notes:
+    say(labelled.state, style="bold")
+    for head, text in labelled.notes:
         if head in ("Share", "Regression"):
             say(f"{head}: {text}")
-    if found.step:
-        say(f"Next: {found.step}")
+    if labelled.step:
+        say(f"Next: {labelled.step}")
 
 
 def _show_choice(work: Labelling) -> None:
@@ -88,10 +88,10 @@ def _show_choice(work: Labelling) -> None:
     if choice.forecast:
         against = "differ from gold" if choice.forecast[0].by_gold else "differ from all prompts"
         rows = []
-        for one in choice.forecast:
-            calls, cost = work.price(one.prompts)
+        for votes in choice.forecast:
+            calls, cost = work.price(votes.prompts)
             price = "unknown" if cost is None else cost
-            rows.append((one.prompts, percent(one.wrong), one.texts, calls, price))
+            rows.append((votes.prompts, percent(votes.wrong), votes.texts, calls, price))
         heads = ("prompts", against, "of texts", "calls for all", "price")
         screen.print(table(heads, rows, "The most frequent label of so many prompts:"))
         screen.print()

@@ -94,7 +94,11 @@ def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., 
             command(**given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
-        every = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
+        parameters = [
+            parameter.replace(kind=parameter.KEYWORD_ONLY)
+            for parameter in own
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        ]
         for name, (kind, option) in options.items():
             choice = any(get_origin(one) is Literal for one in get_args(kind))  # which the function checks
             text = kind is Any or choice
@@ -107,10 +111,10 @@ def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., 
             )
             default = None if name in lists else option.default
             hint = Annotated[shown, asked]  # type: ignore[valid-type]
-            every.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
-        every += [one for one in own if one.kind is one.KEYWORD_ONLY]
-        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in every}
+            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+        parameters += [parameter for parameter in own if parameter.kind is parameter.KEYWORD_ONLY]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorated

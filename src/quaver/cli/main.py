@@ -92,7 +92,7 @@ class _Grouped(TyperGroup):
 
 def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     """The program with these commands; the modules of others are not loaded."""
-    made = typer.Typer(
+    result = typer.Typer(
         name="quaver",
         cls=_Grouped,
         no_args_is_help=True,
@@ -101,13 +101,13 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         epilog="`quaver help --all` shows every command, `quaver COMMAND --help` explains one and shows "
         "examples. After `quaver --install-completion`, the Tab key completes commands and study files.",
     )
-    made.callback()(_options)
+    result.callback()(_options)
     for name in commands:
         function = import_module(f"quaver.cli.{name}_command").command
         text, examples = _explained(function)
         first = text.partition(".")[0] + "."
-        made.command(name=name, help=text, short_help=first, epilog=examples)(function)
-    return made
+        result.command(name=name, help=text, short_help=first, epilog=examples)(function)
+    return result
 
 
 _SECTION = re.compile(r"\n\n(?=(?:Options|Examples):\n)")
@@ -127,16 +127,16 @@ def _explained(function: Callable[..., None]) -> tuple[str, str | None]:
 def _explain(function: Callable[..., None], entries: Mapping[str, str]) -> None:
     """Give a command's options their help, and those that are true or false a flag without its opposite."""
     parameters = []
-    for name, one in inspect.signature(function, eval_str=True).parameters.items():
-        kind, shown = one.annotation, typer.Option()
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        kind, shown = parameter.annotation, typer.Option()
         if get_origin(kind) is Annotated:
             kind, shown = kind.__origin__, copy(kind.__metadata__[0])
         shown.help = shown.help or " ".join(entries[name].split())
         if (kind is bool or name.endswith("_")) and shown.default is ...:  # there stands the first flag
             shown.default = f"--{name.strip('_').replace('_', '-')}"
-        parameters.append(one.replace(annotation=Annotated[kind, shown]))
+        parameters.append(parameter.replace(annotation=Annotated[kind, shown]))
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in parameters}
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
 
 
 def _show_version(wanted: bool) -> None:

@@ -49,11 +49,11 @@ def command(
         print_estimates(estimates)
         return
     say_quality(opened.quality())
-    measured = [one for one in estimates if "conclusion" not in one.cell]
+    measured = [estimate for estimate in estimates if "conclusion" not in estimate.cell]
     heads, rows = summarized(measured)
     if len(rows) > 1:
         show([table(heads, rows, "Summary")])
-    show(estimates_tables([one for one in measured if undefined or one.value is not None]))
-    show(conclusion_tables([one for one in estimates if "conclusion" in one.cell]))
+    show(estimates_tables([estimate for estimate in measured if undefined or estimate.value is not None]))
+    show(conclusion_tables([estimate for estimate in estimates if "conclusion" in estimate.cell]))
     if not undefined and (because := undefined_because(measured)):
         say(f"{because}. `--undefined` lists them.")

@@ -30,12 +30,12 @@ def command(
     from quaver.replication.replication import replicate
     from quaver.replication.replication_table import replication_table, write_replication
 
-    found = replicate(folder)
-    shown = replication_table(found)
-    screen.print(table(shown.columns, [tuple(map(str, row)) for row in shown.rows], found.source))
-    say(found.summary)
+    replication = replicate(folder)
+    shown = replication_table(replication)
+    screen.print(table(shown.columns, [tuple(map(str, row)) for row in shown.rows], replication.source))
+    say(replication.summary)
     home = folder if folder.is_dir() else folder.parent
-    for path in write_replication(found, to or home):
+    for path in write_replication(replication, to or home):
         say(f"Wrote {path}")
-    if not found.holds:
+    if not replication.holds:
         raise typer.Exit(1)

@@ -88,9 +88,9 @@ def _progress(progress: Progress, conditions: Sequence[Condition]) -> Group:
     bar.add_row(ProgressBar(total=total, completed=progress.before + progress.done, width=40))
     parts: list[Any] = [plain(progress), bar]
     rows = [
-        (f"{one.model} · {one.asked_as} · {one.variant}", done)
-        for at, done in progress.by_condition.most_common(_CONDITIONS)
-        for one in conditions[at : at + 1]
+        (f"{condition.model} · {condition.asked_as} · {condition.variant}", done)
+        for index, done in progress.by_condition.most_common(_CONDITIONS)
+        for condition in conditions[index : index + 1]
     ]
     if len(progress.by_condition) > 1:
         parts.append(table(("condition", "answered in this run"), rows))
@@ -221,7 +221,7 @@ def show_measures(of: Collection, names: Sequence[str] | None) -> None:
     from quaver.core.estimate_frame import undefined_because
 
     estimates = of.estimates(names)
-    show(estimates_tables([one for one in estimates if one.value is not None]))
+    show(estimates_tables([estimate for estimate in estimates if estimate.value is not None]))
     if because := undefined_because(estimates):
         say(f"{because}.")
 

@@ -93,8 +93,8 @@ def command(
     status = opened.status()
     quality = quality_in_passing(opened, status)
     if as_json:
-        issues = None if quality is None else [asdict(one) for one in quality.issues]
-        groups = None if quality is None else [asdict(one) for one in quality.clusters]
+        issues = None if quality is None else [asdict(issue) for issue in quality.issues]
+        groups = None if quality is None else [asdict(clusters) for clusters in quality.clusters]
         more = {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues, "clusters": groups}
         more["verdict"] = _verdict_document(verdict_in_passing(opened, status))
         print_json(asdict(status) | more)
@@ -113,7 +113,9 @@ def _verdict_document(card: Card | None) -> dict[str, Any] | None:
     if card is None:
         return None
     names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
-    models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
+    models = [
+        {name: getattr(recommendation, name) for name in names} for recommendation in card.recommendations
+    ]
     return {"lines": card.lines, "models": models}
 
 
@@ -124,16 +126,16 @@ def _show_batches(status: StudyStatus) -> None:
 
     rows = [
         (
-            one.model,
-            one.remote or one.name,
-            one.state,
-            one.calls,
-            one.done,
-            moment(one.since),
-            moment(one.expires) if one.expires else "unknown",
-            "unknown" if one.money is None else str(Range(one.money, one.money)),
+            batch.model,
+            batch.remote or batch.name,
+            batch.state,
+            batch.calls,
+            batch.done,
+            moment(batch.since),
+            moment(batch.expires) if batch.expires else "unknown",
+            "unknown" if batch.money is None else str(Range(batch.money, batch.money)),
         )
-        for one in status.batches
+        for batch in status.batches
     ]
     heads = ("model", "batch", "state", "calls", "done", "since", "given up at", "expected cost")
     print_status("batches", status.batches)
@@ -142,13 +144,19 @@ def _show_batches(status: StudyStatus) -> None:
 
 
 def _show_unfinished(status: StudyStatus) -> None:
-    unfinished = [one for one in status.conditions if one.answered < one.wanted]
+    unfinished = [condition for condition in status.conditions if condition.answered < condition.wanted]
     if not (unfinished and status.answered and len(status.conditions) > 1):
         return
     heads = ("model", "decoding", "variant", "answered", "of")
     rows = [
-        (one.condition.model, one.condition.asked_as, one.condition.variant, one.answered, one.wanted)
-        for one in unfinished[:_SHOWN]
+        (
+            condition.condition.model,
+            condition.condition.asked_as,
+            condition.condition.variant,
+            condition.answered,
+            condition.wanted,
+        )
+        for condition in unfinished[:_SHOWN]
     ]
     screen.print(table(heads, rows, "Unfinished conditions:"))
     if len(unfinished) > _SHOWN:

@@ -55,10 +55,12 @@ def command(
         kind_of(name)  # a wrong name is said before answers are read
     stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
     if name is None:
-        rows = [(one.name, one.title, paper.code) for paper in PAPERS for one in paper.tables]
+        rows = [(kind.name, kind.title, paper.code) for paper in PAPERS for kind in paper.tables]
         screen.print(table(("table", "what it shows", "paper"), rows))
         return
     items = item or ()
-    made = printed(stored, name, items=items) if layout == "paper" else [published(stored, name, items=items)]
-    text = "\n".join(one.as_(form) for one in made)
+    tables = (
+        printed(stored, name, items=items) if layout == "paper" else [published(stored, name, items=items)]
+    )
+    text = "\n".join(one.as_(form) for one in tables)
     say(text.replace("\r\n", "\n").rstrip("\n"))

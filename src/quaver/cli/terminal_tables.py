@@ -69,22 +69,22 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     every: list[Estimate] = []
     for key, group in groupby(sorted(estimates, key=cell), key=cell):
         rows = list(group)
-        joint = [one for one in rows if one.measure == "conclusion_joint"]
-        rows = [one for one in rows if one.measure != "conclusion_joint"]
+        joint = [estimate for estimate in rows if estimate.measure == "conclusion_joint"]
+        rows = [estimate for estimate in rows if estimate.measure != "conclusion_joint"]
         if not rows:  # of all models, decodings and evaluators, which come next
             every = joint
             continue
-        counts = [one for one in rows if "verdict" not in one.details]
-        drawn = sorted((one for one in rows if "verdict" in one.details), key=_in_order)
+        counts = [estimate for estimate in rows if "verdict" not in estimate.details]
+        drawn = sorted((estimate for estimate in rows if "verdict" in estimate.details), key=_in_order)
         shown = [
             (
-                _labels_of(one),
-                *numbers(one),
-                one.details["verdict"],
-                _share(one.details.get("accuracy")),
-                one.n,
+                _labels_of(estimate),
+                *numbers(estimate),
+                estimate.details["verdict"],
+                _share(estimate.details.get("accuracy")),
+                estimate.n,
             )
-            for one in drawn
+            for estimate in drawn
         ]
         about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
         title = lines_of("title", key[0], about, drawn, counts, joint, every)
@@ -94,17 +94,21 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
         yield table(columns, shown, "\n".join(title))
 
 
-def _in_order(one: Estimate) -> tuple[int, bool, float]:
+def _in_order(estimate: Estimate) -> tuple[int, bool, float]:
     """Corrected first, then gold alone, then by the estimate."""
-    place = _FIRST.index(one.measure) if one.measure in _FIRST and "model" not in one.cell else len(_FIRST)
-    return (place, one.value is None, one.value or 0.0)
+    index = (
+        _FIRST.index(estimate.measure)
+        if estimate.measure in _FIRST and "model" not in estimate.cell
+        else len(_FIRST)
+    )
+    return (index, estimate.value is None, estimate.value or 0.0)
 
 
-def _labels_of(one: Estimate) -> str:
+def _labels_of(estimate: Estimate) -> str:
     """Whose labels an estimate is of."""
-    if "variant" not in one.cell:
-        return _TOGETHER.get(one.measure, "")
-    return short_name(one.cell["variant"]) + _ONE_PROMPT.get(one.measure, "")
+    if "variant" not in estimate.cell:
+        return _TOGETHER.get(estimate.measure, "")
+    return short_name(estimate.cell["variant"]) + _ONE_PROMPT.get(estimate.measure, "")
 
 
 _FIRST = ("conclusion_corrected", "conclusion_gold")

@@ -56,8 +56,8 @@ def command(
     _make(opened, again=again)
     if import_ is not None:
         edits = opened.variants.edit(import_)
-        for one in edits:
-            screen.print(f"{one.factor}={one.level}: {one.part} edited")
+        for edit in edits:
+            screen.print(f"{edit.factor}={edit.level}: {edit.part} edited")
         screen.print(f"{len(edits):,} texts edited; paraphrases.json keeps them and the texts before.")
     if export is not None:
         count = opened.variants.export(export)

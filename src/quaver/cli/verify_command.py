@@ -38,9 +38,9 @@ def command(
     if is_packed(path):
         _verify_collection(path, digest, frozen)
         return
-    found = verify(path, digest=digest, frozen=frozen)
-    printer("verify")("bundle", found)
-    if not found.holds:
+    verification = verify(path, digest=digest, frozen=frozen)
+    printer("verify")("bundle", verification)
+    if not verification.holds:
         raise typer.Exit(1)
 
 

@@ -58,13 +58,13 @@ def command(
         _show(found)
 
 
-def _show(found: Worst) -> None:
-    if found.items.is_empty():
+def _show(worst: Worst) -> None:
+    if worst.items.is_empty():
         screen.print("No item is sensitive, inconsistent, or without a label.")
-    for row in found.items.iter_rows(named=True):
+    for row in worst.items.iter_rows(named=True):
         gold = f", gold label {row['gold']}" if row["gold"] is not None else ""
         numbers = [
-            f"{name} {_change(row[name], row.get(f'{name}_after'), found)}"
+            f"{name} {_change(row[name], row.get(f'{name}_after'), worst)}"
             for name in ("score", "sensitivity", "consistency", "unparsed", "right")
             if row[name] is not None
         ]
@@ -72,17 +72,17 @@ def _show(found: Worst) -> None:
         say(f"  {', '.join(numbers)}")
         if row["text"]:
             say(f"  {_short(row['text'], 100)}", style="dim")
-        screen.print(_answers(found.answers.filter(found.answers["item"] == row["item"])))
+        screen.print(_answers(worst.answers.filter(worst.answers["item"] == row["item"])))
         screen.print()
     from quaver.comparison.worst_items import RULE
 
     screen.print(RULE, style="dim")
-    if found.before is not None:
-        _show_differences(found)
+    if worst.before is not None:
+        _show_differences(worst)
 
 
-def _change(before: float, after: float | None, found: Worst) -> str:
-    if found.before is None:
+def _change(before: float, after: float | None, worst: Worst) -> str:
+    if worst.before is None:
         return f"{before:.2f}"
     return f"{before:.2f} → {'none' if after is None else f'{after:.2f}'}"
 
@@ -102,23 +102,24 @@ def _answers(answers: pl.DataFrame) -> object:
     return table((*varying, "variant", "times", "label", "answer"), rows)
 
 
-def _show_differences(found: Worst) -> None:
+def _show_differences(worst: Worst) -> None:
     from quaver.comparison.comparison_result import difference_cells
 
     screen.print()
-    columns = dict.fromkeys(name for one in found.differences for name in one.cell)
+    columns = dict.fromkeys(name for estimate in worst.differences for name in estimate.cell)
     apart = [
         name
         for name in columns
-        if name not in ("items", "evaluator") and len({one.cell.get(name) for one in found.differences}) > 1
+        if name not in ("items", "evaluator")
+        and len({estimate.cell.get(name) for estimate in worst.differences}) > 1
     ]
     heads = ("items", "number", *apart, "measure", "before", "after", "difference", "interval")
     rows = []
-    for one in found.differences:
-        which = one.cell["items"]
-        levels = [short_name(one.cell.get(name, "")) for name in apart]
-        rows.append((which, found.counts[which], *levels, one.measure, *difference_cells(one)[:4]))
-    screen.print(table(heads, rows, f"Before: {found.before}"))
+    for estimate in worst.differences:
+        which = estimate.cell["items"]
+        levels = [short_name(estimate.cell.get(name, "")) for name in apart]
+        rows.append((which, worst.counts[which], *levels, estimate.measure, *difference_cells(estimate)[:4]))
+    screen.print(table(heads, rows, f"Before: {worst.before}"))
 
 
 def _short(text: object, length: int) -> str:

@@ -97,11 +97,11 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
 
 def _on_one_side(what: str, before: Sequence[str], after: Sequence[str]) -> list[str]:
     """What only one side has, in words."""
-    found = []
+    result = []
     for side, some, others in (("before", before, after), ("after", after, before)):
         if only := [one for one in some if one not in others]:
-            found.append(f"{what} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
-    return found
+            result.append(f"{what} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+    return result
 
 
 def nothing_in_common(

@@ -58,33 +58,33 @@ class Bound:
     kind: Literal["if", "unless"]
     text: str
 
-    def about(self, found: Sequence[Estimate]) -> list[Estimate]:
+    def about(self, estimates: Sequence[Estimate]) -> list[Estimate]:
         """The differences that it is about.
 
         The name of a measure that gives no estimate of that name stands for the first that it gives in
         such cells: ``f1`` for ``f1_macro``.
         """
         if self.measure == LOSS:
-            return [one for one in found if FAMILY in one.details]
+            return [estimate for estimate in estimates if FAMILY in estimate.details]
         here = [
-            one
-            for one in found
-            if FAMILY not in one.details
-            and all(is_level(one.cell, column, level) for column, level in self.where.items())
+            estimate
+            for estimate in estimates
+            if FAMILY not in estimate.details
+            and all(is_level(estimate.cell, column, level) for column, level in self.where.items())
         ]
-        names = [one.measure for one in here if _owner(one.measure) == self.measure]
+        names = [estimate.measure for estimate in here if _owner(estimate.measure) == self.measure]
         name = self.measure if self.measure in names else next(iter(names), self.measure)
-        return [one for one in here if one.measure == name]
+        return [estimate for estimate in here if estimate.measure == name]
 
-    def judged(self, found: Sequence[Estimate]) -> list[Estimate]:
+    def judged(self, estimates: Sequence[Estimate]) -> list[Estimate]:
         """Those of the differences that it is about that have an interval."""
-        return [one for one in self.about(found) if one.low is not None]
+        return [estimate for estimate in self.about(estimates) if estimate.low is not None]
 
-    def beyond(self, one: Estimate) -> bool:
+    def beyond(self, estimate: Estimate) -> bool:
         """Whether the whole of a difference's interval lies on the bound's side of its limit."""
-        if one.low is None or one.high is None:
+        if estimate.low is None or estimate.high is None:
             return False
-        return one.high < self.limit if self.sign == "<" else one.low > self.limit
+        return estimate.high < self.limit if self.sign == "<" else estimate.low > self.limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Judgement:
         """Of the intervals that judged, the one nearest to the verdict that was not given."""
         end = 1 if self.bound.sign == "<" else 0
         towards = 1 if (self.bound.sign == ">") == (self.bound.kind == "if") else -1
-        return max(self.judged, key=lambda one: towards * ((one.low, one.high)[end] or 0.0))
+        return max(self.judged, key=lambda estimate: towards * ((estimate.low, estimate.high)[end] or 0.0))
 
 
 def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
@@ -165,7 +165,7 @@ def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
 
 def judged(
     bounds: Sequence[Bound],
-    found: Sequence[Estimate],
+    estimates: Sequence[Estimate],
     again: Callable[[Resampling], list[Estimate]],
     resampling: Resampling,
     *,
@@ -173,18 +173,20 @@ def judged(
 ) -> list[Judgement]:
     """Judge bounds."""
     for bound in bounds:
-        _check(bound, found)
-    judging = sum(len(one.judged(found)) for one in bounds if one.kind == "if" and one.measure != LOSS)
-    wider = found
+        _check(bound, estimates)
+    judging = sum(len(one.judged(estimates)) for one in bounds if one.kind == "if" and one.measure != LOSS)
+    wider = estimates
     if judging > 1 and not shared:
         # Bonferroni: together they err as often as one interval would.
         wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
     judgements = []
     for bound in bounds:
-        some = bound.judged(wider if bound.kind == "if" and bound.measure != LOSS else found)
-        failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
+        some = bound.judged(wider if bound.kind == "if" and bound.measure != LOSS else estimates)
+        failed = [estimate for estimate in some if bound.beyond(estimate) == (bound.kind == "if")]
         if bound.measure == LOSS and not shared:  # judged together (Holm), by their own intervals
-            failed = [one for one in failed if one.details["p_holm"] < 1 - one.confidence_level]
+            failed = [
+                estimate for estimate in failed if estimate.details["p_holm"] < 1 - estimate.confidence_level
+            ]
         judgements.append(Judgement(bound, some, failed, _smallest(bound, some)))
     return judgements
 
@@ -194,24 +196,26 @@ def _owner(name: str) -> str:
     return measure_of(name) or name
 
 
-def _check(bound: Bound, found: Sequence[Estimate]) -> None:
+def _check(bound: Bound, estimates: Sequence[Estimate]) -> None:
     """Refuse a bound that judges nothing."""
     where = f"--fail-{bound.kind} {bound.text!r}"
-    some = bound.judged(found)
+    some = bound.judged(estimates)
     if not some:
-        about = bound.about(found)
-        own = [one for one in found if _owner(one.measure) == _owner(bound.measure)]
-        names = dict.fromkeys(one.measure for one in own)
+        about = bound.about(estimates)
+        own = [estimate for estimate in estimates if _owner(estimate.measure) == _owner(bound.measure)]
+        names = dict.fromkeys(estimate.measure for estimate in own)
         if own and bound.measure not in (*names, _owner(bound.measure)):
             raise UnknownName("estimate", bound.measure, list(names), where=where)
-        why = sorted({one.reason or ", ".join(one.warnings) for one in about})
-        cells = [", ".join(f"{c}={short_name(level)}" for c, level in one.cell.items()) for one in own]
+        why = sorted({estimate.reason or ", ".join(estimate.warnings) for estimate in about})
+        cells = [
+            ", ".join(f"{c}={short_name(level)}" for c, level in estimate.cell.items()) for estimate in own
+        ]
         raise MeasureError(
             "this bound cannot be judged: none of its differences has an interval",
             where=where,
             found="; ".join(why) or f"no such cell; there are {'; '.join(cells[:5]) or 'none'}",
         )
-    ranges = [one.details["range"] for one in some if one.details.get("range")]
+    ranges = [estimate.details["range"] for estimate in some if estimate.details.get("range")]
     if len(ranges) < len(some):
         return
     low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
@@ -233,7 +237,7 @@ def _smallest(bound: Bound, about: Sequence[Estimate]) -> float | None:
     sign = -1 if bound.sign == "<" else 1
     if bound.kind == "unless" or bound.measure == LOSS or sign * bound.limit < 0:
         return None
-    found = [smallest_loss(one, limit=abs(bound.limit)) for one in about]
+    found = [smallest_loss(estimate, limit=abs(bound.limit)) for estimate in about]
     seen = [one for one in found if one is not None]
     return sign * max(seen) if seen and len(seen) == len(found) else None
 
@@ -273,14 +277,16 @@ def family_of(study: Study, frame: pl.DataFrame, sides: Sides, left_out: list[st
 def of_first_evaluator(study: Study, sides: Sides) -> Sides:
     """The sides as the study's first evaluator reads them."""
     there = set(sides.before["evaluator"])
-    first = next((one.title for one in study.spec.evaluators if one.title in there), min(there))
-    own = pl.col("evaluator") == first
-    return replace(sides, before=sides.before.filter(own), after=sides.after.filter(own))
+    first = next(
+        (evaluator.title for evaluator in study.spec.evaluators if evaluator.title in there), min(there)
+    )
+    expression = pl.col("evaluator") == first
+    return replace(sides, before=sides.before.filter(expression), after=sides.after.filter(expression))
 
 
-def _over(one: Measurement, by: Sequence[str]) -> Measurement:
-    options = {**one.options, "by": tuple(by)}
-    return one._replace(options=options, named={}, only={}, flagged="with", evaluator=None)
+def _over(measurement: Measurement, by: Sequence[str]) -> Measurement:
+    options = {**measurement.options, "by": tuple(by)}
+    return measurement._replace(options=options, named={}, only={}, flagged="with", evaluator=None)
 
 
 def _has_gold(frame: pl.DataFrame) -> bool:
@@ -300,7 +306,7 @@ def lost_classes(sides: Sides, labels: Sequence[str], place: Mapping[str, str], 
     after = sides.after.select(*sides.keys, "label").unique()
     given = {tuple(row) for row in after.iter_rows()}
     known = [label for label in labels if label in set(both["before"].drop_nulls())]
-    found = []
+    verdicts = []
     for key, items in cells.items():
         for label in known:
             had = items.filter(pl.col("before") == label)
@@ -313,17 +319,20 @@ def lost_classes(sides: Sides, labels: Sequence[str], place: Mapping[str, str], 
             shown = had.height >= _FEWEST and chance < tail
             cell = {**place, **dict(zip(sides.keys, map(str, key), strict=True)), "label": label}
             details = {LOST: had.height, "before": had.height / items.height, "after": 0.0, "chance": chance}
-            one = Estimate(
+            estimate = Estimate(
                 "label_shares", -had.height / items.height, n=items.height, cell=cell, details=details
             )
-            found.append(Verdict("loss" if shown else "cannot tell", one, 0.0, None, "higher"))
-    return found
+            verdicts.append(Verdict("loss" if shown else "cannot tell", estimate, 0.0, None, "higher"))
+    return verdicts
 
 
-def of_family(found: Sequence[Estimate], sides: Sides) -> list[Estimate]:
+def of_family(estimates: Sequence[Estimate], sides: Sides) -> list[Estimate]:
     """The differences, marked as those that the bound ``loss`` is about, with their class or group."""
     return [
-        replace(one, details={**one.details, FAMILY: [name for name in one.cell if name not in sides.keys]})
-        for one in found
-        if one.value is not None
+        replace(
+            estimate,
+            details={**estimate.details, FAMILY: [name for name in estimate.cell if name not in sides.keys]},
+        )
+        for estimate in estimates
+        if estimate.value is not None
     ]

@@ -39,8 +39,8 @@ def with_costs(study: Study, frame: pl.DataFrame, names: Sequence[str]) -> pl.Da
         return frame
     experiment, prices = study.experiment, study.source.prices
     rows = []
-    for at, item, repeat, length, prompt, completion in _stored(study):
-        condition = experiment.conditions[at]
+    for index, item, repeat, length, prompt, completion in _stored(study):
+        condition = experiment.conditions[index]
         price = prices.get(condition.model)
         paid = None
         if price is not None and prompt is not None and completion is not None:
@@ -74,7 +74,7 @@ def cost_differences(
     What is asked is a name of COSTS and further columns, such as declared groups, that tell cells apart.
     """
     units = item_groups(sides.before, group and column_of("group", group))
-    found = []
+    estimates = []
     for name, beside in asked:
         every = dict.fromkeys((*sides.keys, *sides.compared, *beside))
         keys = [key for key in every if key not in ("evaluator", "item")]
@@ -84,8 +84,8 @@ def cost_differences(
         both = both.join(after, on=[*keys, "item"], nulls_equal=True).sort(*keys, "item")
         for key, items in both.partition_by(keys, as_dict=True, maintain_order=True).items():
             cell = dict(zip(keys, map(str, key), strict=True))
-            found += _paired(name, cell, items.drop_nulls(["took", "took_after"]), units, resampling)
-    return found
+            estimates += _paired(name, cell, items.drop_nulls(["took", "took_after"]), units, resampling)
+    return estimates
 
 
 def _paired(
@@ -114,14 +114,16 @@ def _mean(name: str, took: Floats, most: float) -> Statistic:
 def spending(before: Study, after: Study) -> list[str]:
     """What a call of the second study takes, where that is a tenth more or less than in the first."""
     first, second = _of_a_call(before), _of_a_call(after)
-    found = []
+    result = []
     for name, what in _SPENT.items():
         old, new = first.get(name), second.get(name)
         if old and new and abs(new / old - 1) >= _TENTH:
-            found.append(f"{what}: {rounded(new)} in the mean, before {rounded(old)} ({new / old - 1:+.0%}).")
+            result.append(
+                f"{what}: {rounded(new)} in the mean, before {rounded(old)} ({new / old - 1:+.0%})."
+            )
             if name == "completion":
                 break  # tokens say what characters would
-    return found
+    return result
 
 
 def _of_a_call(study: Study) -> dict[str, float | None]:

@@ -90,26 +90,29 @@ def two_studies(
 ) -> Task:
     """Two studies of the same items."""
     left_out: list[str] = []
-    costs = [name for name in COSTS if name in {one.measure for one in bounds}]
-    whole = {one: with_costs(one, strings_of(one), costs) for one in dict.fromkeys((before, after))}
-    frames = [whole[one] for one in (before, after)]
+    costs = [name for name in COSTS if name in {bound.measure for bound in bounds}]
+    whole = {study: with_costs(study, strings_of(study), costs) for study in dict.fromkeys((before, after))}
+    frames = [whole[study] for study in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
     labels_in_common(before, after, left_out)
-    for one, other in ((before, after), (after, before)):
-        answered, calls = answered_calls(one.source)
+    for study, other in ((before, after), (after, before)):
+        answered, calls = answered_calls(study.source)
         if 0 < answered < calls:
-            left_out.append(f"{calls - answered:,} calls of {called(one, other)} that are not answered yet")
+            left_out.append(f"{calls - answered:,} calls of {called(study, other)} that are not answered yet")
     sides = made_alike(frames[0], frames[1], left_out)
     sides, common = in_common(sides, changed_items(before, after), left_out, "")
     sides, notes = by_one_gold(sides)
     notes += spending(before, after)
     judged = of_first_evaluator(after, sides)
     family = family_of(after, whole[after], judged, left_out)
-    labels = [one for one in before.experiment.labels.codes if one in after.experiment.labels.codes]
+    labels = [code for code in before.experiment.labels.codes if code in after.experiment.labels.codes]
     asked = _asked(whole, measures, bounds)
     if cells is not None:
-        asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
+        asked = [
+            measurement._replace(options={**measurement.options, "by": (*cells, "evaluator")})
+            for measurement in asked
+        ]
     notes += _unlabelled(judged, asked)
     names = called(before, after), called(after, before)
     pair = Pair(sides, asked, family, judged, labels, place or {}, _costs(bounds, sides), after.spec.group)
@@ -120,20 +123,20 @@ def _costs(bounds: Sequence[Bound], sides: Sides) -> list[tuple[str, tuple[str, 
     """What calls take, as bounds ask for it, and in the cells of which columns beside those of every call."""
     own = sides.before.columns
     found: dict[tuple[str, tuple[str, ...]], None] = {}
-    for one in bounds:
-        named = {column_among(name, own) for name in one.where} - {*sides.keys, *sides.compared}
-        if one.measure in COSTS:
-            found[one.measure, tuple(name for name in own if name in named)] = None
+    for bound in bounds:
+        named = {column_among(name, own) for name in bound.where} - {*sides.keys, *sides.compared}
+        if bound.measure in COSTS:
+            found[bound.measure, tuple(name for name in own if name in named)] = None
     return list(found)
 
 
 def _unlabelled(sides: Sides, asked: Sequence[Measurement]) -> list[str]:
     """How accuracy takes the answers without a label, where there are any."""
     before, after = (frame["label"].null_count() for frame in (sides.before, sides.after))
-    own = next((one for one in asked if one.measure == "accuracy"), None)
-    if own is None or not before + after:
+    measurement = next((one for one in asked if one.measure == "accuracy"), None)
+    if measurement is None or not before + after:
         return []
-    how = "leaves them out" if own.options.get("missing") == "drop" else "counts them as wrong"
+    how = "leaves them out" if measurement.options.get("missing") == "drop" else "counts them as wrong"
     return [f"{before:,} answers before and {after:,} after have no label: accuracy {how}."]
 
 
@@ -146,7 +149,7 @@ def levels_of_one(
     place: Mapping[str, str] | None = None,
 ) -> Task:
     """The levels of one column in one study, each beside the reference."""
-    costs = [name for name in COSTS if name in {one.measure for one in bounds}]
+    costs = [name for name in COSTS if name in {bound.measure for bound in bounds}]
     frame = whole = with_costs(study, strings_of(study), costs)
     by = column_among(by, frame.columns)
     factors = study.experiment.variants[0].factors
@@ -197,13 +200,13 @@ def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
     """A column's levels: the original first, then as the study names them, not as they were asked."""
     experiment = study.experiment
     named: dict[str, Sequence[str | None]] = {
-        "model": [one.model for one in experiment.conditions],
-        "decoding": [one.decoding for one in experiment.conditions],
-        "variant": [one.id for one in experiment.variants],
-        "evaluator": [one.title for one in study.spec.evaluators],
+        "model": [condition.model for condition in experiment.conditions],
+        "decoding": [condition.decoding for condition in experiment.conditions],
+        "variant": [variant.id for variant in experiment.variants],
+        "evaluator": [evaluator.title for evaluator in study.spec.evaluators],
     }
     there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
-    known = named.get(by, [one.factors.get(by) for one in experiment.variants])
+    known = named.get(by, [variant.factors.get(by) for variant in experiment.variants])
     levels: list[str] = [level for level in dict.fromkeys(known) if level is not None and level in there]
     levels += [level for level in there if level not in levels]
     if ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
@@ -229,14 +232,16 @@ def _asked(
     """The measures that are taken of both sides; of one study, or of two, with their annotations."""
     found: dict[tuple[str, ...], Measurement] = {}
     for study, frame in whole.items():
-        for one in measurements(study.source, names, frame):
-            if one.failed is not None:
+        for measurement in measurements(study.source, names, frame):
+            if measurement.failed is not None:
                 if names:
-                    raise one.failed
+                    raise measurement.failed
                 continue  # the study's own report says why it cannot be taken
-            found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
+            found.setdefault(
+                (measurement.measure, str(measurement.evaluator), str(measurement.options["by"])), measurement
+            )
     asked = list(found.values())
-    there = {one.measure for one in asked}
+    there = {measurement.measure for measurement in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
     if concluded and CONCLUSIONS not in there:
         drawing = [one for one in whole if one.spec.conclusions]

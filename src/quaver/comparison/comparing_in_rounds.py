@@ -49,29 +49,29 @@ def compare_in_rounds(
         items = design.ids(part)
         tails = tails or tails_of_rounds(sizes, 2 * share(at(items, single)))
         tail = tails[number - 1]
-        found = at(items, tail)
-        clear = is_decided(found)
+        comparison = at(items, tail)
+        clear = is_decided(comparison)
         if clear or size == sizes[-1]:
             wider = times_as_wide(tail, single)
             there = RoundAt(number, len(sizes), size, sizes[-1], clear, tail, wider)
-            return replace(found, round=there)
+            return replace(comparison, round=there)
     raise AssertionError("the last round returns")
 
 
-def is_decided(found: Comparison) -> bool:
+def is_decided(comparison: Comparison) -> bool:
     """Whether further items could hardly change what comes of the bounds; without bounds, the verdicts."""
-    if not found.judgements:
-        kinds = {one.kind for one in found.verdicts} - {"undefined"}
+    if not comparison.judgements:
+        kinds = {verdict.kind for verdict in comparison.verdicts} - {"undefined"}
         return bool(kinds) and "cannot tell" not in kinds
-    ends = [_ends(one) for one in found.judgements]
+    ends = [_ends(judgement) for judgement in comparison.judgements]
     return any(one is False for one in ends) or all(one is True for one in ends)
 
 
-def _ends(one: Judgement) -> bool | None:
+def _ends(judgement: Judgement) -> bool | None:
     """Whether a bound is shown to hold (True) or to fail (False); None while it may still be either."""
-    bound = one.bound
+    bound = judgement.bound
     other = replace(bound, sign=">" if bound.sign == "<" else "<")
     good, bad = (bound, other) if bound.kind == "unless" else (other, bound)
-    if any(bad.beyond(each) for each in one.judged):
+    if any(bad.beyond(estimate) for estimate in judgement.judged):
         return False
-    return True if all(good.beyond(each) for each in one.judged) else None
+    return True if all(good.beyond(estimate) for estimate in judgement.judged) else None

@@ -94,7 +94,7 @@ class Comparison(Rows):
     def beside(self) -> list[str]:
         """What a reader must know beside the verdicts: of many looks, of rounds, and of repeats."""
         lines = [one.sentence for one in (self.look, self.round) if one is not None]
-        return [*lines, *(worded("repeats", one) for one in self.repeats)]
+        return [*lines, *(worded("repeats", estimate) for estimate in self.repeats)]
 
     @property
     def held(self) -> bool:
@@ -102,9 +102,9 @@ class Comparison(Rows):
 
         A class that is no longer answered fails every bound, since none on a mean can speak for it.
         """
-        if self.unseen or (self.judgements and any(one.kind == "loss" for one in self.lost)):
+        if self.unseen or (self.judgements and any(verdict.kind == "loss" for verdict in self.lost)):
             return False
-        return all(one.held for one in self.judgements)
+        return all(judgement.held for judgement in self.judgements)
 
     @property
     def outcome(self) -> Literal["pass", "fail", "reported"]:
@@ -116,27 +116,29 @@ class Comparison(Rows):
     @property
     def lost(self) -> list[Verdict]:
         """The classes that are no longer answered."""
-        return [one for one in self.losses if LOST in one.estimate.details]
+        return [verdict for verdict in self.losses if LOST in verdict.estimate.details]
 
     @property
     def unseen(self) -> list[Verdict]:
         """Where a loss that must not go unseen could have: of the bounds' measures, if there are any."""
         if self.must_see is None:
             return []
-        bounded = {each.measure for one in self.judgements for each in one.judged} - COSTS.keys()
+        bounded = {
+            estimate.measure for judgement in self.judgements for estimate in judgement.judged
+        } - COSTS.keys()
         return [
-            one
-            for one in self.verdicts
-            if one.better is not None
-            and one.estimate.value is not None
-            and one.estimate.measure in (bounded or {one.estimate.measure} - COSTS.keys())
-            and (one.smallest is None or one.smallest > self.must_see)
+            verdict
+            for verdict in self.verdicts
+            if verdict.better is not None
+            and verdict.estimate.value is not None
+            and verdict.estimate.measure in (bounded or {verdict.estimate.measure} - COSTS.keys())
+            and (verdict.smallest is None or verdict.smallest > self.must_see)
         ]
 
     @property
     def judgeable(self) -> list[Estimate]:
         """The differences that bounds may be about."""
-        family = [one.estimate for one in self.losses if FAMILY in one.estimate.details]
+        family = [verdict.estimate for verdict in self.losses if FAMILY in verdict.estimate.details]
         return [*self.differences, *family]
 
     @property
@@ -147,7 +149,9 @@ class Comparison(Rows):
     @property
     def undefined(self) -> list[str]:
         """The measures that have no difference, each with the reason, in words."""
-        counts = Counter((one.measure, one.reason) for one in self.differences if one.value is None)
+        counts = Counter(
+            (estimate.measure, estimate.reason) for estimate in self.differences if estimate.value is None
+        )
         return [
             f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
             for (measure, why), count in counts.items()
@@ -166,11 +170,13 @@ class Comparison(Rows):
 
     def __str__(self) -> str:
         """The differences, a line each, and what came of the bounds."""
-        lines = [str(one) for one in self.differences if one.value is not None]
+        lines = [str(estimate) for estimate in self.differences if estimate.value is not None]
         head = f"{self.items:,} items in both: {self.before}, then {self.after}."
         shown = [head, *([short_lines(lines, "differences")] if lines else [])]
-        verdicts = [f"{measure}: {one.words}." for measure, one in self.by_measure().items()]
-        return "\n".join([*shown, *self.undefined, *verdicts, *(one.verdict for one in self.judgements)])
+        verdicts = [f"{measure}: {verdict.words}." for measure, verdict in self.by_measure().items()]
+        return "\n".join(
+            [*shown, *self.undefined, *verdicts, *(judgement.verdict for judgement in self.judgements)]
+        )
 
     __repr__ = __str__
 
@@ -179,7 +185,7 @@ class Comparison(Rows):
         found: dict[str, list[Verdict]] = {}
         for one in self.verdicts:
             found.setdefault(one.estimate.measure, []).append(one)
-        return {measure: verdict for measure, some in found.items() if (verdict := gravest(some))}
+        return {measure: verdict for measure, verdicts in found.items() if (verdict := gravest(verdicts))}
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: the columns of its estimate, and the values before and after."""
@@ -187,21 +193,27 @@ class Comparison(Rows):
 
     def to_polars(self) -> pl.DataFrame:
         """A frame with a row for each difference; ``flips`` is a frame of the items."""
-        sides = {side: [one.details.get(side) for one in self.differences] for side in ("before", "after")}
+        sides = {
+            side: [estimate.details.get(side) for estimate in self.differences]
+            for side in ("before", "after")
+        }
         return estimates_frame(self.differences).with_columns(
             pl.Series(side, values, pl.Float64) for side, values in sides.items()
         )
 
     def _repr_html_(self) -> str:
-        known = [one for one in self.differences if one.value is not None]
-        columns = list(dict.fromkeys(column for one in known for column in one.cell))
+        estimates = [estimate for estimate in self.differences if estimate.value is not None]
+        columns = list(dict.fromkeys(column for estimate in estimates for column in estimate.cell))
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
         rows = [
-            (one.measure, *(one.cell.get(c, "") for c in columns), *difference_cells(one)) for one in known
+            (estimate.measure, *(estimate.cell.get(c, "") for c in columns), *difference_cells(estimate))
+            for estimate in estimates
         ]
         flipped = f"{self.items:,} items in both; {self.flipped:,} have another label."
         notes = [flipped, FIXED, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
-        return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
+        return html_table(
+            heads, rows, " ".join([*notes, *(judgement.verdict for judgement in self.judgements)])
+        )
 
     def document(self) -> dict[str, Any]:
         """All of it, as a mapping for JSON."""
@@ -210,13 +222,14 @@ class Comparison(Rows):
             "after": self.after,
             "items": self.items,
             "left_out": list(self.left_out),
-            "differences": [one.document() for one in self.differences],
-            "verdicts": [one.document() for one in self.verdicts],
+            "differences": [estimate.document() for estimate in self.differences],
+            "verdicts": [verdict.document() for verdict in self.verdicts],
             "flips": self.flips.to_dicts(),
             "losses": [
-                one.estimate.document() | one.document() | {"subject": one.subject} for one in self.losses
+                verdict.estimate.document() | verdict.document() | {"subject": verdict.subject}
+                for verdict in self.losses
             ],
-            "repeats": [one.document() for one in self.repeats],
+            "repeats": [estimate.document() for estimate in self.repeats],
             "notes": list(self.notes),
             "held": self.held,
             "outcome": self.outcome,
@@ -224,23 +237,28 @@ class Comparison(Rows):
             "round": self.round and asdict(self.round),
             "bounds": [
                 {
-                    "bound": one.bound.text,
-                    "fail": one.bound.kind,
-                    "held": one.held,
-                    "smallest_seen": one.smallest,
-                    "judged": [judged.document() for judged in one.judged],
-                    "failed": [dict(failed.cell) for failed in one.failed],
+                    "bound": judgement.bound.text,
+                    "fail": judgement.bound.kind,
+                    "held": judgement.held,
+                    "smallest_seen": judgement.smallest,
+                    "judged": [judged.document() for judged in judgement.judged],
+                    "failed": [dict(failed.cell) for failed in judgement.failed],
                 }
-                for one in self.judgements
+                for judgement in self.judgements
             ],
         }
 
 
-def difference_cells(one: Estimate) -> tuple[str, ...]:
+def difference_cells(estimate: Estimate) -> tuple[str, ...]:
     """Before, after, difference, its interval and that of unpaired sides, as tables of numbers show them."""
-    ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
+    ends = [(estimate.low, estimate.high), estimate.details.get("unpaired") or (None, None)]
     spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
-    return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
+    return (
+        f"{estimate.details['before']:.3f}",
+        f"{estimate.details['after']:.3f}",
+        f"{estimate.value:+.3f}",
+        *spans,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,10 +307,10 @@ class Row:
     @property
     def interval(self) -> str:
         """The interval of the difference."""
-        one = self.verdict.estimate
-        if one.low is None or one.high is None:
+        estimate = self.verdict.estimate
+        if estimate.low is None or estimate.high is None:
             return ""
-        low, high = signed(self.measure, one.low), signed(self.measure, one.high)
+        low, high = signed(self.measure, estimate.low), signed(self.measure, estimate.high)
         return f"{low.removesuffix(' points').removesuffix(' point')} to {high}"
 
     @property
@@ -307,33 +325,42 @@ class Row:
         return f"{shown[:1].upper()}{shown[1:]}.{smallest}"
 
 
-def rows_of(found: Comparison) -> list[Row]:
+def rows_of(comparison: Comparison) -> list[Row]:
     """A row for each difference, its cell reduced to what varies."""
-    return _varying(Row(one, dict(one.estimate.cell)) for one in found.verdicts)
+    return _varying(Row(verdict, dict(verdict.estimate.cell)) for verdict in comparison.verdicts)
 
 
-def judged_rows(found: Comparison) -> list[Row]:
+def judged_rows(comparison: Comparison) -> list[Row]:
     """A row for each class that is lost, each bound and each difference that judged it, with its interval."""
-    margin = found.verdicts[0].margin if found.verdicts else 0.0
-    lost = [Row(one, dict(one.estimate.cell), None, one.kind == "loss") for one in found.lost]
+    margin = comparison.verdicts[0].margin if comparison.verdicts else 0.0
+    lost = [
+        Row(verdict, dict(verdict.estimate.cell), None, verdict.kind == "loss") for verdict in comparison.lost
+    ]
     judged = [
-        Row(verdict_on(_alone(one), margin), dict(one.cell), judgement.bound, one in judgement.failed)
-        for judgement in found.judgements
-        for one in judgement.judged
+        Row(
+            verdict_on(_alone(estimate), margin),
+            dict(estimate.cell),
+            judgement.bound,
+            estimate in judgement.failed,
+        )
+        for judgement in comparison.judgements
+        for estimate in judgement.judged
     ]
     return _varying([*lost, *judged]) if judged else []
 
 
-def loss_rows(found: Comparison) -> list[Row]:
+def loss_rows(comparison: Comparison) -> list[Row]:
     """A row for each class that is no longer answered, and for what users lose."""
-    return _varying(Row(one, dict(one.estimate.cell)) for one in found.losses)
+    return _varying(Row(verdict, dict(verdict.estimate.cell)) for verdict in comparison.losses)
 
 
-def _alone(one: Estimate) -> Estimate:
+def _alone(estimate: Estimate) -> Estimate:
     """A difference by its interval alone, which is wide enough for all that bounds judge."""
-    if FAMILY in one.details:  # which are judged together, not by wider intervals
-        return one
-    return replace(one, details={name: value for name, value in one.details.items() if name != "p_holm"})
+    if FAMILY in estimate.details:  # which are judged together, not by wider intervals
+        return estimate
+    return replace(
+        estimate, details={name: value for name, value in estimate.details.items() if name != "p_holm"}
+    )
 
 
 def _varying(rows: Iterable[Row]) -> list[Row]:
@@ -371,37 +398,54 @@ def _number(measure: str, value: float | None) -> str:
     return f"{100 * value:.1f}%" if how is not None and how.in_percent else decimals(value)
 
 
-def headline(found: Comparison) -> str:
+def headline(comparison: Comparison) -> str:
     """The comparison in one line: classes and groups that are lost, then what came of the bounds."""
-    lost = [one for one in found.losses if one.of_part and (one.kind == "loss" or one in found.lost)]
-    lead = [one.sentence for one in lost if one in found.lost or "label" not in one.estimate.cell]
-    classes = [one.sentence for one in lost if one.sentence not in lead]
-    if found.outcome == "fail":
-        lead += [row.verdict.sentence for row in judged_rows(found) if row.failed]
-        for one in found.unseen:
-            size = size_of(one.estimate.measure, found.must_see or 0.0)
-            lead.append(f"{one.subject}, a {one.noun} of {size} could have gone unseen")
+    lost = [
+        verdict
+        for verdict in comparison.losses
+        if verdict.of_part and (verdict.kind == "loss" or verdict in comparison.lost)
+    ]
+    lead = [
+        verdict.sentence
+        for verdict in lost
+        if verdict in comparison.lost or "label" not in verdict.estimate.cell
+    ]
+    classes = [verdict.sentence for verdict in lost if verdict.sentence not in lead]
+    if comparison.outcome == "fail":
+        lead += [row.verdict.sentence for row in judged_rows(comparison) if row.failed]
+        for verdict in comparison.unseen:
+            size = size_of(verdict.estimate.measure, comparison.must_see or 0.0)
+            lead.append(f"{verdict.subject}, a {verdict.noun} of {size} could have gone unseen")
         return f"Fails: {_few([*lead, *classes])}"
-    main = gravest(_judged_overall(found)) or found.verdict
+    main = gravest(_judged_overall(comparison)) or comparison.verdict
     words = "nothing to compare" if main is None else main.sentence
-    if found.outcome == "reported":
+    if comparison.outcome == "reported":
         return f"Reported only: {_few([*lead, words, *classes])}"
     if main is not None and main.kind == "cannot tell":
         words = f"Not shown to be worse: {main.subject}{main.words.removeprefix('not shown to be worse')}"
     else:
         words = f"Passes: {words}"
-    if any(one.bound.measure == LOSS for one in found.judgements):
-        open_ = [one for one in found.losses if one.of_part and one.kind == "cannot tell" and one not in lost]
-        widest = max(open_, key=lambda one: one.at_most, default=None)
+    if any(judgement.bound.measure == LOSS for judgement in comparison.judgements):
+        open_ = [
+            verdict
+            for verdict in comparison.losses
+            if verdict.of_part and verdict.kind == "cannot tell" and verdict not in lost
+        ]
+        widest = max(open_, key=lambda verdict: verdict.at_most, default=None)
         words += f"; in {widest.part}, up to {widest.hidden} could hide" if widest is not None else ""
     return f"{_few([*lead, *classes])}. {words}" if lost else words
 
 
-def _judged_overall(found: Comparison) -> list[Verdict]:
+def _judged_overall(comparison: Comparison) -> list[Verdict]:
     """The verdicts on what bounds judge, but for single classes and groups."""
-    margin = found.verdicts[0].margin if found.verdicts else 0.0
-    judged = [each for one in found.judgements for each in one.judged if not each.details.get(FAMILY)]
-    return [verdict_on(_alone(each), margin) for each in judged]
+    margin = comparison.verdicts[0].margin if comparison.verdicts else 0.0
+    judged = [
+        estimate
+        for judgement in comparison.judgements
+        for estimate in judgement.judged
+        if not estimate.details.get(FAMILY)
+    ]
+    return [verdict_on(_alone(estimate), margin) for estimate in judged]
 
 
 def _few(parts: list[str]) -> str:

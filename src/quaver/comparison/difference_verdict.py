@@ -59,14 +59,14 @@ class Verdict:
     @property
     def subject(self) -> str:
         """What it is about: the measure, with the class or the group where it is one of a family."""
-        one = self.estimate
-        return f"{one.measure} of {self.part}" if self.part else one.measure
+        estimate = self.estimate
+        return f"{estimate.measure} of {self.part}" if self.part else estimate.measure
 
     @property
     def part(self) -> str:
         """The class or group that it is about, one of a family; empty where it is about all."""
-        one = self.estimate
-        parts = [(column, short_name(one.cell[column])) for column in one.details.get(FAMILY, ())]
+        estimate = self.estimate
+        parts = [(column, short_name(estimate.cell[column])) for column in estimate.details.get(FAMILY, ())]
         return ", ".join(level if column == "label" else f"{column} {level}" for column, level in parts)
 
     @property
@@ -139,7 +139,7 @@ def _texts() -> Any:
     return template("comparison/words.txt").make_module(facts)
 
 
-def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) -> Verdict:
+def verdict_on(estimate: Estimate, margin: float = MARGIN, made: Made | None = None) -> Verdict:
     """The verdict on a difference: from its interval, never from its value.
 
     Of several differences of one measure, a loss or a gain must hold for all of them together (Holm's p).
@@ -149,23 +149,25 @@ def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) 
     >>> verdict_on(Estimate("accuracy", 0.0, -0.0152, 0.0152, n=240)).words
     'no loss larger than 1.6 points'
     """
-    how = presented(one.measure)
-    better = how.better if how else "lower" if one.measure in COSTS else None
-    smallest = None if FAMILY in one.details else smallest_loss(one, made=made)  # which takes a while
-    return Verdict(_kind(one, margin, better), one, margin, smallest, better)
+    how = presented(estimate.measure)
+    better = how.better if how else "lower" if estimate.measure in COSTS else None
+    smallest = (
+        None if FAMILY in estimate.details else smallest_loss(estimate, made=made)
+    )  # which takes a while
+    return Verdict(_kind(estimate, margin, better), estimate, margin, smallest, better)
 
 
-def _kind(one: Estimate, margin: float, better: Literal["higher", "lower"] | None) -> Kind:
-    if one.value is None:
+def _kind(estimate: Estimate, margin: float, better: Literal["higher", "lower"] | None) -> Kind:
+    if estimate.value is None:
         return "undefined"
-    if one.low is None or one.high is None:
+    if estimate.low is None or estimate.high is None:
         return "cannot tell"
-    worst, best = (-one.high, -one.low) if better == "lower" else (one.low, one.high)
-    by_chance = one.details.get("p_holm", 0.0) >= 1 - one.confidence_level
+    worst, best = (-estimate.high, -estimate.low) if better == "lower" else (estimate.low, estimate.high)
+    by_chance = estimate.details.get("p_holm", 0.0) >= 1 - estimate.confidence_level
     if better is None:
-        if one.low > 0 or one.high < 0:
+        if estimate.low > 0 or estimate.high < 0:
             return "cannot tell" if by_chance else "change"
-        return "no change" if max(-one.low, one.high) <= margin else "cannot tell"
+        return "no change" if max(-estimate.low, estimate.high) <= margin else "cannot tell"
     if best < 0:
         return "cannot tell" if by_chance else "loss"
     if worst > 0 and not by_chance:
@@ -199,9 +201,13 @@ def _bare(measure: str, value: float, *, up: bool = False) -> str:
 def gravest(verdicts: Iterable[Verdict]) -> Verdict | None:
     """The verdict that matters most: a loss before what is open, the largest of several losses."""
     found = list(verdicts)
-    return min(found, key=lambda one: (KINDS.index(one.kind), _towards_better(one))) if found else None
+    return (
+        min(found, key=lambda verdict: (KINDS.index(verdict.kind), _towards_better(verdict)))
+        if found
+        else None
+    )
 
 
-def _towards_better(one: Verdict) -> float:
-    value = one.estimate.value or 0.0
-    return {"higher": value, "lower": -value, None: -abs(value)}[one.better]
+def _towards_better(verdict: Verdict) -> float:
+    value = verdict.estimate.value or 0.0
+    return {"higher": value, "lower": -value, None: -abs(value)}[verdict.better]

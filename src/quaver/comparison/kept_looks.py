@@ -82,19 +82,19 @@ class Looks:
         self,
         after: pl.DataFrame,
         bounds: Sequence[Bound],
-        found: Sequence[Estimate],
+        estimates: Sequence[Estimate],
         items: Sequence[str],
         judged_by: float | None = None,
     ) -> LookAt:
         """The level at which this look's differences are judged; the look is kept."""
-        judged, labels = judged_differences(bounds, found), digest_of(after)
+        judged, labels = judged_differences(bounds, estimates), digest_of(after)
         texts = sorted({f"{bound.kind} {bound.text}" for bound in bounds})
         for number, one in enumerate(self._earlier, 1):
             if (one["labels"], one["bounds"], one["error"]) == (labels, texts, self._error):
                 return self._look(number, judged_by or one["tail"], again=True)
         number, units = len(self._earlier) + 1, _hashed(sorted(items))
         share, allowed = self._share, self.allowed(len(judged))
-        left_out = {key: None if judged_by else _left_out(one) for key, one in judged.items()}
+        left_out = {key: None if judged_by else _left_out(estimate) for key, estimate in judged.items()}
         tails = [tail_of_look(allowed, self._looks(key, units), now) for key, now in left_out.items()]
         tail = min(tails, default=allowed)
         kept = {key: None if now is None else _short(now) for key, now in left_out.items()}
@@ -149,25 +149,25 @@ def _hashed(document: Any) -> str:
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-def judged_differences(bounds: Sequence[Bound], found: Sequence[Estimate]) -> dict[str, Estimate]:
+def judged_differences(bounds: Sequence[Bound], estimates: Sequence[Estimate]) -> dict[str, Estimate]:
     """The differences that a look judges, by what they are and on which side they err."""
     judged: dict[str, Estimate] = {}
     sides: dict[int, set[str]] = {}
     for bound in bounds:
-        for one in bound.judged(found):
-            sides.setdefault(id(one), set()).add(bound.sign)
-    for one in found:
-        alone = set() if FAMILY in one.details else {"<", ">"}
-        here = sides.get(id(one), set()) if bounds else alone
-        cell = ", ".join(f"{column}={level}" for column, level in sorted(one.cell.items()))
-        if one.low is not None:
-            judged |= {f"{one.measure} {side}: {cell}": one for side in sorted(here)}
+        for estimate in bound.judged(estimates):
+            sides.setdefault(id(estimate), set()).add(bound.sign)
+    for estimate in estimates:
+        alone = set() if FAMILY in estimate.details else {"<", ">"}
+        here = sides.get(id(estimate), set()) if bounds else alone
+        cell = ", ".join(f"{column}={level}" for column, level in sorted(estimate.cell.items()))
+        if estimate.low is not None:
+            judged |= {f"{estimate.measure} {side}: {cell}": estimate for side in sorted(here)}
     return judged
 
 
-def _left_out(one: Estimate) -> Any:
+def _left_out(estimate: Estimate) -> Any:
     """The difference with each unit left out, where it varies."""
-    values = None if one.draws is None else one.draws.jackknife
+    values = None if estimate.draws is None else estimate.draws.jackknife
     return values if values is not None and len(values) > 1 and np.isfinite(values).all() else None
 
 

@@ -165,12 +165,12 @@ def _in_rounds(
         judged = len(judged_differences(bounds, first.judgeable))
         return single / max(1, judged if bounds else 1) if looks is None else looks.allowed(judged)
 
-    found = compare_in_rounds(after, single, share, at)
-    if looks is None or found.round is None or task is None or task.whole is None:
-        return found
+    comparison = compare_in_rounds(after, single, share, at)
+    if looks is None or comparison.round is None or task is None or task.whole is None:
+        return comparison
     ids = task.pairs[0].sides.before["item"].unique().to_list()
-    look = looks.look(task.whole[1], bounds, found.judgeable, ids, found.round.tail)
-    return replace(found, look=look)
+    look = looks.look(task.whole[1], bounds, comparison.judgeable, ids, comparison.round.tail)
+    return replace(comparison, look=look)
 
 
 def compared(
@@ -180,64 +180,66 @@ def compared(
     bounds, resampling, margin = judging.bounds, judging.resampling, judging.margin
 
     def differences(resampling: Resampling) -> list[Estimate]:
-        found = []
+        estimates = []
         for pair in task.pairs:
-            found += _differences(pair, pair.sides, pair.asked, resampling)
+            estimates += _differences(pair, pair.sides, pair.asked, resampling)
             costs = cost_differences(pair.costs, pair.judged, pair.group, resampling)
-            found += [replace(one, cell={**pair.place, **one.cell}) for one in costs]
-        return found
+            estimates += [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in costs]
+        return estimates
 
     def family(resampling: Resampling) -> list[Estimate]:
-        found = [
-            one
+        estimates = [
+            estimate
             for pair in task.pairs
-            for one in of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
+            for estimate in of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
         ]
-        return adjusted(found)
+        return adjusted(estimates)
 
     looks, look = None, None
     if kept is not None and task.whole is not None:
         looks = Looks(kept[0], task.whole[0], kept[1], 1 - resampling.confidence_level)
-    found, lost = differences(resampling), family(resampling)
+    estimates, lost = differences(resampling), family(resampling)
     if looks is not None and task.whole is not None:
         items = [item for pair in task.pairs for item in pair.sides.before["item"].unique().to_list()]
-        look = looks.look(task.whole[1], bounds, [*found, *lost], items)
+        look = looks.look(task.whole[1], bounds, [*estimates, *lost], items)
         resampling = replace(resampling, confidence_level=look.level)
-        found, lost = differences(resampling), family(resampling)
+        estimates, lost = differences(resampling), family(resampling)
     tail = resampling.tail / len(task.pairs)
-    gone = [one for pair in task.pairs for one in lost_classes(pair.judged, pair.labels, pair.place, tail)]
+    gone = [
+        verdict for pair in task.pairs for verdict in lost_classes(pair.judged, pair.labels, pair.place, tail)
+    ]
     shared = shared or look is not None
     repeats = [beyond_repeats(pair.judged, pair.group, resampling) for pair in task.pairs]
     return Comparison(
         task.before,
         task.after,
-        differences=found,
+        differences=estimates,
         flips=pl.concat([_flips(pair) for pair in task.pairs], how="diagonal"),
         items=task.items,
         left_out=tuple(dict.fromkeys(task.left_out)),
         notes=tuple(dict.fromkeys(task.notes)),
-        judgements=judged(bounds, [*found, *lost], differences, resampling, shared=shared),
-        verdicts=[verdict_on(one, margin) for one in found],
-        losses=[*gone, *(verdict_on(one, margin) for one in lost)],
+        judgements=judged(bounds, [*estimates, *lost], differences, resampling, shared=shared),
+        verdicts=[verdict_on(estimate, margin) for estimate in estimates],
+        losses=[*gone, *(verdict_on(estimate, margin) for estimate in lost)],
         must_see=judging.must_see,
         look=look,
-        repeats=[one for one in repeats if one is not None],
+        repeats=[estimate for estimate in repeats if estimate is not None],
     )
 
 
 def _flips(pair: Pair) -> pl.DataFrame:
-    found = flips_of(pair.sides)
-    place = [pl.lit(value).alias(name) for name, value in pair.place.items()]
-    return found.select("item", *place, pl.exclude("item")) if place else found
+    frame = flips_of(pair.sides)
+    expressions = [pl.lit(value).alias(name) for name, value in pair.place.items()]
+    return frame.select("item", *expressions, pl.exclude("item")) if expressions else frame
 
 
 def _differences(
-    pair: Pair, sides: Sides, asked: Sequence[Measurement], resampling: Resampling
+    pair: Pair, sides: Sides, measurements: Sequence[Measurement], resampling: Resampling
 ) -> list[Estimate]:
-    found = []
+    estimates = []
     first, second, changes = Gathered(sides.before), Gathered(sides.after), Changes(sides)
-    for one in asked:
-        by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
+    for measurement in measurements:
+        by = tuple(dict.fromkeys((*measurement.options["by"], *sides.compared)))
         by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
         how: dict[str, Any] = {
             "by": by,
@@ -245,11 +247,17 @@ def _differences(
             "confidence_level": resampling.confidence_level,
             "keep": ["draws"],
         }
-        if isinstance(one.plugin, Measure):
+        if isinstance(measurement.plugin, Measure):
             # A difference between two sides is one for the prompts that both have.
             how["estimand"] = "fixed"
-            one = one._replace(named={name: v for name, v in one.named.items() if name != "estimand"})
-        seeded = replace(resampling, seed=one.options["seed"])
-        before, after = one.of(first, **how), one.of(second, **how)
-        found += adjusted(paired_differences(before, after, seeded, changes.within(by)))
-    return [replace(one, cell={**pair.place, **one.cell}) for one in found] if pair.place else found
+            measurement = measurement._replace(
+                named={name: v for name, v in measurement.named.items() if name != "estimand"}
+            )
+        seeded = replace(resampling, seed=measurement.options["seed"])
+        before, after = measurement.of(first, **how), measurement.of(second, **how)
+        estimates += adjusted(paired_differences(before, after, seeded, changes.within(by)))
+    return (
+        [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in estimates]
+        if pair.place
+        else estimates
+    )

@@ -35,26 +35,34 @@ _LONGEST: Final = 60_000
 _OWN: Final = frozenset(["item", "before", "after", "gold", "change"])
 
 
-def markdown(found: Comparison, *, flips: int = _MOST_FLIPS, texts: Mapping[str, str] | None = None) -> str:
+def markdown(
+    comparison: Comparison, *, flips: int = _MOST_FLIPS, texts: Mapping[str, str] | None = None
+) -> str:
     """Write a comparison for people who review a change.
 
     Returns:
         Markdown in GitHub's flavour, which GitLab reads as well, of at most 60,000 characters.
     """
-    rows = sorted(rows_of(found), key=lambda row: KINDS.index(row.verdict.kind))
-    failed = [row for row in judged_rows(found) if row.failed]
+    rows = sorted(rows_of(comparison), key=lambda row: KINDS.index(row.verdict.kind))
+    failed = [row for row in judged_rows(comparison) if row.failed]
     shown = template("comparison/comment.txt").make_module(
         {
-            "found": found,
-            "headline": headline(found),
-            "parts": [row for row in loss_rows(found) if row.verdict.of_part],
+            "found": comparison,
+            "headline": headline(comparison),
+            "parts": [row for row in loss_rows(comparison) if row.verdict.of_part],
             "rows": rows,
             "columns": list(dict.fromkeys(column for row in rows for column in row.cell)),
             "level": f"{100 * rows[0].verdict.estimate.confidence_level:.4g}%" if rows else "",
-            "judged": [[row for row in failed if row.bound is one.bound] for one in found.judgements],
-            "flipped": found.flips.head(flips).to_dicts(),
-            "varying": [one.name for one in found.flips if one.name not in _OWN and one.n_unique() > 1],
-            "gold": found.flips["gold"].null_count() < found.flips.height,
+            "judged": [
+                [row for row in failed if row.bound is judgement.bound] for judgement in comparison.judgements
+            ],
+            "flipped": comparison.flips.head(flips).to_dicts(),
+            "varying": [
+                series.name
+                for series in comparison.flips
+                if series.name not in _OWN and series.n_unique() > 1
+            ],
+            "gold": comparison.flips["gold"].null_count() < comparison.flips.height,
             "texts": texts or {},
             "code": code,
             "plain": _plain,
@@ -91,16 +99,16 @@ def _plain(text: str) -> str:
     return re.sub(r"([@#])", "\\1\u200b", escaped)
 
 
-def junit(found: Comparison, *, file: str = "") -> str:
+def junit(comparison: Comparison, *, file: str = "") -> str:
     """Write a comparison as JUnit XML.
 
     Each bound is a test of each difference that it judges. Without bounds, each difference is a test, which
     passes whatever it is. An undefined difference is a skipped test.
     """
     return template("comparison/junit.xml").render(
-        found=found,
-        rows=judged_rows(found) or rows_of(found),
-        headline=headline(found),
+        found=comparison,
+        rows=judged_rows(comparison) or rows_of(comparison),
+        headline=headline(comparison),
         file=file,
         line=_reports_line,
         visible=visible,
@@ -120,20 +128,20 @@ _PROPERTY: Final = _DATA | {":": "%3A", ",": "%2C"}
 Severity = Literal["error", "warning", "notice"]
 
 
-def workflow_commands(found: Comparison, *, file: str = "") -> list[str]:
+def workflow_commands(comparison: Comparison, *, file: str = "") -> list[str]:
     """The workflow commands of a comparison.
 
     An error for each difference for which a bound fails, a warning for each other loss, and a notice of each
     other measure's verdict.
     """
-    errors = [(row.measure, _about(row)) for row in judged_rows(found) if row.failed]
+    errors = [(row.measure, _about(row)) for row in judged_rows(comparison) if row.failed]
     named = {measure for measure, _ in errors}
-    lost = [row for row in rows_of(found) if row.verdict.kind == "loss" and row.measure not in named]
+    lost = [row for row in rows_of(comparison) if row.verdict.kind == "loss" and row.measure not in named]
     losses = [(row.measure, _about(row)) for row in lost]
     named |= {measure for measure, _ in losses}
     others = [
-        (measure, f"{one.words[:1].upper()}{one.words[1:]}.")
-        for measure, one in found.by_measure().items()
+        (measure, f"{verdict.words[:1].upper()}{verdict.words[1:]}.")
+        for measure, verdict in comparison.by_measure().items()
         if measure not in named
     ]
     return [*_few("error", errors, file), *_few("warning", losses, file), *_few("notice", others, file)]

@@ -70,7 +70,7 @@ class _Run:
         last = min(self.units, int(self.units * changing + spread) + 1)
         every = max(1, (last - first) // _COUNTS)
         counts = np.arange(first, last + 1, every)
-        least = np.array([_least(self, int(one)) for one in counts])
+        least = np.array([_least(self, int(count)) for count in counts])
         possible = least <= counts
         shown = np.zeros(len(counts))
         shown[possible] = scipy.special.betainc(
@@ -92,7 +92,7 @@ def _least(run: _Run, changed: int) -> int:
     return most
 
 
-def smallest_loss(one: Estimate, *, limit: float = 0.0, made: Made | None = None) -> float | None:
+def smallest_loss(estimate: Estimate, *, limit: float = 0.0, made: Made | None = None) -> float | None:
     """The smallest true loss that four of five runs like this one show.
 
     A run like this one has as many items, and as many of them change either way without a loss; a loss makes
@@ -112,16 +112,21 @@ def smallest_loss(one: Estimate, *, limit: float = 0.0, made: Made | None = None
     >>> round(smallest_loss(one), 3)
     0.19
     """
-    known = one.details
-    if one.value is None or one.low is None or one.high is None or not known.keys() >= {"step", "freedom"}:
+    known = estimate.details
+    if (
+        estimate.value is None
+        or estimate.low is None
+        or estimate.high is None
+        or not known.keys() >= {"step", "freedom"}
+    ):
         return None
     units, step = max(1, round(known["units"])), float(known["step"])
-    freedom = min(float(known["freedom"]), one.n - 1.0)
-    tail = (1 - one.confidence_level) / 2
-    how = made or PairedInterval(one.confidence_level, freedom, known["range"])
-    run = _Run(units, one.n, step, limit, tail, how)
-    discordant = known["standard_error"] ** 2 * (units - 1) / step**2 + (one.value / step) ** 2
-    shown = max(0.0, one.low, -one.high) / step
+    freedom = min(float(known["freedom"]), estimate.n - 1.0)
+    tail = (1 - estimate.confidence_level) / 2
+    how = made or PairedInterval(estimate.confidence_level, freedom, known["range"])
+    run = _Run(units, estimate.n, step, limit, tail, how)
+    discordant = known["standard_error"] ** 2 * (units - 1) / step**2 + (estimate.value / step) ** 2
+    shown = max(0.0, estimate.low, -estimate.high) / step
     noise = min(1.0, max(0.0, discordant - shown))
     found = _found(run, noise)
     return None if found is None else found * step

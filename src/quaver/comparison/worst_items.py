@@ -92,7 +92,7 @@ class Worst(Rows):
                 for row in self.items.iter_rows(named=True)
             ],
             "counts": dict(self.counts),
-            "differences": [one.document() for one in self.differences],
+            "differences": [estimate.document() for estimate in self.differences],
         }
 
     def write(self, path: str | Path) -> None:
@@ -157,7 +157,9 @@ def worst(
     earlier = _readings(against, evaluator)
     both = [*set(now["item"]) & set(earlier["item"])]
     if not both:
-        raise nothing_in_common("items", *(sorted(set(one["item"])) for one in (earlier, now)), **ITEMS_ALIKE)
+        raise nothing_in_common(
+            "items", *(sorted(set(frame["item"])) for frame in (earlier, now)), **ITEMS_ALIKE
+        )
     items = _ranked(earlier.filter(pl.col("item").is_in(both)), against, n)
     after = _ranked(now.filter(pl.col("item").is_in(both)), study, None)
     after = after.select("item", *(pl.col(name).name.suffix("_after") for name in (*_NUMBERS, "mode")))
@@ -205,8 +207,8 @@ def _ranked(frame: pl.DataFrame, study: Study, n: int | None) -> pl.DataFrame:
         .alias("right"),
         pl.col("label").drop_nulls().mode().sort().first().alias("mode"),
     )
-    moved = pl.mean_horizontal(pl.col("sensitivity"), 1 - pl.col("consistency")).fill_null(0)
-    score = pl.col("unparsed") + (1 - pl.col("unparsed")) * moved
+    expression = pl.mean_horizontal(pl.col("sensitivity"), 1 - pl.col("consistency")).fill_null(0)
+    score = pl.col("unparsed") + (1 - pl.col("unparsed")) * expression
     why = [
         pl.when(pl.col("unparsed") > 0).then(pl.lit("unparsed")),
         pl.when(pl.col("sensitivity") > 1e-9).then(pl.lit("sensitive")),
@@ -235,14 +237,14 @@ def _answers(study: Study, readings: pl.DataFrame, items: pl.DataFrame) -> pl.Da
     """The answers to the items, in the items' order."""
     keys = ["model", "variant", "decoding", "item", "repeat"]
     raw = raw_answers(study.source, set(items["item"])).unique(keys, keep="first")
-    place = items.select("item", pl.int_range(pl.len()).alias("place"))
+    frame = items.select("item", pl.int_range(pl.len()).alias("place"))
     order = [variant.id for variant in study.experiment.variants]
     turns = pl.DataFrame(
         {"variant": order, "turn": range(len(order))}, schema_overrides={"variant": pl.String}
     )
     return (
         readings.join(raw, on=keys, how="left", maintain_order="left")
-        .join(place, on="item", how="inner", maintain_order="left")
+        .join(frame, on="item", how="inner", maintain_order="left")
         .join(turns, on="variant", how="left", maintain_order="left")
         .sort("place", "model", "decoding", "turn", "repeat", nulls_last=True)
         .select("item", *_ANSWER)
@@ -253,7 +255,7 @@ def _differences(
     before: Study, after: Study, which: str, items: Sequence[str], evaluator: str, resampling: Resampling
 ) -> list[Estimate]:
     """What changed in some items, by one evaluator's labels."""
-    found = compare(
+    comparison = compare(
         before,
         after,
         measures=_COMPARED,
@@ -263,8 +265,8 @@ def _differences(
         cells=("model", "decoding"),
     )
     kept = [
-        replace(one, cell={"items": which, **one.cell})
-        for one in found.differences
-        if one.cell.get("evaluator", evaluator) == evaluator and one.value is not None
+        replace(estimate, cell={"items": which, **estimate.cell})
+        for estimate in comparison.differences
+        if estimate.cell.get("evaluator", evaluator) == evaluator and estimate.value is not None
     ]
-    return sorted(kept, key=lambda one: _COMPARED.index(one.measure))
+    return sorted(kept, key=lambda estimate: _COMPARED.index(estimate.measure))

@@ -138,7 +138,7 @@ SHOWN = 5
 """How many of these values an evaluator may be shown."""
 
 
-class Said(NamedTuple):
+class AnswerColumns(NamedTuple):
     """What came back, a column for each value that an evaluator may be shown."""
 
     texts: Sequence[str] = ()
@@ -165,7 +165,7 @@ class AnswerRows:
     def __init__(
         self,
         places: Sequence[Sequence[int]],
-        said: Said,
+        said: AnswerColumns,
         about: Sequence[Values | None] | None,
         whole: Callable[[int], Response],
         quoted: Callable[[int], Response],
@@ -177,7 +177,7 @@ class AnswerRows:
     def of(cls, rows: Sequence[Row]) -> AnswerRows:
         """The answers in rows."""
         conditions, items, repeats, responses, about = zip(*rows, strict=True) if rows else ((),) * 5
-        said = Said(*zip(*map(_values, responses), strict=True)) if rows else Said()
+        said = AnswerColumns(*zip(*map(_values, responses), strict=True)) if rows else AnswerColumns()
         quoted = [None if one is None else _values(one) for one in about] if any(about) else None
         places = conditions, items, repeats
         return cls(places, said, quoted, responses.__getitem__, about.__getitem__)
@@ -187,8 +187,8 @@ class AnswerRows:
 
     def __iter__(self) -> Iterator[Row]:
         about = self.about or (None,) * len(self)
-        for at, place in enumerate(zip(self.conditions, self.items, self.repeats, strict=True)):
-            yield (*place, self.whole(at), None if about[at] is None else self._quoted(at))
+        for index, place in enumerate(zip(self.conditions, self.items, self.repeats, strict=True)):
+            yield (*place, self.whole(index), None if about[index] is None else self._quoted(index))
 
     def at(self, places: Sequence[int]) -> AnswerRows:
         """Those at some places."""
@@ -196,11 +196,11 @@ class AnswerRows:
             return self
         position = (self.conditions, self.items, self.repeats)
         return AnswerRows(
-            [[column[at] for at in places] for column in position],
-            Said._make([column[at] for at in places] for column in self.said),
-            self.about and [self.about[at] for at in places],
-            lambda at: self.whole(places[at]),
-            lambda at: self._quoted(places[at]),
+            [[column[index] for index in places] for column in position],
+            AnswerColumns._make([column[index] for index in places] for column in self.said),
+            self.about and [self.about[index] for index in places],
+            lambda index: self.whole(places[index]),
+            lambda index: self._quoted(places[index]),
         )
 
 

@@ -147,17 +147,21 @@ def taking(record: type) -> Callable[[SubjectT], SubjectT]:
 
     def decorated(function: SubjectT) -> SubjectT:
         signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        parameters = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
         for name, (kind, option) in options_in(record).items():
             limits = {"ge": option.least, "gt": option.above, "le": option.most}
             bounds: dict[str, Any] = {name: one for name, one in limits.items() if one is not None}
             hint = Annotated[kind, Field(**bounds)] if bounds else kind
-            own.append(
+            parameters.append(
                 inspect.Parameter(
                     name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hint
                 )
             )
-        function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
     return decorated
@@ -187,10 +191,12 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        open_ended = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+        open_ended = any(
+            parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()
+        )
         for one in named:
             if one not in signature.parameters and not open_ended:
-                known = [known for known in signature.parameters if known not in ("self", "cls")]
+                known = [parameter for parameter in signature.parameters if parameter not in ("self", "cls")]
                 raise UnknownName("argument", one, known, where=name)
         try:
             bound = signature.bind(*given, **named)

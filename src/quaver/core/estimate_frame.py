@@ -16,7 +16,7 @@ from quaver.core.records import Estimate
 
 def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
     """The estimates as data, a row each: the numbers of ``estimates.csv`` with their types."""
-    columns = sorted({column for one in estimates for column in one.cell})
+    columns = sorted({column for estimate in estimates for column in estimate.cell})
     own: dict[str, Any] = {
         "measure": pl.String,
         **dict.fromkeys(("value", "low", "high", "confidence_level"), pl.Float64),
@@ -26,11 +26,11 @@ def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
     names = {column: f"cell.{column}" if column in own else column for column in columns}
     rows = [
         {
-            **{names[column]: one.cell.get(column) for column in columns},
-            **{name: getattr(one, name) for name in own if name != "warnings"},
-            "warnings": "; ".join(one.warnings),
+            **{names[column]: estimate.cell.get(column) for column in columns},
+            **{name: getattr(estimate, name) for name in own if name != "warnings"},
+            "warnings": "; ".join(estimate.warnings),
         }
-        for one in estimates
+        for estimate in estimates
     ]
     schema = {"measure": own.pop("measure"), **dict.fromkeys(names.values(), pl.String), **own}
     return pl.DataFrame(rows, schema=schema)
@@ -54,16 +54,18 @@ def summarized(estimates: Sequence[Estimate]) -> tuple[tuple[str, ...], list[tup
     >>> summarized(found)[1]
     [('accuracy', 2, '0.500', '0.600', '0.700', 1)]
     """
-    apart = [name for name in _APART if len({one.cell.get(name) for one in estimates} - {None}) > 1]
+    apart = [name for name in _APART if len({estimate.cell.get(name) for estimate in estimates} - {None}) > 1]
     groups: dict[tuple[str, ...], list[Estimate]] = {}
-    for one in estimates:
-        groups.setdefault((one.measure, *(one.cell.get(name, "") for name in apart)), []).append(one)
+    for estimate in estimates:
+        groups.setdefault((estimate.measure, *(estimate.cell.get(name, "") for name in apart)), []).append(
+            estimate
+        )
     heads = ("measure", *apart, "estimates", "lowest", "median", "highest", "undefined")
     return heads, [(*key, *_row(group)) for key, group in groups.items()]
 
 
 def _row(estimates: Sequence[Estimate]) -> tuple[str | int, ...]:
-    values = [one.value for one in estimates if one.value is not None]
+    values = [estimate.value for estimate in estimates if estimate.value is not None]
     shown = [decimals(of(values)) for of in (min, median, max)] if values else ["", "", ""]
     return (len(values), *shown, len(estimates) - len(values))
 
@@ -74,7 +76,9 @@ def undefined_because(estimates: Sequence[Estimate]) -> str:
     >>> undefined_because([Estimate("f1", None, reason="no gold labels")])
     '1 estimate is undefined: no gold labels'
     """
-    reasons = Counter(one.reason or "no reason is given" for one in estimates if one.value is None)
+    reasons = Counter(
+        estimate.reason or "no reason is given" for estimate in estimates if estimate.value is None
+    )
     total = reasons.total()
     if not total:
         return ""

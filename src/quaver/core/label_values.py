@@ -142,7 +142,7 @@ def single_labels(labels: LabelSet) -> tuple[Label, ...]:
         return ()
     if labels.level not in OF_SETS:
         return labels.labels
-    return tuple(one for one in labels.labels if SEPARATOR not in one.code and one.code != NO_LABELS)
+    return tuple(label for label in labels.labels if SEPARATOR not in label.code and label.code != NO_LABELS)
 
 
 class LabelCells:
@@ -185,15 +185,15 @@ def same_labels(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[st
     labels: dict[str, str] = {}
     for text in given or sorted(counts, key=lambda text: -counts[text]):
         labels.setdefault(composed(text), text)
-    found = {}
+    result = {}
     for text in sorted(counts):
         form = composed(text)
         whole = form.removesuffix(".0")
         if labels.get(form, text) != text:
-            found[text] = labels[form]
+            result[text] = labels[form]
         elif whole != form and whole in labels and text not in given and whole.lstrip("-").isdigit():
-            found[text] = labels[whole]
-    return found
+            result[text] = labels[whole]
+    return result
 
 
 def doubtful_labels(
@@ -201,26 +201,26 @@ def doubtful_labels(
 ) -> list[Decision]:
     """Which texts count as missing labels, and which count as labels but may not be."""
     missing = Counter({composed(text): counts.get(text, 0) for text in ("", *unlabelled)})
-    found = [
+    decisions = [
         Decision("missing", text or "(an empty cell)", f"{_rows(number)}, {'named' if text else 'no label'}")
         for text, number in missing.items()
         if number
     ]
     if given:
-        return found
+        return decisions
     known = [label for label in labels if counts.get(label)]
     for label in known:
         if label.casefold() in _LIKE_MISSING:
             say = f"{_rows(counts[label])}, taken as a label; {_unlabelled(label)} if it is not"
-            found.append(Decision("label?", label, say))
+            decisions.append(Decision("label?", label, say))
     once = [one for one in known if counts[one] == 1 and one.casefold() not in _LIKE_MISSING]
     if 0 < len(once) < len(known):
         named = ", ".join(once[:_MOST_DOUBTS])
         more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
         option = " ".join(map(_unlabelled, once[:2])) + " …" * (len(once) > 2)
         say = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is not"
-        found.append(Decision("label?", named + more, say))
-    return found
+        decisions.append(Decision("label?", named + more, say))
+    return decisions
 
 
 def labels_outside(counts: Mapping[str, int]) -> list[Decision]:

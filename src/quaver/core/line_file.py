@@ -105,11 +105,11 @@ class LineFile:
         *lines, last = content.split(b"\n")
         if not _is_torn(last):
             lines.append(last)
-        found = []
+        result = []
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                found.append(self._document(line, number))
-        return found
+                result.append(self._document(line, number))
+        return result
 
     def _document(self, line: bytes, number: int) -> dict[str, Any]:
         document = document_of(line)
@@ -138,8 +138,8 @@ def line_of(document: Mapping[str, Any], keys: Keys | None = None) -> bytes:
 def document_of(line: bytes) -> dict[str, Any] | None:
     """The document in a line; None if it has changed since it was written."""
     line = line.strip(b" \t\r\n")
-    found = _SUM.search(line, len(line) - 26 if len(line) > 26 else 0)
-    if found and (found.end() != len(line) or int(found[1], 16) != zlib.crc32(line[: found.start()])):
+    match = _SUM.search(line, len(line) - 26 if len(line) > 26 else 0)
+    if match and (match.end() != len(line) or int(match[1], 16) != zlib.crc32(line[: match.start()])):
         return None
     try:
         document = json.loads(line)
@@ -147,7 +147,7 @@ def document_of(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(document, dict):
         return None
-    if found:
+    if match:
         del document["checksum"]
     return document
 

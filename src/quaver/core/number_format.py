@@ -130,17 +130,21 @@ def several(noun: str) -> str:
     return f"{noun[:-1]}ies" if is_changed else f"{noun}s"
 
 
-def with_interval(one: Estimate, written: Callable[[float], str] = percent) -> str:
+def with_interval(estimate: Estimate, written: Callable[[float], str] = percent) -> str:
     """A share, or a number written in another way, with its interval; alone if it has none.
 
     >>> from quaver.core.records import Estimate
     >>> with_interval(Estimate("accuracy", 0.5, 0.4, 0.6)), with_interval(Estimate("kappa", 0.5), rounded)
     ('50% [40% to 60%]', '0.50')
     """
-    if one.value is None:
+    if estimate.value is None:
         return "not defined"
-    ends = "" if one.low is None or one.high is None else f" [{written(one.low)} to {written(one.high)}]"
-    return written(one.value) + ends
+    ends = (
+        ""
+        if estimate.low is None or estimate.high is None
+        else f" [{written(estimate.low)} to {written(estimate.high)}]"
+    )
+    return written(estimate.value) + ends
 
 
 def enumeration(names: Iterable[str]) -> str:
@@ -160,7 +164,7 @@ def p_heading(tested: Iterable[Estimate]) -> str:
     >>> p_heading([Estimate("differences", 0.1, details={"p_holm": 0.2, "comparisons": 3})])
     'p (Holm, 3 tests)'
     """
-    sizes = sorted({int(one.details["comparisons"]) for one in tested})
+    sizes = sorted({int(estimate.details["comparisons"]) for estimate in tested})
     return "p (one test)" if sizes == [1] else f"p (Holm, {' or '.join(map(str, sizes))} tests)"
 
 

@@ -40,16 +40,16 @@ Kind = Literal[
 
 @cache
 def _entries(kind: Kind) -> dict[str, EntryPoint]:
-    found: dict[str, EntryPoint] = {}
+    result: dict[str, EntryPoint] = {}
     for entry in entry_points(group=f"quaver.{kind}"):
-        other = found.setdefault(entry.name, entry)
+        other = result.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise QuaverError(
                 f"two packages register {entry.name!r} among the {kind}",
                 found=f"{_package(other)} and {_package(entry)}",
                 fix="uninstall one of them",
             )
-    return found
+    return result
 
 
 def _package(entry: EntryPoint) -> str:

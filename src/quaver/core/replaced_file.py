@@ -91,8 +91,8 @@ def replace_document(path: Path, document: Mapping[str, Any]) -> None:
 def document_in(path: Path) -> Any:
     """The document of such a file; without a checksum, as somebody wrote it who removed that line."""
     content = read_file(path)
-    found = _SUM.match(content)
-    if found and int(found[1], 16) != zlib.crc32(content[found.end() :]):
+    match = _SUM.match(content)
+    if match and int(match[1], 16) != zlib.crc32(content[match.end() :]):
         raise ValueError("its content has changed; if you changed it on purpose, remove the line `checksum`")
     document = parsed_json(content)
     if isinstance(document, dict):

@@ -194,7 +194,7 @@ def valid_tokens(places: object) -> tuple[Token, ...]:
     >>> valid_tokens([["a", -0.5, []], [None, -0.5, []]])
     ()
     """
-    found = []
+    tokens = []
     for place in _listed(places):
         if not isinstance(place, _ROWS) or len(place) != len(Token._fields):
             return ()
@@ -202,8 +202,8 @@ def valid_tokens(places: object) -> tuple[Token, ...]:
         if own is None:
             return ()
         pairs = [one for pair in _listed(top) if (one := _pair(pair)) is not None]
-        found.append(Token(*own, tuple(pairs)))
-    return tuple(found)
+        tokens.append(Token(*own, tuple(pairs)))
+    return tuple(tokens)
 
 
 def utf8(text: str) -> str:

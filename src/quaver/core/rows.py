@@ -80,7 +80,7 @@ class Estimates(list[Estimate], Rows):
     """A list of estimates: a table in a notebook, a few lines elsewhere, a frame on request."""
 
     def __repr__(self) -> str:
-        lines = [str(one) for one in self]
+        lines = [str(estimate) for estimate in self]
         return short_lines(lines, "estimates") if lines else "no estimates"
 
     def rows(self) -> list[dict[str, Any]]:
@@ -97,11 +97,11 @@ class Estimates(list[Estimate], Rows):
         return estimates_frame(self)
 
     def _repr_html_(self) -> str:
-        columns = list(dict.fromkeys(column for one in self for column in one.cell))
+        columns = list(dict.fromkeys(column for estimate in self for column in estimate.cell))
         heads = ("measure", *columns, "value", "interval", "n", "unit", "remarks")
         rows = [
-            (one.measure, *(one.cell.get(column, "") for column in columns), *_numbers(one))
-            for one in self[:_MOST_ROWS]
+            (estimate.measure, *(estimate.cell.get(column, "") for column in columns), *_numbers(estimate))
+            for estimate in self[:_MOST_ROWS]
         ]
         left = len(self) - _MOST_ROWS
         return html_table(heads, rows, f"{left:,} more are not shown." if left > 0 else "")
@@ -111,11 +111,15 @@ def _cell(value: object) -> object:
     return "" if value is None else decimals(value) if isinstance(value, float) else value
 
 
-def _numbers(one: Estimate) -> tuple[str, ...]:
-    value = "undefined" if one.value is None else decimals(one.value)
-    ends = "" if one.low is None or one.high is None else f"{decimals(one.low)} to {decimals(one.high)}"
-    remarks = "; ".join([*([one.reason] if one.reason else []), *one.warnings])
-    return value, ends, f"{one.n:,}", one.resampled, remarks
+def _numbers(estimate: Estimate) -> tuple[str, ...]:
+    value = "undefined" if estimate.value is None else decimals(estimate.value)
+    ends = (
+        ""
+        if estimate.low is None or estimate.high is None
+        else f"{decimals(estimate.low)} to {decimals(estimate.high)}"
+    )
+    remarks = "; ".join([*([estimate.reason] if estimate.reason else []), *estimate.warnings])
+    return value, ends, f"{estimate.n:,}", estimate.resampled, remarks
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> str:

@@ -90,11 +90,11 @@ def marked_messages(
     waiting: dict[str, list[str]] = {}
     for role, content in before:
         waiting.setdefault(role, []).append(content)
-    found = []
+    result = []
     for role, content in after:
         known = waiting.get(role)
-        found.append((role, changes(known.pop(0) if known else "", content)))
-    return found
+        result.append((role, changes(known.pop(0) if known else "", content)))
+    return result
 
 
 _LEFT_OUT = frozenset(["family", "parent", "meaning", "edits", "by"])

@@ -133,18 +133,18 @@ class Corrected(NamedTuple):
     residuals: Floats | None = None
 
 
-def naive(asked: Question, prediction: Floats) -> Corrected | None:
+def naive(question: Question, prediction: Floats) -> Corrected | None:
     """The regression on predictions as if they were the true labels.
 
     Returns:
         None where the columns determine each other, or tell the predictions apart.
     """
-    sample, contrast, kind = asked
+    sample, contrast, kind = question
     found = solved(kind, sample.matrix, prediction, sample.all_weights)
     if found is None:
         return None
     mean = expected(kind, sample.matrix, found)
-    lever = _all_levers(asked, found)
+    lever = _all_levers(question, found)
     if lever is None:
         return None
     each = sample.all_weights * (lever * (prediction - mean)).sum(1)
@@ -154,7 +154,7 @@ def naive(asked: Question, prediction: Floats) -> Corrected | None:
     return Corrected(_value(contrast, found), spread, 1.0, np.ones(1), each)
 
 
-def gold_alone(asked: Question) -> Corrected | None:
+def gold_alone(question: Question) -> Corrected | None:
     """The regression on the gold labels and nothing else, each weighted by one over its probability.
 
     Returns:
@@ -165,11 +165,11 @@ def gold_alone(asked: Question) -> Corrected | None:
     >>> gold_alone(Question(sample, np.ones((1, 1)))).value
     0.5
     """
-    return _adjusted(asked, None, unused(asked.sample, 0))
+    return _adjusted(question, None, unused(question.sample, 0))
 
 
 def stacked(
-    asked: Question, predictions: Floats, seed: int = 0, votes: int | None = None
+    question: Question, predictions: Floats, seed: int = 0, votes: int | None = None
 ) -> Corrected | None:
     """All predictions together, cross-fitted, each weighted by what it explains of the gold labels.
 
@@ -181,10 +181,10 @@ def stacked(
     Returns:
         None where `gold_alone` has none.
     """
-    alone = gold_alone(asked)
+    alone = gold_alone(question)
     if alone is None:
         return None
-    sample, contrast, kind = asked
+    sample, contrast, kind = question
     shapes = vote_shapes(predictions[:, :, :votes])
     predictions = np.concatenate([predictions, shapes], 2)
     residuals = Residuals(sample, predictions, kind)
@@ -198,16 +198,16 @@ def stacked(
     explained = np.einsum("io,iok->ik", lever, residuals.gold())
     few = shapes.shape[2] if min(alone.spread.events, alone.spread.expected) < _MANY_EVENTS else 0
     stack = stacked_predictors(sample, target, explained, seed, alone=few)
-    found = _adjusted(asked, residuals, stack, alone.spread.expected)
-    if found is None or not stack.tuning:
+    corrected = _adjusted(question, residuals, stack, alone.spread.expected)
+    if corrected is None or not stack.tuning:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
     missed = np.ptp(outcome, axis=0).max() ** 2 * _one_more(sample, lever, shapes)
     # What is learned from few events hangs on the heaviest of them.
     cost = _LEARNED / max(alone.spread.expected, _LEARNED) if few and not sample.equal else 0.0
-    together = blended(found.spread, alone.spread, missed, cost)
+    together = blended(corrected.spread, alone.spread, missed, cost)
     if together is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
-    return found._replace(spread=together._replace(expected=alone.spread.expected))
+    return corrected._replace(spread=together._replace(expected=alone.spread.expected))
 
 
 def _value(contrast: Floats, coefficients: Floats) -> float:
@@ -229,10 +229,10 @@ def _one_more(sample: GoldSample, lever: Floats, shapes: Floats) -> float:
 
 
 def _adjusted(
-    asked: Question, residuals: Residuals | None, stack: Stack, events: float = inf
+    question: Question, residuals: Residuals | None, stack: Stack, events: float = inf
 ) -> Corrected | None:
     """The regression on gold labels less what predictions explain of them."""
-    sample, contrast, kind = asked
+    sample, contrast, kind = question
     if not sample.gold.size:
         return None
     rows, weights = sample.matrix[sample.gold], sample.gold_weights
@@ -248,7 +248,7 @@ def _adjusted(
         return None
     left = (lever * (outcome - mean)).sum(1)
     alone = residuals is None
-    across = _all_levers(asked, found) if not alone or asked.counts_events else lever
+    across = _all_levers(question, found) if not alone or question.counts_events else lever
     if across is None:
         return None
     explained = np.zeros(len(sample.matrix))
@@ -257,7 +257,7 @@ def _adjusted(
     each = contributions(sample, left, explained)
     freedom, grouped = design_freedom(sample, lever), sample.clusters is not None
     spread = spread_of(sample.unit_sums(each), freedom, grouped=grouped)
-    if asked.counts_events:
+    if question.counts_events:
         along = left / np.maximum(np.sqrt((lever**2).sum(1)), 1e-300)
         if alone:
             events = expected_events(sample, across, along)
@@ -267,9 +267,9 @@ def _adjusted(
     return Corrected(_value(contrast, found), spread, stack.tuning, stack.mean, each, left)
 
 
-def _all_levers(asked: Question, coefficients: Floats) -> Floats | None:
+def _all_levers(question: Question, coefficients: Floats) -> Floats | None:
     """How far the contrast moves with each item's outcome, times its weight."""
-    sample, contrast, kind = asked
+    sample, contrast, kind = question
     mean = expected(kind, sample.matrix, coefficients)
     return levers(kind, sample.matrix, mean, sample.all_weights, contrast, sample.matrix)
 

@@ -11,7 +11,7 @@ from quaver.correction.regressions import GoldSample
 from quaver.correction.spread import Spread, interval
 
 
-def forecast(found: Corrected, alone: Corrected, sample: GoldSample, gold: int) -> Spread:
+def forecast(corrected: Corrected, alone: Corrected, sample: GoldSample, gold: int) -> Spread:
     """The spread of an estimate, had another number of items been drawn in the same way.
 
     V(n′) = V∞ + (V(n) − V∞) n / n′, where V∞ is left when every item has a gold label: the variance of the
@@ -29,7 +29,7 @@ def forecast(found: Corrected, alone: Corrected, sample: GoldSample, gold: int) 
     >>> round(alone.spread.variance, 4), round(forecast(alone, alone, sample, 400).variance, 6)
     (0.1111, 0.001359)
     """
-    spread, labelled = found.spread, sample.gold.size
+    spread, labelled = corrected.spread, sample.gold.size
     assert alone.residuals is not None, "an estimate from gold labels"
     own = sample.gold_weights @ alone.residuals**2
     whole = min(float(own * (sample.all_weights @ sample.all_weights)), spread.variance)

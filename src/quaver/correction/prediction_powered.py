@@ -26,7 +26,7 @@ _RIDGE = 1e-3
 """A little of it, so that a prediction that never varies in a fold does no harm."""
 
 
-def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Corrected | None:
+def ppi(question: Question, prediction: Floats, tuning: float | None = None) -> Corrected | None:
     """Prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi & Zrnic 2024).
 
     What the regression says of the predictions of all other items, times λ, plus what it says of the gold
@@ -47,26 +47,26 @@ def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Cor
     >>> ppi(Question(sample, np.ones((1, 1))), np.array([[1.0], [0.0], [1.0], [0.0]]), 1.0).value
     0.5
     """
-    parts = _Parts.of(asked, prediction)
+    parts = _Parts.of(question, prediction)
     if parts is None:
         return None
     if tuning is None:
-        first = _point(asked.kind, parts, 1.0)
-        made = None if first is None else _influence(asked, parts, first)
+        first = _point(question.kind, parts, 1.0)
+        made = None if first is None else _influence(question, parts, first)
         if made is None:
             return None
         tuning = _tuned(parts, *made[:3])
-    found = _point(asked.kind, parts, tuning)
-    made = None if found is None else _influence(asked, parts, found)
+    found = _point(question.kind, parts, tuning)
+    made = None if found is None else _influence(question, parts, found)
     if found is None or made is None:
         return None
     own, predicted, others, lever = made
-    value = float(asked.contrast.ravel() @ found.ravel())
-    sample = asked.sample
+    value = float(question.contrast.ravel() @ found.ravel())
+    sample = question.sample
     freedom = design_freedom(sample, lever)
     left = own - tuning * predicted
     grouped = sample.clusters is not None
-    each = _contributions(asked, parts, left, tuning * others)
+    each = _contributions(question, parts, left, tuning * others)
     spread = spread_of(sample.unit_sums(each), freedom, grouped=grouped)
     return Corrected(value, spread, tuning, np.array([tuning]), each, left)
 
@@ -85,8 +85,8 @@ class _Parts(NamedTuple):
     apart: bool
 
     @classmethod
-    def of(cls, asked: Question, prediction: Floats) -> _Parts | None:
-        sample, gold = asked.sample, asked.sample.gold
+    def of(cls, question: Question, prediction: Floats) -> _Parts | None:
+        sample, gold = question.sample, question.sample.gold
         apart = sample.equal and gold.size < len(sample.matrix)
         other = np.delete(np.arange(len(sample.matrix)), gold) if apart else np.arange(len(sample.matrix))
         if gold.size < 2 or not other.size:
@@ -110,9 +110,11 @@ def _point(kind: Kind, parts: _Parts, tuning: float) -> Floats | None:
     return balanced(kind, rows, moments, weights)
 
 
-def _influence(asked: Question, parts: _Parts, found: Floats) -> tuple[Floats, Floats, Floats, Floats] | None:
+def _influence(
+    question: Question, parts: _Parts, found: Floats
+) -> tuple[Floats, Floats, Floats, Floats] | None:
     """What each item's outcome, and each prediction, does to the contrast; and the gold items' levers."""
-    _, contrast, kind = asked
+    _, contrast, kind = question
     mean, other = expected(kind, parts.rows, found), expected(kind, parts.other_rows, found)
     size = parts.rows.shape[0]
     if parts.apart:
@@ -148,34 +150,34 @@ def _tuned(parts: _Parts, own: Floats, predicted: Floats, across: Floats) -> flo
     return float(np.clip(best / ((1 + size / across.size) * variance), 0.0, 1.0)) if variance > 0 else 0.0
 
 
-def _contributions(asked: Question, parts: _Parts, left: Floats, across: Floats) -> Floats:
+def _contributions(question: Question, parts: _Parts, left: Floats, across: Floats) -> Floats:
     """What each item adds to the error.
 
     Squares sum up to the published variance where items were drawn with equal probabilities. Where not, that
     variance is too small by what few heavy items draw the regression to themselves: it is jackknifed.
     """
-    sample = asked.sample
-    found = np.zeros(len(sample.matrix))
-    lost = 0 if asked.mean else 1
+    sample = question.sample
+    result = np.zeros(len(sample.matrix))
+    lost = 0 if question.mean else 1
     size, many = left.size, across.size
     if parts.apart:
         scaled = size * parts.weights * left
         elsewhere = many * parts.other_weights * across
-        found[parts.other] = (elsewhere - elsewhere.mean()) / np.sqrt(many * max(many - lost, 1))
-        found[sample.gold] = (scaled - scaled.mean()) / np.sqrt(size * max(size - lost, 1))
-        return found
+        result[parts.other] = (elsewhere - elsewhere.mean()) / np.sqrt(many * max(many - lost, 1))
+        result[sample.gold] = (scaled - scaled.mean()) / np.sqrt(size * max(size - lost, 1))
+        return result
     pulled = jackknifed(sample, left)
     if sample.strata is not None:
         across = across + sample.stratum_means(left[:, None])[sample.strata, 0]
         pulled = sample.centred(pulled) * sample.small_strata
     else:
         pulled = pulled - parts.weights @ pulled
-    found += parts.other_weights * (across - parts.other_weights @ across)
-    found[sample.gold] += parts.weights * pulled
-    return found
+    result += parts.other_weights * (across - parts.other_weights @ across)
+    result[sample.gold] += parts.weights * pulled
+    return result
 
 
-def dsl(asked: Question, predictions: Floats, seed: int = 0, *, fitted: bool = True) -> Corrected | None:
+def dsl(question: Question, predictions: Floats, seed: int = 0, *, fitted: bool = True) -> Corrected | None:
     """Design-based supervised learning (Egami, Hinck, Stewart & Wei 2023).
 
     Each item's outcome is replaced by f + R (y − f) / π: its prediction, and where it was drawn (R = 1, with
@@ -197,7 +199,7 @@ def dsl(asked: Question, predictions: Floats, seed: int = 0, *, fitted: bool = T
     >>> dsl(Question(sample, np.ones((1, 1))), np.ones((4, 1, 1)), fitted=False).value
     0.5
     """
-    sample, contrast, kind = asked
+    sample, contrast, kind = question
     if sample.gold.size < 2:
         return None
     guess = _cross_fitted(sample, predictions, seed) if fitted else predictions[:, :, 0]

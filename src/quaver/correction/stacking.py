@@ -77,14 +77,14 @@ class Residuals:
         return self._of(self._sample.matrix[rows], self._predictions[rows])
 
     def _of(self, matrix: Floats, predictions: Floats) -> Floats:
-        found = predictions.copy()
+        result = predictions.copy()
         for outcome, (centre, tangent) in enumerate(self._fits):
             if centre is None:
-                found[:, outcome] -= matrix @ tangent
+                result[:, outcome] -= matrix @ tangent
             else:
                 mean = expected("logistic", matrix, centre)
-                found[:, outcome] -= mean + mean * (1 - mean) * (matrix @ tangent)
-        return found
+                result[:, outcome] -= mean + mean * (1 - mean) * (matrix @ tangent)
+        return result
 
     def combined(self, coefficients: Floats) -> Floats:
         """A combination of all items' residuals, shape (items, outcomes)."""

@@ -14,7 +14,7 @@ from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.cells import guarded
 from quaver.estimation.encoding import combine, encode, encode_labels
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 
 View = Literal["original", "filtered", "balanced", "matched"]
 """``original``: every annotation. ``filtered``: those with a (valid) label. ``balanced``: of these, as
@@ -81,29 +81,29 @@ def view(
     return kept.filter(pl.Series(_balance(part, level, items, _codes(kept, others), seed)))
 
 
-def viewed(reading: Reading, kind: View, across: str | None, within: Sequence[str]) -> Reading:
+def viewed(data: MeasureInput, kind: View, across: str | None, within: Sequence[str]) -> MeasureInput:
     """A reading of one view of its annotations."""
     if kind == "original":
-        return reading
+        return data
 
     def column(role: str) -> str:
-        name = (reading.columns or {}).get(role, role)
+        name = (data.columns or {}).get(role, role)
         return name if isinstance(name, str) else name[0]
 
-    frame = reading.frame
+    frame = data.frame
     across = across or (column("repeat") if column("repeat") in frame.columns else None)
-    apart = dict.fromkeys([*map(column, within), *reading.by])
+    apart = dict.fromkeys([*map(column, within), *data.by])
     kept = view(
         frame,
         kind,
         across=() if across is None else across,
         within=[name for name in apart if name in frame.columns and name != across],
-        labels=reading.labels,
+        labels=data.labels,
         item=column("item"),
         label=column("label"),
-        seed=reading.resampling.seed,
+        seed=data.resampling.seed,
     )
-    return reading.of(kept)
+    return data.of(kept)
 
 
 def _codes(frame: pl.DataFrame, names: Sequence[str]) -> np.ndarray[Any, Any]:

@@ -58,11 +58,11 @@ class Arrangement:
         layers, stratum = _compact(self.strata.codes[rows], len(self.strata.values))
         judges, rater = _compact(self.raters.codes[rows], len(self.raters.values))
         shape = (some.size, layers.size, judges.size)
-        place = _places(item, stratum, rater, shape)
+        positions = _places(item, stratum, rater, shape)
         kinds = self.status.codes[rows]
-        grid, filled = self._grid(rows, kinds, place, shape)
-        if (more := place.size - filled) > 0:
-            self._twice(place, some[item], more, where)
+        grid, filled = self._grid(rows, kinds, positions, shape)
+        if (more := positions.size - filled) > 0:
+            self._twice(positions, some[item], more, where)
         tally = np.bincount(kinds[kinds >= 0], minlength=len(self.status.values))
         names, judge_names = self.names, self.raters.values
         return Cell(
@@ -79,7 +79,7 @@ class Arrangement:
         )
 
     def _grid(
-        self, rows: Rows, kinds: NDArray[Any], place: NDArray[Any], shape: tuple[int, int, int]
+        self, rows: Rows, kinds: NDArray[Any], positions: NDArray[Any], shape: tuple[int, int, int]
     ) -> tuple[Grid, int]:
         """The cell's answers in their places, and how many places have one."""
         size = int(np.prod(shape))
@@ -89,21 +89,23 @@ class Arrangement:
             even = kinds == self.status.values.index(TIED)
             marks = (bare * np.int8(UNANSWERED) + even * np.int8(UNDECIDED)).astype(np.int8)
         given = np.arange(rows.start, rows.stop, dtype=np.int32) if isinstance(rows, slice) else rows
-        if place.size == size and bool((place[1:] > place[:-1]).all()):  # they stand in order already
+        if positions.size == size and bool(
+            (positions[1:] > positions[:-1]).all()
+        ):  # they stand in order already
             marked = None if marks is None else marks.reshape(shape)
             return Grid(label.reshape(shape), marked, given.reshape(shape)), size
         codes, origin = np.full(size, -1, label.dtype), np.full(size, -1, np.int32)
-        codes[place], origin[place] = label, given
+        codes[positions], origin[positions] = label, given
         if marks is not None:
             at = np.zeros(size, np.int8)
-            at[place] = marks
+            at[positions] = marks
             marks = at.reshape(shape)
         filled = int((origin >= 0).sum())
         return Grid(codes.reshape(shape), marks, origin.reshape(shape)), filled
 
-    def _twice(self, place: NDArray[Any], item: Ints, more: int, where: dict[str, str]) -> None:
-        order = np.argsort(place, kind="stable")
-        again = order[1:][place[order][1:] == place[order][:-1]][0]
+    def _twice(self, positions: NDArray[Any], item: Ints, more: int, where: dict[str, str]) -> None:
+        order = np.argsort(positions, kind="stable")
+        again = order[1:][positions[order][1:] == positions[order][:-1]][0]
         apart = [name for codes in (self.strata, self.raters) for name in codes.values[0]]
         position = "".join(f", {name} {value}" for name, value in where.items())
         raise MeasureError(
@@ -133,12 +135,12 @@ def _places(
     item: NDArray[Any], stratum: NDArray[Any], rater: NDArray[Any], shape: tuple[int, int, int]
 ) -> NDArray[Any]:
     """Each annotation's place in the flat array of a shape."""
-    place: NDArray[Any] = item.astype(np.int32 if np.prod(shape, dtype=float) < 2**31 else np.int64)
+    positions: NDArray[Any] = item.astype(np.int32 if np.prod(shape, dtype=float) < 2**31 else np.int64)
     for codes, size in ((stratum, shape[1]), (rater, shape[2])):
         if size > 1:
-            place *= size
-            place += codes
-    return place
+            positions *= size
+            positions += codes
+    return positions
 
 
 def _compact(codes: NDArray[Any], size: int) -> tuple[Ints, NDArray[Any]]:
@@ -230,13 +232,13 @@ class ColumnReader:
     def one_evaluator(self, by: Sequence[str]) -> None:
         """Refuse a frame of several evaluators that are not told apart."""
         for name in self.of("evaluator"):
-            found = self.gathered.encoded(name)
-            if name not in by and len(found.values) + bool((found.codes < 0).any()) > 1:
+            codes = self.gathered.encoded(name)
+            if name not in by and len(codes.values) + bool((codes.codes < 0).any()) > 1:
                 raise MeasureError(
                     "annotations of several evaluators",
                     where=f"annotations[{name!r}]",
                     expected="one evaluator's",
-                    found=", ".join(sorted(found.values)[:5]),
+                    found=", ".join(sorted(codes.values)[:5]),
                     fix=f"filter the frame, or put {name!r} into by",
                 )
 
@@ -252,10 +254,10 @@ class ColumnReader:
     def _labels(
         self, name: str, truth: Sequence[str], label_set: LabelSet | None
     ) -> tuple[tuple[str, ...], NDArray[Any], NDArray[Any] | None]:
-        given = self.gathered.encoded(name, labels=True)
+        codes = self.gathered.encoded(name, labels=True)
         true = [self.gathered.encoded(one, labels=True) for one in truth]
         truths = {composed(value): value for column in true for value in column.values}
-        found = {**truths, **{composed(value): value for value in given.values}}
+        found = {**truths, **{composed(value): value for value in codes.values}}
         names = label_set.codes if label_set else tuple(ordered(found.values()))
         if strange := sorted(truths.keys() - set(map(composed, names))):
             raise MeasureError(
@@ -264,7 +266,7 @@ class ColumnReader:
                 expected=", ".join(names),
                 found=", ".join(strange[:5]),
             )
-        return names, _recode(given, names), _recode(true[0], names) if true else None
+        return names, _recode(codes, names), _recode(true[0], names) if true else None
 
     def status(self, label_set: LabelSet | None, gold: bool) -> Encoded:
         """Why a row has no label: its status, or what is known without one; -1 where it has one."""

@@ -371,14 +371,14 @@ class Lines:
         if self.fixed is None:
             assert callable(self._noises)
             return np.stack([self._norm(theta + self._noises(theta)) for theta in thetas])
-        found = np.empty((len(some), self.alone.shape[1]))
+        result = np.empty((len(some), self.alone.shape[1]))
         size = max(1, _CROSSINGS_ENTRIES // max(1, self.fixed[:, 0].size))
         for start in range(0, len(some), size):
             part = slice(start, start + size)
             there = self.fixed[:, self.of[some[part]]]
             there += thetas[part].T[:, :, None]
-            found[part] = self._norm(there.reshape(len(there), -1).T).reshape(-1, found.shape[1])
-        return found
+            result[part] = self._norm(there.reshape(len(there), -1).T).reshape(-1, result.shape[1])
+        return result
 
     def values_of(self, c: Floats, way: Ints, draw: Ints) -> Floats:
         """That of some draws of some ways, of deviations that are the same everywhere."""

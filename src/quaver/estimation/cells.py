@@ -142,23 +142,23 @@ def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
 
 def names_of(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that make the cells, from a list of them or the name of one."""
-    found = names if isinstance(names, list | tuple | set | frozenset | dict) else (names,)
-    if strange := [name for name in found if not isinstance(name, str)]:
+    result = names if isinstance(names, list | tuple | set | frozenset | dict) else (names,)
+    if strange := [name for name in result if not isinstance(name, str)]:
         raise MeasureError(
             "not a column's name", where="by", expected="names of columns", found=excerpt(strange[0])
         )
-    found = tuple(found)
-    if len(set(found)) < len(found):
-        raise MeasureError("a column is named twice", where="by", found=", ".join(found))
-    return found
+    result = tuple(result)
+    if len(set(result)) < len(result):
+        raise MeasureError("a column is named twice", where="by", found=", ".join(result))
+    return result
 
 
 def _per_item(items: Codes, codes: NDArray[Any], what: str) -> Ints:
     """One code an item, from one a row; -1 for an item that has none."""
-    found = np.full(len(items.values), -1, np.int64)
+    result = np.full(len(items.values), -1, np.int64)
     known = codes >= 0
-    found[items.codes[known]] = codes[known]
-    clash = known & (found[items.codes] != codes)
+    result[items.codes[known]] = codes[known]
+    clash = known & (result[items.codes] != codes)
     if clash.any():
         item = items.values[int(items.codes[int(np.argmax(clash))])]
         raise MeasureError(
@@ -167,7 +167,7 @@ def _per_item(items: Codes, codes: NDArray[Any], what: str) -> Ints:
             expected="one value in all rows of an item",
             found=f"item {' | '.join(item.values())}",
         )
-    return found
+    return result
 
 
 _TREATMENTS = {
@@ -234,11 +234,15 @@ def _signed(
 ) -> tuple[Mapping[str, inspect.Parameter], inspect.Signature]:
     """A function's own parameters, and the signature of the measure that it makes."""
     first, *rest = _resolved(function).parameters.values()
-    own = {one.name: one for one in rest}
-    if first.kind is first.KEYWORD_ONLY or any(one.kind is not one.KEYWORD_ONLY for one in rest):
+    own = {parameter.name: parameter for parameter in rest}
+    if first.kind is first.KEYWORD_ONLY or any(
+        parameter.kind is not parameter.KEYWORD_ONLY for parameter in rest
+    ):
         raise TypeError(f"{function.__qualname__}: its own options are keyword-only")
     common = {
-        name: one for name, one in _resolved(shared).parameters.items() if name not in ("self", "options")
+        name: parameter
+        for name, parameter in _resolved(shared).parameters.items()
+        if name not in ("self", "options")
     }
     if taken := sorted(own.keys() & common.keys()):
         raise TypeError(f"{function.__qualname__}: {', '.join(taken)} belongs to all of its kind")
@@ -254,8 +258,8 @@ def _signed(
             "missing", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
         )
     common |= {name: common[name].replace(default=default) for name, default in defaults.items()}
-    given = [one for one in common.values() if one.kind is not one.KEYWORD_ONLY]
-    named = [one for one in common.values() if one.kind is one.KEYWORD_ONLY]
+    given = [parameter for parameter in common.values() if parameter.kind is not parameter.KEYWORD_ONLY]
+    named = [parameter for parameter in common.values() if parameter.kind is parameter.KEYWORD_ONLY]
     parameters = [*given, *shown.values(), *named]
     return own, inspect.Signature(parameters, return_annotation=_resolved(shared).return_annotation)
 
@@ -292,13 +296,13 @@ def _documented(own: str, shared: str, missing: Sequence[str], source: str) -> s
 def _parts(docstring: str) -> tuple[str, dict[str, dict[str, str]], str]:
     """A docstring's text, the entries of its sections by name, and its example with what leads up to it."""
     blocks = inspect.cleandoc(docstring).split("\n\n")
-    titled = [at for at, block in enumerate(blocks) if _SECTION.match(block.partition("\n")[0])]
-    tried = [at for at, block in enumerate(blocks) if block.lstrip().startswith(">>>")]
+    titled = [index for index, block in enumerate(blocks) if _SECTION.match(block.partition("\n")[0])]
+    tried = [index for index, block in enumerate(blocks) if block.lstrip().startswith(">>>")]
     first = min(tried, default=len(blocks))
     if first and not titled and blocks[first - 1].endswith(":"):
         first -= 1
     sections = {}
-    for block in (blocks[at] for at in titled):
+    for block in (blocks[index] for index in titled):
         title, _, body = block.partition(":\n")
         sections[title] = _entries(body)
     end = titled[-1] + 1 if titled else first

@@ -55,14 +55,14 @@ that share one function (``column`` says which of its numbers) share its resampl
 interval, ``cell.estimated(statistic)`` gives the estimate; a function may change an estimate and yield that.
 
 **Where one cell is not enough** (a measure reads further columns, has options that decide how cells are cut,
-compares cells, or calls other measures) leave ``raters`` out. The function then gets a `Reading`, once, and
-yields or returns estimates::
+compares cells, or calls other measures) leave ``raters`` out. The function then gets a `MeasureInput`, once,
+and yields or returns estimates::
 
     @measure(title="…", unit="difference", null=0.0, compares=("variant",), missing=("wrong", "drop"))
     def differences(
-        reading: Reading, *, between: str = "variant", missing: Missing
+        data: MeasureInput, *, between: str = "variant", missing: Missing
     ) -> Iterator[Estimate]:
-        for cell in reading.cells(raters=("repeat",), within=(between,), gold=True):
+        for cell in data.cells(raters=("repeat",), within=(between,), gold=True):
             yield from adjusted([cell.estimated(one) for one in _differences(cell, missing)])
 
 ``reading.frame`` is the frame, ``reading.numbers(role)`` and ``reading.column(role)`` find further columns,
@@ -97,17 +97,17 @@ from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Declared, Frame, Missing, checked, names_of
 from quaver.estimation.estimands import checked_estimand, over_prompts
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.reading import Reading, checked_keep
+from quaver.estimation.measure_input import MeasureInput, checked_keep
 from quaver.estimation.statistic import Keep, Statistic
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
-"""What a measure's own function is: of a `Cell` or a `Reading`, and its own options by name."""
+"""What a measure's own function is: of a `Cell` or a `MeasureInput`, and its own options by name."""
 
 
 class Declaration(TypedDict, total=False):
     """What is declared of a measure.
 
-    Up to ``drawn`` it is of `Presentation`, up to ``numbers`` of `Reading.cells`, the rest of `Measure`.
+    Up to ``drawn`` it is of `Presentation`, up to ``numbers`` of `MeasureInput.cells`, the rest of `Measure`.
     """
 
     title: str
@@ -258,18 +258,18 @@ class Measure(Declared):
         resampling = Resampling(confidence_level, resamples, seed, interval or self.interval)
         gathered = Gathered.of(annotations)
         wanted = checked_estimand(estimand, self.estimands)
-        reading = Reading(
+        data = MeasureInput(
             self, gathered, labels, names_of(by), columns, group, resampling, checked_keep(keep), wanted
         )
         taken = partial(self._estimates, own=own)
         if self.estimands == ("fixed",):
-            found = Estimates(taken(reading))
+            estimates = Estimates(taken(data))
         else:
             asked = estimand is not None
-            of_prompts = over_prompts(taken, reading, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
-            found = Estimates(of_prompts)
+            of_prompts = over_prompts(taken, data, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
+            estimates = Estimates(of_prompts)
         gathered.give_back()
-        return found
+        return estimates
 
     def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own options, as it takes them.
@@ -283,7 +283,9 @@ class Measure(Declared):
             if name not in known:
                 raise UnknownName("argument", name, known, where=self.name)
         defaults = {
-            name: one.default for name, one in self.__signature__.parameters.items() if name in self.options
+            name: parameter.default
+            for name, parameter in self.__signature__.parameters.items()
+            if name in self.options
         }
         found = defaults | dict(options)
         if left := [name for name, value in found.items() if value is self.__signature__.empty]:
@@ -295,27 +297,27 @@ class Measure(Declared):
             for name, value in found.items()
         }
 
-    def _estimates(self, reading: Reading, own: Mapping[str, Any]) -> Iterator[Estimate]:
-        if self.of_classes and isinstance(reading.labels, Numbers):
+    def _estimates(self, data: MeasureInput, own: Mapping[str, Any]) -> Iterator[Estimate]:
+        if self.of_classes and isinstance(data.labels, Numbers):
             yield Estimate(self.name, None, reason="numbers are no classes", reference=self.source)
             return
         missing = own.get("missing")
         given = {name: value for name, value in own.items() if name in self.own}
         if "raters" not in self._cells:
-            for made in self.function(reading, **given):
-                assert isinstance(made, Estimate), f"{self.name} yields what no cell has estimated"
-                yield made
+            for estimate in self.function(data, **given):
+                assert isinstance(estimate, Estimate), f"{self.name} yields what no cell has estimated"
+                yield estimate
             return
-        for cell in reading.cells(**self._cells, missing=missing):
-            for made in self.function(cell, **given):
-                yield made if isinstance(made, Estimate) else cell.estimated(made)
+        for cell in data.cells(**self._cells, missing=missing):
+            for estimate in self.function(cell, **given):
+                yield estimate if isinstance(estimate, Estimate) else cell.estimated(estimate)
 
 
 def measure(**declared: Unpack[Declaration]) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how."""
     if strange := declared.keys() - Declaration.__annotations__.keys():
         raise TypeError(f"a measure declares no {', '.join(sorted(strange))}")
-    names = {one.name for one in fields(Presentation)}
+    names = {field.name for field in fields(Presentation)}
     shown: dict[str, Any] = {name: value for name, value in declared.items() if name in names}
     return partial(Measure, presentation=Presentation(**{"section": "more", **shown}), declared=declared)
 

@@ -79,11 +79,11 @@ class Grid:
         """
         if labels in self._counted:
             return self._counted[labels]
-        found = label_counts(self._codes, labels)
-        found.flags.writeable = False
-        if 2 * found.size <= self._codes.size:
-            self._counted[labels] = found
-        return found
+        result = label_counts(self._codes, labels)
+        result.flags.writeable = False
+        if 2 * result.size <= self._codes.size:
+            self._counted[labels] = result
+        return result
 
     def emptied(self, gone: NDArray[np.bool_]) -> Grid:
         """Without the answers that are marked, shape as ``codes``."""
@@ -233,22 +233,22 @@ def encode_labels(column: pl.Series, name: str) -> Encoded:
     >>> encode_labels(pl.Series(["\u00e9", "e\u0301", "b"]), "label").codes.tolist()
     [1, 1, 0]
     """
-    found = encode(column, name)
+    codes = encode(column, name)
     first: dict[str, str] = {}
-    for value in found.values:
+    for value in codes.values:
         first.setdefault(composed(value), value)
-    if len(first) == len(found.values):
-        return found
-    place = {value: at for at, value in enumerate(first.values())}
-    table = np.array([place[first[composed(value)]] for value in found.values] + [-1], smallest(len(place)))
-    return Encoded(table[found.codes], tuple(place))
+    if len(first) == len(codes.values):
+        return codes
+    place = {value: index for index, value in enumerate(first.values())}
+    table = np.array([place[first[composed(value)]] for value in codes.values] + [-1], smallest(len(place)))
+    return Encoded(table[codes.codes], tuple(place))
 
 
 def _numbers(column: pl.Series) -> Encoded:
-    known = column.drop_nulls()
-    distinct = known.unique().sort().to_numpy()
+    series = column.drop_nulls()
+    distinct = series.unique().sort().to_numpy()
     kind = smallest(distinct.size)
-    values = known.to_numpy()
+    values = series.to_numpy()
     if distinct.size and distinct.dtype.kind == "i" and int(distinct[-1]) - int(distinct[0]) < _SPAN:
         least = int(distinct[0])
         table = np.zeros(int(distinct[-1]) - least + 1, kind)
@@ -264,7 +264,7 @@ def _numbers(column: pl.Series) -> Encoded:
         # Integers with gaps arrive as floats (pandas has no other way): 48.0 is the label 48.
         distinct = distinct.astype(np.int64)
     codes = inverse
-    if known.len() < column.len():
+    if series.len() < column.len():
         codes = np.full(column.len(), -1, kind)
         codes[column.is_not_null().to_numpy()] = inverse
     return Encoded(codes, tuple(str(value) for value in distinct.tolist()))
@@ -272,11 +272,11 @@ def _numbers(column: pl.Series) -> Encoded:
 
 def _categories(column: pl.Series) -> Encoded:
     present = column.drop_nulls().unique()
-    names, place = present.cast(pl.String).to_list(), present.to_physical().to_numpy().astype(np.int64)
-    rank = {name: at for at, name in enumerate(ordered(names))}
+    names, positions = present.cast(pl.String).to_list(), present.to_physical().to_numpy().astype(np.int64)
+    rank = {name: index for index, name in enumerate(ordered(names))}
     # The physical codes are few and small, so a table is quicker than a sort of the column.
-    table = np.full(int(place.max(initial=-1)) + 2, -1, smallest(len(names)))
-    table[place] = [rank[name] for name in names]
+    table = np.full(int(positions.max(initial=-1)) + 2, -1, smallest(len(names)))
+    table[positions] = [rank[name] for name in names]
     physical = column.to_physical()
     if physical.null_count():
         physical = physical.cast(pl.UInt32).fill_null(len(table) - 1)

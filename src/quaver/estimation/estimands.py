@@ -53,8 +53,8 @@ from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.errors import MeasureError
 from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.left_out_prompts import Prompts
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.multiple_testing import adjusted, level_of
-from quaver.estimation.reading import Reading
 
 _ROUGH = 4
 """Of fewer prompts, a set's interval is flagged: those that happen to be alike show nothing of others."""
@@ -73,7 +73,7 @@ _SKEWED = 1.0
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
-Again = Callable[[Reading], Iterable[Estimate]]
+Again = Callable[[MeasureInput], Iterable[Estimate]]
 """A measure, taken of a reading."""
 
 
@@ -90,36 +90,42 @@ def checked_estimand(asked: object, offered: Sequence[Estimand]) -> Estimand:
 
 
 def over_prompts(
-    again: Again, reading: Reading, *, estimand: Estimand, asked: bool, of_a_set: bool
+    again: Again, data: MeasureInput, *, estimand: Estimand, asked: bool, of_a_set: bool
 ) -> list[Estimate]:
     """A measure's estimates, with intervals that hold for an estimand."""
-    whole = replace(reading, keep=reading.keep | {"draws"}, cuts={})
-    plain = estimand == "fixed" or not reading.resampling.resamples
-    found = list(again(reading if plain else whole))
-    prompts = Prompts(reading)  # after the measure has refused what cannot be read
-    found = [prompts.counted(one) for one in found]
+    whole = replace(data, keep=data.keep | {"draws"}, cuts={})
+    plain = estimand == "fixed" or not data.resampling.resamples
+    estimates = list(again(data if plain else whole))
+    prompts = Prompts(data)  # after the measure has refused what cannot be read
+    estimates = [prompts.counted(estimate) for estimate in estimates]
     if plain:
-        made = found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
-        return [_scoped(one) for one in made]
-    crossed = max((one.n for one in found), default=0) <= _MANY_UNITS
-    several = any(len(prompts.names(one)) > 1 for one in found)
+        made = (
+            estimates
+            if estimand == "fixed"
+            else [_named(estimate, estimand, of_a_set) for estimate in estimates]
+        )
+        return [_scoped(estimate) for estimate in made]
+    crossed = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
+    several = any(len(prompts.names(estimate)) > 1 for estimate in estimates)
     without = _Without(again, whole, prompts, range(prompts.parts() if several else 0), crossed=crossed)
     made = []
-    for one in found:
-        if one.estimand == estimand and one.value is not None and one.unit != "row":
-            one = _named(one, estimand, of_a_set)  # the measure has made the interval itself
-        elif one.value is not None and one.unit != "row":  # single labels say nothing of other prompts
-            one = _Crossed(one, without, prompts, estimand, of_a_set).estimate(asked=asked)
-        made.append(one if "draws" in reading.keep else replace(one, draws=None))
+    for estimate in estimates:
+        if estimate.estimand == estimand and estimate.value is not None and estimate.unit != "row":
+            estimate = _named(estimate, estimand, of_a_set)  # the measure has made the interval itself
+        elif (
+            estimate.value is not None and estimate.unit != "row"
+        ):  # single labels say nothing of other prompts
+            estimate = _Crossed(estimate, without, prompts, estimand, of_a_set).estimate(asked=asked)
+        made.append(estimate if "draws" in data.keep else replace(estimate, draws=None))
     families = groupby(made, key=prompts.key)
-    return [_scoped(one) for _, some in families for one in _readjusted(list(some))]
+    return [_scoped(estimate) for _, some in families for estimate in _readjusted(list(some))]
 
 
-def _scoped(one: Estimate) -> Estimate:
+def _scoped(estimate: Estimate) -> Estimate:
     """The estimate whose method says what its interval holds for; of one prompt, its cell does."""
-    if one.low is None or one.details.get("prompts", 1) == 1:
-        return one
-    return replace(one, method=f"{one.method}, {one.scope}")
+    if estimate.low is None or estimate.details.get("prompts", 1) == 1:
+        return estimate
+    return replace(estimate, method=f"{estimate.method}, {estimate.scope}")
 
 
 class _Spread(NamedTuple):
@@ -153,29 +159,29 @@ class _Without:
     """
 
     def __init__(
-        self, again: Again, whole: Reading, prompts: Prompts, parts: Iterable[int], *, crossed: bool
+        self, again: Again, whole: MeasureInput, prompts: Prompts, parts: Iterable[int], *, crossed: bool
     ) -> None:
         once = replace(whole.resampling, resamples=int(crossed), interval="jackknife")
         base = replace(whole, resampling=once, keep=frozenset({"draws"} if crossed else ()), estimand="fixed")
         complete = again(replace(base, without=prompts.whole)) if crossed and parts else ()
-        self._whole = {_key(one): one for one in complete}
+        self._whole = {_key(estimate): estimate for estimate in complete}
         self._left: dict[_Key, list[Estimate]] = {}
         for part in parts:
-            for one in again(replace(base, without=partial(prompts.without, part))):
-                if one.value is not None and np.isfinite(one.value):
-                    self._left.setdefault(_key(one), []).append(one)
+            for estimate in again(replace(base, without=partial(prompts.without, part))):
+                if estimate.value is not None and np.isfinite(estimate.value):
+                    self._left.setdefault(_key(estimate), []).append(estimate)
 
-    def parts(self, one: Estimate) -> int:
+    def parts(self, estimate: Estimate) -> int:
         """Without how many parts of the prompts, one at a time, an estimate has a value."""
-        return len(self._left.get(_key(one), ()))
+        return len(self._left.get(_key(estimate), ()))
 
-    def spread(self, one: Estimate, *, of_a_set: bool) -> _Spread:
+    def spread(self, estimate: Estimate, *, of_a_set: bool) -> _Spread:
         """How the prompts behind an estimate differ.
 
         A prompt that the estimate is not about, one of another level of a factor say, does not count.
         """
-        left = self._left.get(_key(one), [])
-        whole = self._whole.get(_key(one))
+        left = self._left.get(_key(estimate), [])
+        whole = self._whole.get(_key(estimate))
         about = [other for other in left if whole is None or not _same(other, whole)]
         left = about if len(about) > 1 else left
         parts = len(left)
@@ -200,41 +206,41 @@ class _Without:
         return spread._replace(variance=max(spread.variance * least, spread.variance - interaction))
 
 
-def _key(one: Estimate) -> _Key:
-    return one.measure, tuple(sorted(one.cell.items()))
+def _key(estimate: Estimate) -> _Key:
+    return estimate.measure, tuple(sorted(estimate.cell.items()))
 
 
-def _same(one: Estimate, other: Estimate) -> bool:
+def _same(estimate: Estimate, other: Estimate) -> bool:
     """Whether two estimates are alike with every group of items left out: they are of the same answers."""
-    if one.draws is None or other.draws is None or one.value != other.value:
+    if estimate.draws is None or other.draws is None or estimate.value != other.value:
         return False
-    left, right = one.draws.jackknife, other.draws.jackknife
+    left, right = estimate.draws.jackknife, other.draws.jackknife
     return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))
 
 
-def _named(one: Estimate, estimand: Estimand, of_a_set: bool) -> Estimate:
+def _named(estimate: Estimate, estimand: Estimand, of_a_set: bool) -> Estimate:
     """The estimate, saying what its interval holds for."""
-    details = dict(one.details)
+    details = dict(estimate.details)
     if estimand == "next":
         details["next_prompts"] = details.get("prompts", 1) if of_a_set else 1
-    return replace(one, estimand=estimand, unit=one.unit + AND_PROMPT, details=details)
+    return replace(estimate, estimand=estimand, unit=estimate.unit + AND_PROMPT, details=details)
 
 
 class _Crossed:
     """An estimate over items and prompts."""
 
     def __init__(
-        self, one: Estimate, without: _Without, prompts: Prompts, estimand: Estimand, of_a_set: bool
+        self, estimate: Estimate, without: _Without, prompts: Prompts, estimand: Estimand, of_a_set: bool
     ) -> None:
-        self._one = one
-        self._spread = without.spread(one, of_a_set=of_a_set)
-        names = prompts.names(one)
-        self._left, self._needed = without.parts(one), max(2, len(set(names.values())))
+        self._one = estimate
+        self._spread = without.spread(estimate, of_a_set=of_a_set)
+        names = prompts.names(estimate)
+        self._left, self._needed = without.parts(estimate), max(2, len(set(names.values())))
         self._count = len(names)
         if self._left == self._needed:  # those that it is about
             self._count = round(self._count * self._spread.parts / self._left)
         self._estimand, self._of_a_set = estimand, of_a_set
-        self._kept: Kept | None = one.draws
+        self._kept: Kept | None = estimate.draws
 
     def estimate(self, *, asked: bool) -> Estimate:
         """It, with its interval; where there can be none, without or with the one for these prompts."""
@@ -258,31 +264,31 @@ class _Crossed:
         return replace(bare, warnings=(*bare.warnings, f"{why}: there is no interval for others"))
 
     def _with_interval(self, kept: Kept, fixed: Interval) -> Estimate:
-        one, point = self._one, self._one.value
+        estimate, point = self._one, self._one.value
         assert point is not None
         items = kept.variance if np.isfinite(kept.variance) else 0.0
 
         def at(level: float) -> Interval:
             """The interval for the mean over prompts, from the variance over items."""
             level = max(level, _LEAST_LEVEL)
-            own = effective(point, items, kept.freedom, level, kept.ends, kept.step)
-            return self._crossed(kept, point, own, 1, level)
+            interval = effective(point, items, kept.freedom, level, kept.ends, kept.step)
+            return self._crossed(kept, point, interval, 1, level)
 
         details = {
-            **one.details,
+            **estimate.details,
             "standard_error_items": items**0.5,
             "standard_error_prompts": self._spread.variance**0.5,
             "fixed": tuple(fixed),
             **self._untried(at, kept.ends),
         }
         times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
-        low, high = self._crossed(kept, point, fixed, times, one.confidence_level)
+        low, high = self._crossed(kept, point, fixed, times, estimate.confidence_level)
         if "p" in details:
             details["p"] = level_of(at, null=0.0)
             details["test"] = "of the mean over prompts like these"
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
         how = f"{how} (up to {details['untried_at_most']:.0%} of such prompts may be of a kind not tried)"
-        named = _named(replace(one, details=details), self._estimand, self._of_a_set)
+        named = _named(replace(estimate, details=details), self._estimand, self._of_a_set)
         warnings = named.warnings
         if self._of_a_set and self._count < _ROUGH:
             rough = IntervalWarning(
@@ -290,7 +296,7 @@ class _Crossed:
                 "less often than its level says"
             )
             warnings = (*warnings, rough)
-        method = f"{one.method.rpartition('; ')[0]}; {how}"
+        method = f"{estimate.method.rpartition('; ')[0]}; {how}"
         return replace(named, low=low, high=high, method=method, warnings=warnings)
 
     def _untried(
@@ -298,12 +304,12 @@ class _Crossed:
     ) -> dict[str, object]:
         """How many such prompts may be of a kind not tried, and where the mean is, whatever those do."""
         risk, count = 1 - self._one.confidence_level, self._count
-        found: dict[str, object] = {"untried_at_most": 1 - risk ** (1 / count)}
+        result: dict[str, object] = {"untried_at_most": 1 - risk ** (1 / count)}
         if self._estimand == "population" and not self._of_a_set and np.isfinite(ends or np.nan).all():
             some = 1 - (risk / 2) ** (1 / count)  # half of the risk is theirs, half the interval's
             known = np.array(at(1 - risk / 2))
-            found["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
-        return found
+            result["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
+        return result
 
     def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
         """The interval over items and, so many times, over prompts."""
@@ -324,16 +330,18 @@ def _readjusted(family: list[Estimate]) -> list[Estimate]:
     Of several contrasts that are one hypothesis, the smallest p counts, times how many different ones there
     are (Bonferroni).
     """
-    tested = [one for one in family if "p_holm" in one.details]
-    if not any(one.estimand != "fixed" for one in tested):
+    tested = [estimate for estimate in family if "p_holm" in estimate.details]
+    if not any(estimate.estimand != "fixed" for estimate in tested):
         return family
     each: dict[object, set[float]] = {}
-    for one in tested:
-        each.setdefault(one.details.get("hypothesis", id(one)), set()).add(round(one.details["p"], 12))
+    for estimate in tested:
+        each.setdefault(estimate.details.get("hypothesis", id(estimate)), set()).add(
+            round(estimate.details["p"], 12)
+        )
     together = []
-    for one in family:
-        if "p" in one.details:
-            ps = each[one.details.get("hypothesis", id(one))]
-            one = replace(one, details={**one.details, "p": min(1.0, min(ps) * len(ps))})
-        together.append(one)
+    for estimate in family:
+        if "p" in estimate.details:
+            ps = each[estimate.details.get("hypothesis", id(estimate))]
+            estimate = replace(estimate, details={**estimate.details, "p": min(1.0, min(ps) * len(ps))})
+        together.append(estimate)
     return adjusted(together)

@@ -100,8 +100,8 @@ class Gathered:
         """What was made under a key before, or is made now."""
         if key not in self._made:
             self._made[key] = make()
-        found: _T = self._made[key]
-        return found
+        result: _T = self._made[key]
+        return result
 
     def encoded(self, name: str, *, labels: bool = False) -> Encoded:
         """A column as codes (see `encoding.encode`); of labels, those written in two ways are one."""
@@ -118,15 +118,15 @@ class Gathered:
         """The annotations after a change of the frame; these themselves where it gives the frame back."""
 
         def make() -> Gathered | None:
-            found = change(self.frame)
-            return None if found is self.frame else Gathered(found)
+            frame = change(self.frame)
+            return None if frame is self.frame else Gathered(frame)
 
         return self.kept(("changed", key), make) or self
 
     def only(self, column: str, values: tuple[str, ...]) -> Gathered:
         """The rows with one of some values in a column."""
-        found = self.encoded(column)
-        if set(found.values) <= set(values) and not (found.codes < 0).any():
+        codes = self.encoded(column)
+        if set(codes.values) <= set(values) and not (codes.codes < 0).any():
             return self
         there = pl.col(column).cast(pl.String).is_in(list(values))
         read = self._lazy if self._frame is None else self._frame
@@ -162,8 +162,8 @@ def frame_of(annotations: Any, where: str = "annotations") -> pl.DataFrame:
     """The polars frame in a polars or pandas frame, or a mapping of columns."""
     if isinstance(annotations, Gathered):
         return annotations.frame
-    found = _read(annotations, where)
-    return found.collect() if isinstance(found, pl.LazyFrame) else found
+    frame = _read(annotations, where)
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
 
 
 def _read(annotations: Any, where: str) -> pl.DataFrame | pl.LazyFrame:

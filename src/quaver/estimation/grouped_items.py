@@ -37,7 +37,7 @@ class ItemGroups:
         if self.name is None:
             return Units(len(items))
         keys = [(True, self.of[item]) if item in self.of else (False, item) for item in items]
-        place = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+        place = {key: index for index, key in enumerate(dict.fromkeys(keys))}
         return Units(len(items), np.array([place[key] for key in keys], np.int64), self.name)
 
 
@@ -256,9 +256,9 @@ def of_random_conditions(deviations: Floats, units: Units, draws: int, seed: int
     flat = by_unit(deviations.reshape(items, -1), units).reshape(-1, conditions, numbers)
     flat = flat - flat.mean(1, keepdims=True)  # conditions of unequal size do not average to zero
     flat = flat[(np.abs(flat) > 1e-12).any((1, 2))]
-    rng, found, rows = np.random.default_rng(seed), np.zeros((draws, numbers)), np.arange(len(flat))
+    rng, result, rows = np.random.default_rng(seed), np.zeros((draws, numbers)), np.arange(len(flat))
     block = max(1, _BLOCK // max(1, len(flat) * numbers))
     for start in range(0, draws, block):
         chosen = rng.integers(0, conditions, (min(block, draws - start), len(flat)))
-        found[start : start + len(chosen)] = flat[rows, chosen].sum(1)
-    return found
+        result[start : start + len(chosen)] = flat[rows, chosen].sum(1)
+    return result

@@ -165,11 +165,11 @@ def of_mean(parts: Sequence[tuple[float, float, float]]) -> Interval:
     return Interval(*(float(value.mean() + end / len(parts)) for end in (-down, up)))
 
 
-def ends_of(one: Estimate) -> tuple[float, float, float] | None:
+def ends_of(estimate: Estimate) -> tuple[float, float, float] | None:
     """An estimate's value, low and high; None where it has no interval."""
-    if one.value is None or one.low is None or one.high is None:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
-    return one.value, one.low, one.high
+    return estimate.value, estimate.low, estimate.high
 
 
 def no_narrower(
@@ -180,7 +180,7 @@ def no_narrower(
     A class of three items that are all right says little of a fourth, and nothing to the variance of the mean
     over classes; its own interval, by an exact bound, does.
     """
-    known = [ends for one in parts if (ends := ends_of(one))]
+    known = [ends for estimate in parts if (ends := ends_of(estimate))]
     if whole.low is None or whole.high is None or not known:
         return whole
     low, high = of_mean(known)

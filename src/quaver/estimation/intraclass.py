@@ -144,10 +144,10 @@ class Partition:
         (3.667, 0.571, 1.571)
         """
         n = np.isfinite(values).sum(0)
-        found: list[Likeness | None] = []
+        likeness: list[Likeness | None] = []
         for f, above, below, squares, items in zip(*self.mean_squares(values), n, strict=True):
             if not np.isfinite(f):
-                found.append(None)
+                likeness.append(None)
                 continue
             mean = squares / items
             size = (items - mean) / (items - below - 1)
@@ -159,8 +159,8 @@ class Partition:
             p = float(scipy.special.fdtrc(above, below, f))
             counts = int(items), int(items - below)
             interval = Interval(float(low), float(high))
-            found.append(Likeness(float(rho), interval, float(effect), float(f), p, *counts))
-        return found
+            likeness.append(Likeness(float(rho), interval, float(effect), float(f), p, *counts))
+        return likeness
 
     def p(self, values: Floats, seed: int, permutations: int = 999) -> float:
         """Whether any quantity differs between groups more than by chance.

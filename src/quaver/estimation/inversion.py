@@ -89,12 +89,12 @@ def inverted_each(
     least = np.maximum(reached, np.quantile(alone, _LEAST, axis=1))
     ways: list[Floats] = []
     of: list[int] = []
-    for at, theta in enumerate(thetas):
-        around = noises(theta) if callable(noises) else noises[at]
+    for index, theta in enumerate(thetas):
+        around = noises(theta) if callable(noises) else noises[index]
         tried = np.array([*_directions(theta, around), around[0]])
         sizes = norm(tried)
         some = [way / size for way, size in zip(tried[:-1], sizes, strict=False) if size > 0] or [tried[-1]]
-        ways, of = ways + some, of + [at] * len(some)
+        ways, of = ways + some, of + [index] * len(some)
     lines = Lines(np.array(ways), np.array(of), noises, alone, norm, confidence_level)
     wanted = ((reached, 0.0), (least, confidence_level), (reached, np.nan))
     edges = np.flatnonzero(np.diff(of)) + 1

@@ -15,7 +15,7 @@ from quaver.core.seeds import derive
 from quaver.estimation.arrangement import ColumnReader
 from quaver.estimation.encoding import Grid
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell
 
 ORIGINAL = "original"
@@ -35,17 +35,17 @@ def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame
     """
     if ORIGINAL not in annotations.columns or annotations[ORIGINAL].dtype != pl.Boolean:
         return annotations
-    own = pl.col(ORIGINAL).fill_null(value=False)
-    originals = annotations.filter(own)
+    expression = pl.col(ORIGINAL).fill_null(value=False)
+    originals = annotations.filter(expression)
     lacking = []
     for name in by:
         if name in annotations.columns and originals.height and originals[name].is_null().all():
             lacking.append(name)
-    groups = annotations.filter(~own).select(lacking).drop_nulls().unique(maintain_order=True)
+    groups = annotations.filter(~expression).select(lacking).drop_nulls().unique(maintain_order=True)
     if not lacking or groups.is_empty():
         return annotations
     shared = originals.drop(lacking).join(groups, how="cross").select(annotations.columns)
-    return pl.concat([annotations.filter(~own), shared])
+    return pl.concat([annotations.filter(~expression), shared])
 
 
 def without_flagged(annotations: pl.DataFrame) -> pl.DataFrame:
@@ -75,23 +75,23 @@ _GROUPS = 40
 class Prompts:
     """The prompts of each cell of a reading, in the parts that are left out in turn."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._columns, self._by = reading.columns, tuple(reading.by)
-        self._seed = reading.resampling.seed
-        gathered = reading.gathered
-        named = dict(reading.columns or {})
+    def __init__(self, data: MeasureInput) -> None:
+        self._columns, self._by = data.columns, tuple(data.by)
+        self._seed = data.resampling.seed
+        gathered = data.gathered
+        named = dict(data.columns or {})
         self.columns = ColumnReader(gathered, named).of("prompt" if "prompt" in named else "variant")
         self._parts: dict[tuple[str, ...], dict[str, int]] = {}
         self._left: dict[int, tuple[Grid, _LeftOut]] = {}
-        cells, asked = gathered.together(*self._by), gathered.together(*self.columns)
+        cells, codes = gathered.together(*self._by), gathered.together(*self.columns)
         if not self.columns or not gathered.height:
             return
-        there = np.zeros((len(cells.values), len(asked.values)), bool)
-        there[cells.codes, asked.codes] = True
+        there = np.zeros((len(cells.values), len(codes.values)), bool)
+        there[cells.codes, codes.codes] = True
         pairs = np.flatnonzero(there)
-        for place in np.unique(pairs // len(asked.values)).tolist():
-            own = pairs[pairs // len(asked.values) == place] % len(asked.values)
-            names = [_name(asked.values[index]) for index in own.tolist()]
+        for place in np.unique(pairs // len(codes.values)).tolist():
+            own = pairs[pairs // len(codes.values) == place] % len(codes.values)
+            names = [_name(codes.values[index]) for index in own.tolist()]
             parts = np.arange(len(names))
             if len(names) > _PARTS:  # random ones
                 order = np.random.default_rng(derive(self._seed, "prompts")).permutation(len(names))
@@ -109,15 +109,15 @@ class Prompts:
         key = self.key(of)
         if key is None or not self.columns:
             return {}
-        found = self._parts.get(key, {})
+        result = self._parts.get(key, {})
         if set(self.columns) <= set(of.cell):  # it is about one of them
-            return {name: 0 for name in [_name({n: of.cell[n] for n in self.columns})] if name in found}
-        return found
+            return {name: 0 for name in [_name({n: of.cell[n] for n in self.columns})] if name in result}
+        return result
 
-    def counted(self, one: Estimate) -> Estimate:
+    def counted(self, estimate: Estimate) -> Estimate:
         """The estimate with the number of its prompts in the details."""
-        count = len(self.names(one))
-        return replace(one, details={**one.details, "prompts": count}) if count else one
+        count = len(self.names(estimate))
+        return replace(estimate, details={**estimate.details, "prompts": count}) if count else estimate
 
     def parts(self) -> int:
         """How many parts there are, in the cell that has most."""
@@ -132,9 +132,9 @@ class Prompts:
         if len(known) < 2 or part not in known.values():
             return None
         if id(cell.grid) not in self._left:
-            asked = gathered.together(*self.columns)
-            of = np.array([known.get(_name(value), -1) for value in asked.values] + [-1], np.int16)
-            self._left[id(cell.grid)] = cell.grid, _LeftOut.of(cell, of, asked.codes)
+            codes = gathered.together(*self.columns)
+            of = np.array([known.get(_name(value), -1) for value in codes.values] + [-1], np.int16)
+            self._left[id(cell.grid)] = cell.grid, _LeftOut.of(cell, of, codes.codes)
         return _coarse(self._left[id(cell.grid)][1].lacking(part, cell), self._seed)
 
     def whole(self, cell: Cell, gathered: Gathered) -> Cell:

@@ -84,7 +84,7 @@ def none_goes_far(values: Floats, unit: str, level: float) -> tuple[IntervalWarn
 
 
 def share_of(
-    cell: Cell, above: NDArray[Any], below: NDArray[Any], said: Statistic, *, low: float = 0.0
+    cell: Cell, above: NDArray[Any], below: NDArray[Any], statistic: Statistic, *, low: float = 0.0
 ) -> Statistic:
     """A ratio of sums over items, Σ above / Σ below, as a statistic: a share of answers, say.
 
@@ -93,19 +93,19 @@ def share_of(
     """
     above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
     counted = below > 0
-    n = cell.units.touched(counted) if said.n is None else said.n
+    n = cell.units.touched(counted) if statistic.n is None else statistic.n
     if not counted.any():
-        return replace(said, n=n)
+        return replace(statistic, n=n)
     own = np.where(counted, above / np.where(counted, below, 1), np.nan)
     return replace(
-        said,
+        statistic,
         n=n,
         under=ratio(above[:, None], below[:, None]),
         differing=differing(own, cell.units),
         ends=(low, 1.0),
         spread=partial(mean_within, low=low),
         values=own,
-        warnings=(*said.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level)),
+        warnings=(*statistic.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level)),
     )
 
 

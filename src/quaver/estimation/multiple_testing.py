@@ -121,12 +121,14 @@ def adjusted(estimates: list[Estimate]) -> list[Estimate]:
     [0.02, 0.02, 0.04]
     """
     of: dict[object, list[int]] = {}
-    for index, one in enumerate(estimates):
-        if "p" in one.details:
-            of.setdefault(one.details.get("hypothesis", index), []).append(index)
+    for index, estimate in enumerate(estimates):
+        if "p" in estimate.details:
+            of.setdefault(estimate.details.get("hypothesis", index), []).append(index)
     stepped = holm([estimates[places[0]].details["p"] for places in of.values()])
     for places, p in zip(of.values(), stepped, strict=True):
         for index in places:
-            one = estimates[index]
-            estimates[index] = replace(one, details={**one.details, "p_holm": p, "comparisons": len(of)})
+            estimate = estimates[index]
+            estimates[index] = replace(
+                estimate, details={**estimate.details, "p_holm": p, "comparisons": len(of)}
+            )
     return estimates

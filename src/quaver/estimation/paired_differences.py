@@ -47,41 +47,43 @@ def paired_differences(
         their number; and ``range``, the smallest and the largest difference there can be. They carry their
         draws, as the sides do.
     """
-    others = {_key(one): one for one in after}
+    others = {_key(estimate): estimate for estimate in after}
     return [
-        _difference(one, other, resampling, None if changed is None else changed(one.cell))
-        for one in before
-        if (other := others.get(_key(one))) is not None
+        _difference(estimate, other, resampling, None if changed is None else changed(estimate.cell))
+        for estimate in before
+        if (other := others.get(_key(estimate))) is not None
     ]
 
 
-def _key(one: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return one.measure, tuple(sorted(one.cell.items()))
+def _key(estimate: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return estimate.measure, tuple(sorted(estimate.cell.items()))
 
 
-def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed: int | None) -> Estimate:
-    first: Kept | None = one.draws
+def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, changed: int | None) -> Estimate:
+    first: Kept | None = estimate.draws
     second: Kept | None = other.draws
-    details: dict[str, Any] = {"before": one.value, "after": other.value}
+    details: dict[str, Any] = {"before": estimate.value, "after": other.value}
     bare = replace(
-        one,
+        estimate,
         low=None,
         high=None,
-        n=min(one.n, other.n),
-        method=f"difference of {one.measure}",
+        n=min(estimate.n, other.n),
+        method=f"difference of {estimate.measure}",
         excluded={},
         warnings=(),
         details=details,
         draws=None,
         distribution=None,
     )
-    if one.value is None or other.value is None:
-        why = " and ".join(dict.fromkeys(f"{side.reason}" for side in (one, other) if side.value is None))
+    if estimate.value is None or other.value is None:
+        why = " and ".join(
+            dict.fromkeys(f"{side.reason}" for side in (estimate, other) if side.value is None)
+        )
         return replace(bare, value=None, reason=why)
-    value = float(other.value - one.value)
+    value = float(other.value - estimate.value)
     if first is None or second is None or not resampling.resamples:
         return replace(bare, value=value, warnings=("this measure gives no draws, so there is no interval",))
-    apart = unpaired(one, other)
+    apart = unpaired(estimate, other)
     details["unpaired"] = apart and tuple(apart)
     if not _same(first.units, second.units):
         low, high = apart or (None, None)
@@ -98,14 +100,14 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
     sampler = Sampler(
         first.units,
         resampling,
-        measure=one.measure,
+        measure=estimate.measure,
         source=_REFERENCE,
-        where=one.cell,
+        where=estimate.cell,
         keep=frozenset({"draws"}),
     )
-    scope = f", {one.scope}" if one.scope and one.scope == other.scope else ""
+    scope = f", {estimate.scope}" if estimate.scope and estimate.scope == other.scope else ""
     difference = Statistic(
-        method=f"paired difference of {one.measure}{scope}",
+        method=f"paired difference of {estimate.measure}{scope}",
         n=bare.n,
         ends=_apart(first.ends, second.ends),
         null=0.0,
@@ -177,23 +179,25 @@ def _moved(value: float, share: float, moves: Callable[[float], Interval] | None
     return Interval(value + low, value + high)
 
 
-def _cautious(one: Estimate, changed: int, resampling: Resampling) -> Estimate:
+def _cautious(estimate: Estimate, changed: int, resampling: Resampling) -> Estimate:
     """The interval of a difference that few items make: they may all have changed one way by chance."""
-    details = {**one.details, "changed": changed}
-    if one.low is None or one.high is None or 0.5**changed <= resampling.tail:
-        return replace(one, details=details)
+    details = {**estimate.details, "changed": changed}
+    if estimate.low is None or estimate.high is None or 0.5**changed <= resampling.tail:
+        return replace(estimate, details=details)
     details["p"] = max(details["p"], min(1.0, 2 * 0.5**changed))
     warning = IntervalWarning(f"only {changed} items changed: they may all have changed one way by chance")
-    warnings = one.warnings if changed == 0 else (*one.warnings, warning)
-    return replace(one, low=min(one.low, 0.0), high=max(one.high, 0.0), warnings=warnings, details=details)
+    warnings = estimate.warnings if changed == 0 else (*estimate.warnings, warning)
+    return replace(
+        estimate, low=min(estimate.low, 0.0), high=max(estimate.high, 0.0), warnings=warnings, details=details
+    )
 
 
-def _same(one: Units, other: Units) -> bool:
-    if one.items != other.items or one.name != other.name:
+def _same(units: Units, other: Units) -> bool:
+    if units.items != other.items or units.name != other.name:
         return False
-    if one.clusters is None or other.clusters is None:
-        return one.clusters is other.clusters
-    return bool(np.array_equal(one.clusters, other.clusters))
+    if units.clusters is None or other.clusters is None:
+        return units.clusters is other.clusters
+    return bool(np.array_equal(units.clusters, other.clusters))
 
 
 _ENTRIES = 2**18
@@ -233,8 +237,8 @@ def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: st
     details = above_floor(float(norm(parts.sum(0)[None])[0]), chance, resampling.confidence_level)
     if units.count < 2:
         return Gap(None, details)
-    (found,) = inverted_sums([parts], units, norm, resampling, [of])
-    return Gap(Interval(found.low, found.high), {"debiased": found.debiased, **details})
+    (inversion,) = inverted_sums([parts], units, norm, resampling, [of])
+    return Gap(Interval(inversion.low, inversion.high), {"debiased": inversion.debiased, **details})
 
 
 def inverted_sums(
@@ -243,20 +247,20 @@ def inverted_sums(
     """The intervals of `gap` alone, for floors that are already known, of several estimates of one shape."""
     draws, shape = affordable(resampling.resamples, units.count), parts[0].shape[1:]
     size = max(1, _ENTRIES // max(1, draws * parts[0][0].size))
-    found = []
+    inversions = []
     for start in range(0, len(parts), size):
         sums = [by_unit(one.reshape(len(one), -1), units) for one in parts[start : start + size]]
         noises = [
             _noise(one, units.freedom, draws, resampling, *name)
             for one, name in zip(sums, of[start:], strict=False)
         ]
-        found += inverted_each(
+        inversions += inverted_each(
             np.stack([one.sum(0) for one in sums]),
             np.stack(noises),
             lambda x: norm(x.reshape(-1, *shape)),
             resampling.confidence_level,
         )
-    return found
+    return inversions
 
 
 def _noise(sums: Floats, freedom: float, draws: int, resampling: Resampling, *of: str) -> Floats:

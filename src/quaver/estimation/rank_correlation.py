@@ -89,14 +89,14 @@ def spearman(
 
 def _numbers(values: Sequence[float] | Floats, name: str) -> Floats:
     try:
-        found = np.asarray(values, np.float64)
+        result = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise MeasureError("not numbers", where=name, expected="numbers", found=repr(values)[:60]) from None
-    if found.ndim != 1 or not np.isfinite(found).all():
+    if result.ndim != 1 or not np.isfinite(result).all():
         raise MeasureError(
             "not a list of finite numbers", where=name, expected="finite numbers", found=repr(values)[:60]
         )
-    return found
+    return result
 
 
 def _standard(values: Floats) -> Floats:
@@ -153,7 +153,7 @@ def covariate_correlation(
     >>> covariate_correlation(spreads, sizes).value
     -1.0
     """
-    names = [one.cell.get(of, "") for one in estimates]
+    names = [estimate.cell.get(of, "") for estimate in estimates]
     if "" in names or len(set(names)) < len(names):
         raise MeasureError(
             "estimates that are not one for each value of the column",
@@ -162,12 +162,12 @@ def covariate_correlation(
             found=", ".join(name or "none" for name in names) or "nothing",
         )
     sizes, values = [], []
-    for name, one in zip(names, estimates, strict=True):
-        if name in covariate and one.value is not None:
+    for name, estimate in zip(names, estimates, strict=True):
+        if name in covariate and estimate.value is not None:
             sizes.append(covariate[name])
-            values.append(one.value)
+            values.append(estimate.value)
     found = spearman(sizes, values, confidence_level=confidence_level, permutations=permutations, seed=seed)
     left = len(names) - len(sizes)
-    kinds = {one.measure for one in estimates}
+    kinds = {estimate.measure for estimate in estimates}
     about = f"{found.method}; of {', '.join(sorted(kinds))} with a covariate of {of}"
     return replace(found, unit=of, method=about, excluded={of: left} if left else {})

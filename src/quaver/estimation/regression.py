@@ -194,10 +194,10 @@ def newton(
     Returns:
         As ``begin``; NaN where they do not settle.
     """
-    found, moving = begin.copy(), np.arange(begin.shape[0])
+    result, moving = begin.copy(), np.arange(begin.shape[0])
     each = np.broadcast_to(observed, (moving.size, design.shape[0]))
     for _ in range(_STEPS):
-        log_odds = found[moving] @ design.T
+        log_odds = result[moving] @ design.T
         chance = special.expit(log_odds if offset is None else log_odds + offset[moving])
         some, left = chance * (1 - chance), each[moving] - chance
         if weights is not None:
@@ -205,14 +205,14 @@ def newton(
         step = _solved(some @ pairs, left @ design)
         reach = np.abs(step @ design.T).max(1, initial=0.0)
         step *= np.minimum(1.0, _FAR / np.maximum(reach, 1e-300))[:, None]
-        found[moving] += step
+        result[moving] += step
         lost = ~np.isfinite(step).all(1)
         moving = moving[lost | (reach > 1e-9)]
-        moving = moving[np.isfinite(found[moving]).all(1)]
+        moving = moving[np.isfinite(result[moving]).all(1)]
         if not moving.size:
-            return found
-    found[moving] = np.nan
-    return found
+            return result
+    result[moving] = np.nan
+    return result
 
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -253,14 +253,14 @@ def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
         factors = [tuple(name.strip() for name in one.split(":")) for one in part.split("*")]
         if factors == [("1",)]:
             continue
-        for one in factors:
-            if bad := [name for name in one if not _NAME.fullmatch(name)]:
+        for factor in factors:
+            if bad := [name for name in factor if not _NAME.fullmatch(name)]:
                 raise _wrong(formula, bad[0] or part.strip() or "nothing between the signs")
         for size in range(1, len(factors) + 1):
             for some in combinations(factors, size):
                 terms.append(tuple(dict.fromkeys(name for one in some for name in one)))
     distinct = {frozenset(term): term for term in reversed(terms)}
-    order = {frozenset(term): place for place, term in reversed(list(enumerate(terms)))}
+    order = {frozenset(term): index for index, term in reversed(list(enumerate(terms)))}
     return response, tuple(distinct[key] for key in sorted(distinct, key=lambda key: (len(key), order[key])))
 
 
@@ -314,13 +314,13 @@ def _columns(frame: pl.DataFrame, name: str) -> list[tuple[str, Floats]]:
     column = frame[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        found, without = [(name, numbers)], np.isnan(numbers)
+        result, without = [(name, numbers)], np.isnan(numbers)
         varies = bool(numbers.size) and bool(np.ptp(numbers) > 0)
     else:
         codes, levels = encode(column, name)
-        found, without = [], codes < 0
+        result, without = [], codes < 0
         for code, level in enumerate(levels[1:], 1):
-            found.append((f"{name}[{level}]", (codes == code).astype(np.float64)))
+            result.append((f"{name}[{level}]", (codes == code).astype(np.float64)))
         varies = len(levels) > 1
     if without.any():
         raise MeasureError(
@@ -333,4 +333,4 @@ def _columns(frame: pl.DataFrame, name: str) -> list[tuple[str, Floats]]:
         raise MeasureError(
             "a column that does not vary", where="formula", expected="two values or more", found=name
         )
-    return found
+    return result

@@ -44,20 +44,20 @@ class Ends:
     @property
     def varies(self) -> bool:
         """Whether there is more to it than the exact bound."""
-        made = self.made(0.5)
-        return made is not None and made.high - made.low > 1e-12
+        interval = self.made(0.5)
+        return interval is not None and interval.high - interval.low > 1e-12
 
     def at(self, level: float) -> Interval | None:
         """The interval, widened to hold the number; None where there is none."""
-        made = self.made(level) if self.varies else None
-        if made is None or self.few:
+        interval = self.made(level) if self.varies else None
+        if interval is None or self.few:
             share = clopper_pearson(0, self.n, level).high
             bound = self.spread(self.point, share) if self.spread else None
-            if made is None and bound is None:
+            if interval is None and bound is None:
                 return None
-            both = [one for one in (made, bound) if one is not None]
-            made = Interval(min(one.low for one in both), max(one.high for one in both))
-        return Interval(min(made.low, self.point), max(made.high, self.point))
+            both = [one for one in (interval, bound) if one is not None]
+            interval = Interval(min(one.low for one in both), max(one.high for one in both))
+        return Interval(min(interval.low, self.point), max(interval.high, self.point))
 
     def p(self, null: float) -> float:
         """P of the number being another one: the level at which the interval just reaches that."""
@@ -187,14 +187,16 @@ class Sampler:
         blank = self._blank(statistic)
         if draws is None or not np.isfinite(draws.point[statistic.column]):
             return blank
-        made = self._valued(blank, statistic, draws)
+        estimate = self._valued(blank, statistic, draws)
         if "draws" in self._keep:
             of, ends, step = statistic.column, statistic.ends, statistic.step
-            made = replace(made, draws=Kept(draws, of, self.units, made.n, statistic.moves, ends, step))
+            estimate = replace(
+                estimate, draws=Kept(draws, of, self.units, estimate.n, statistic.moves, ends, step)
+            )
         if "distribution" in self._keep and statistic.values is not None:
             values = statistic.values
-            made = replace(made, distribution=values() if callable(values) else values)
-        return made
+            estimate = replace(estimate, distribution=values() if callable(values) else values)
+        return estimate
 
     def _blank(self, statistic: Statistic) -> Estimate:
         """The estimate of a number that does not exist; the exact bound on differing units still does."""
@@ -227,9 +229,9 @@ class Sampler:
         there is no interval. Where one or two do, it is never narrower than where none does.
         """
         resampling, n, point = self.resampling, blank.n, float(draws.point[statistic.column])
-        made = replace(blank, value=point, reason=None)
+        estimate = replace(blank, value=point, reason=None)
         if not resampling.resamples:
-            return made
+            return estimate
         interval = self._interval(statistic, draws, n)
         chosen, warnings, few = interval.at(resampling.confidence_level), blank.warnings, statistic.differing
         details = {**statistic.details, **interval.details}
@@ -256,10 +258,10 @@ class Sampler:
             )
             warnings += (few_differing,)
         warnings += self._scarce(statistic)
-        made = replace(made, warnings=warnings, details=details)
+        estimate = replace(estimate, warnings=warnings, details=details)
         if chosen is None:
-            return made
-        return replace(made, low=chosen.low, high=chosen.high, method=f"{statistic.method}; {how}")
+            return estimate
+        return replace(estimate, low=chosen.low, high=chosen.high, method=f"{statistic.method}; {how}")
 
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
@@ -288,8 +290,8 @@ class Sampler:
         if statistic.differing is not None and statistic.differing < FEW_DIFFERING:
             ends = replace(ends, few=True)
         if statistic.interval is not None:
-            own, name = statistic.interval
-            return replace(ends, how=f"{name} over {self.units.count} {unit}s", made=lambda level: own)
+            interval, name = statistic.interval
+            return replace(ends, how=f"{name} over {self.units.count} {unit}s", made=lambda level: interval)
         if resampling.interval == "jackknife" and len(draws.jackknife) > 1:
             variance, freedom = float(draws.variance[of]), min(float(draws.freedom[of]), n - 1)
             groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"

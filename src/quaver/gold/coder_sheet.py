@@ -30,10 +30,12 @@ def assigned(items: Sequence[str], coders: Sequence[str], overlap: float, seed: 
     """
     dealt = _shuffled(items, seed, "deal")
     shared = ceil(overlap * len(items) - 1e-9) if len(coders) > 1 else 0
-    found: dict[str, list[str]] = dict.fromkeys(coders, dealt[:shared])
-    for at, coder in enumerate(coders):
-        found[coder] = _shuffled([*found[coder], *dealt[shared:][at :: len(coders)]], seed, f"order {coder}")
-    return found
+    result: dict[str, list[str]] = dict.fromkeys(coders, dealt[:shared])
+    for index, coder in enumerate(coders):
+        result[coder] = _shuffled(
+            [*result[coder], *dealt[shared:][index :: len(coders)]], seed, f"order {coder}"
+        )
+    return result
 
 
 def labels_per_item(coders: int, overlap: float) -> float:
@@ -114,7 +116,7 @@ class Sheet:
     @property
     def codebook(self) -> list[tuple[str, str, str]]:
         """Code, name and definition of each label."""
-        return [(one.code, one.name, one.definition) for one in single_labels(self.labels)]
+        return [(label.code, label.name, label.definition) for label in single_labels(self.labels)]
 
     @property
     def chooses_one(self) -> bool:
@@ -181,26 +183,26 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     codes = book.add_worksheet("Codes")
     columns = sheet.columns
     widths = {ITEM: 14, CODER: 12, TEXT: 80, LABEL: 16, NOTE: 30}
-    for at, name in enumerate(columns):
-        page.write_string(0, at, name, head)
-        page.set_column(at, at, widths.get(name, 16), cell)
+    for index, name in enumerate(columns):
+        page.write_string(0, index, name, head)
+        page.set_column(index, index, widths.get(name, 16), cell)
     for down, row in enumerate(sheet.rows, 1):
-        for at, value in enumerate(sheet.cells(row)):
+        for index, value in enumerate(sheet.cells(row)):
             if value:
-                page.write_string(down, at, _fitting(value))
+                page.write_string(down, index, _fitting(value))
     page.freeze_panes(1, 0)
     codes.write_string(0, 0, sheet.instructions)
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))
-    for at, name in enumerate(("code", "name", "definition")):
-        codes.write_string(3, at, name, head)
-        codes.set_column(at, at, (20, 30, 90)[at])
+    for index, name in enumerate(("code", "name", "definition")):
+        codes.write_string(3, index, name, head)
+        codes.set_column(index, index, (20, 30, 90)[index])
     for down, parts in enumerate(sheet.codebook, 4):
-        for at, value in enumerate(parts):
-            codes.write_string(down, at, _fitting(value))
+        for index, value in enumerate(parts):
+            codes.write_string(down, index, _fitting(value))
     if sheet.chooses_one:
-        at, last = columns.index(LABEL), 4 + len(sheet.codebook)
+        index, last = columns.index(LABEL), 4 + len(sheet.codebook)
         choices = {"validate": "list", "source": f"=Codes!$A$5:$A${last}", "error_type": "warning"}
-        page.data_validation(1, at, max(len(sheet.rows), 1), at, choices)
+        page.data_validation(1, index, max(len(sheet.rows), 1), index, choices)
     book.close()
     return {f"{stem}.xlsx": file.getvalue()}
 

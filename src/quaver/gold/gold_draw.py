@@ -150,8 +150,8 @@ def probabilities(before: pl.DataFrame, n: float, design: Design, worth: Floats 
     least = np.minimum(size, np.maximum(_FEWEST, np.ceil(FLOOR * n * size / size.sum() - 1e-9)))
     counts = whole(allocated(size * np.sqrt(square), np.maximum(least, had), size, n), size)
     shares = strata.select("stratum", share=pl.Series(counts / size))
-    found: Floats = before.join(shares, on="stratum", how="left", maintain_order="left")["share"].to_numpy()
-    return found
+    result: Floats = before.join(shares, on="stratum", how="left", maintain_order="left")["share"].to_numpy()
+    return result
 
 
 def drawn(
@@ -303,8 +303,8 @@ def with_gold(
         )
         renamed = draw.rename({name: f"gold_{name}" for name in draw.columns if name != "item"})
         joined = items.join(renamed, on="item", how="left").join(coded, on="item", how="left")
-        own = pl.when(pl.col("gold_drawn").fill_null(False)).then("coded").otherwise("gold")
-        items = joined.with_columns(gold=own).drop("coded")
+        expression = pl.when(pl.col("gold_drawn").fill_null(False)).then("coded").otherwise("gold")
+        items = joined.with_columns(gold=expression).drop("coded")
     columns = items.select("item", *(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS))
     order = annotations.columns
     bare = annotations.drop(name for name in GOLD_COLUMNS if name in order)

@@ -153,8 +153,8 @@ class ReturnedLabels:
     def __init__(self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = ()) -> None:
         self._labels, self._codes = labels, labels.codes
         self._sets = {frozenset(labels_in(code)): code for code in labels.codes}
-        self._single = [one.code for one in single_labels(labels)]
-        names = {one.name: one.code for one in labels.labels if one.name not in labels.codes}
+        self._single = [label.code for label in single_labels(labels)]
+        names = {label.name: label.code for label in labels.labels if label.name not in labels.codes}
         self._cells = LabelCells(labels.codes, names)
         self._typed = _by_hand([*labels.codes, *names])
         self._texts = texts
@@ -209,9 +209,9 @@ class ReturnedLabels:
             return None if number is None else CellLabel(number, "valid", None)
         if self._labels.level not in OF_SETS:
             return None
-        given = [self._cells.read(self._typed.get(_folded(one), one)) for one in cell_labels(text)]
-        own = {one.label for one in given if one is not None and one.label in self._single}
-        if len(own) < len(given):
+        cells = [self._cells.read(self._typed.get(_folded(one), one)) for one in cell_labels(text)]
+        own = {cell.label for cell in cells if cell is not None and cell.label in self._single}
+        if len(own) < len(cells):
             return None
         known = frozenset(label for label in own if label is not None)
         return CellLabel(self._sets.get(known) or set_of(known, self._single), "valid", None)

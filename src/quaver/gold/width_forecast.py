@@ -77,8 +77,8 @@ def observed_scale(
 
     A ratio of two Horvitz-Thompson totals over the drawn items that have a label; 1 before there are ten.
     """
-    places = {item: at for at, item in enumerate(predicted.items)}
-    codes = {code: at for at, code in enumerate(predicted.labels)}
+    places = {item: index for index, item in enumerate(predicted.items)}
+    codes = {code: index for index, code in enumerate(predicted.labels)}
     known = [
         (places[item], codes[gold[item]], probability)
         for item, probability in draw.filter("drawn").select("item", "probability").iter_rows()

@@ -54,14 +54,14 @@ def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     ['label (Quaver)', 'agreement']
     """
     known = {name.strip().casefold() for name in taken}
-    found = []
+    result = []
     for name in names:
         free, number = name, 1
         while free.casefold() in known:
             free = f"{name} (Quaver)" if number == 1 else f"{name} (Quaver {number})"
             number += 1
-        found.append(free)
-    return found
+        result.append(free)
+    return result
 
 
 def write_labelled(

@@ -111,37 +111,37 @@ class _Scan:
 
     def _start(self, tag: str, found: dict[str, str]) -> None:
         prefix, _, kind = tag.rpartition(":")
-        at = self._parser.CurrentByteIndex
+        index = self._parser.CurrentByteIndex
         if kind == self._table:
             self.prefix = f"{prefix}:" if prefix else ""
             self.tables.append((found.get("table:name", ""), []))
         elif kind == self._row and self.tables:
             rows = self.tables[-1][1]
             number = int(found["r"]) if "r" in found else _behind(rows)
-            self._begin(rows, at, number, int(found.get("table:number-rows-repeated", 1)))
+            self._begin(rows, index, number, int(found.get("table:number-rows-repeated", 1)))
         elif kind in self._cell and self._open:
             cells = self._open[0].cells
             number = _column(found["r"]) if "r" in found else _behind(cells)
-            self._begin(cells, at, number, int(found.get("table:number-columns-repeated", 1)))
+            self._begin(cells, index, number, int(found.get("table:number-columns-repeated", 1)))
             if "office:value-type" in found or "table:formula" in found:
                 self._open[-1].filled = True
         elif kind in self._values and len(self._open) > 1:
             self._open[-1].filled = True
 
-    def _begin(self, places: list[_Place], at: int, number: int, times: int) -> None:
-        place = _Place(at, number, times, head=_behind_tag(self._content, at))
+    def _begin(self, places: list[_Place], index: int, number: int, times: int) -> None:
+        place = _Place(index, number, times, head=_behind_tag(self._content, index))
         places.append(place)
         self._open.append(place)
 
     def _end(self, tag: str) -> None:
         kind = tag.rpartition(":")[2]
-        at = self._parser.CurrentByteIndex
+        index = self._parser.CurrentByteIndex
         if kind == self._table:  # where its end tag begins
-            self.after_tables = at
+            self.after_tables = index
         elif self._open and (kind == self._row or kind in self._cell):
             place = self._open.pop()
             empty = self._content[place.head - 2 : place.head] == b"/>"
-            place.end = place.head if empty else _behind_tag(self._content, at)
+            place.end = place.head if empty else _behind_tag(self._content, index)
 
 
 def _behind(places: Sequence[_Place]) -> int:
@@ -152,12 +152,12 @@ def _behind(places: Sequence[_Place]) -> int:
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 
 
-def _behind_tag(content: bytes, at: int) -> int:
+def _behind_tag(content: bytes, index: int) -> int:
     """The place behind a tag; a ``>`` may stand in an attribute."""
-    found = _TAG.match(content, at)
-    if not found:
+    match = _TAG.match(content, index)
+    if not match:
         raise ValueError("a tag that does not end")
-    return found.end()
+    return match.end()
 
 
 def _column(reference: str) -> int:
@@ -259,19 +259,19 @@ def _xlsx_edits(
             new.append(_xlsx_cell(f"{letters(column)}{row.number}", cell, prefix, style))
             if there:
                 edits.append((there.start, there.end, b""))
-        at = later[0].start if later else _row_end(row)
+        index = later[0].start if later else _row_end(row)
         text = "".join(new).encode()
         if row.empty:
             edits.append((row.head - 2, row.end, b">" + text + f"</{prefix}row>".encode()))
         else:
-            edits.append((at, at, text))
+            edits.append((index, index, text))
     return edits
 
 
 def _attribute(content: bytes, place: _Place, name: bytes) -> str:
     """An attribute of a cell or a row, such as its format, as it is written in the start tag."""
-    found = re.search(rb"\s" + name + rb"""\s*=\s*("[^"]*"|'[^']*')""", content[place.start : place.head])
-    return f" {name.decode()}={found[1].decode()}" if found else ""
+    match = re.search(rb"\s" + name + rb"""\s*=\s*("[^"]*"|'[^']*')""", content[place.start : place.head])
+    return f" {name.decode()}={match[1].decode()}" if match else ""
 
 
 def _row_end(row: _Place) -> int:
@@ -304,11 +304,11 @@ def _new_sheet(
     relation += f'Type="{relations}/worksheet" Target="/{part}"/>'
     kind = f'<q:Override xmlns:q="{_PACKAGE}/content-types" PartName="/{part}" ContentType="{_SHEET_TYPE}"/>'
     lines = []
-    for at, row in enumerate(rows, 1):
+    for position, row in enumerate(rows, 1):
         cells = "".join(
-            _xlsx_cell(f"{letters(index)}{at}", cell, "", "") for index, cell in enumerate(row, 1)
+            _xlsx_cell(f"{letters(index)}{position}", cell, "", "") for index, cell in enumerate(row, 1)
         )
-        lines.append(f'<row r="{at}">{cells}</row>')
+        lines.append(f'<row r="{position}">{cells}</row>')
     whole = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="{main}"><cols>'
     whole += '<col min="1" max="1" width="28" customWidth="1"/><col min="2" max="2" width="100" '
     whole += f'customWidth="1"/></cols><sheetData>{"".join(lines)}</sheetData></worksheet>'
@@ -435,6 +435,6 @@ def _ods_cell(cell: Cell, style: str = "") -> str:
 _SPACES = re.compile("^ +| {2,}")
 
 
-def _spaces(found: re.Match[str]) -> str:
+def _spaces(match: re.Match[str]) -> str:
     """Spaces that would be read as one, or as none at the beginning."""
-    return f'<text:s text:c="{len(found[0])}"/>'
+    return f'<text:s text:c="{len(match[0])}"/>'

@@ -54,7 +54,7 @@ class Collection(OpenedStudies):
             spec, files = read_collection(path)
         given = dict(functions or {})
         plain = {name: Study.open(file, small=small) for name, file in files.items()}
-        models = {name: {one.name for one in study.spec.models} for name, study in plain.items()}
+        models = {name: {model.name for model in study.spec.models} for name, study in plain.items()}
         known = set().union(*models.values())
         for name in given:
             if name not in known:
@@ -93,26 +93,26 @@ class Collection(OpenedStudies):
         Returns:
             How each study's run ended, as far as it came.
         """
-        found: dict[str, Outcome] = {}
+        result: dict[str, Outcome] = {}
         for name, study in self.studies.items():
-            left = _left(self.spec.budget, self._taken(found, besides=name))
+            left = _left(self.spec.budget, self._taken(result, besides=name))
             if left is None:
                 break
             shown = None if watch is None else _named(watch, name)
             with _spending(study, left):
-                found[name] = study.run(watch=shown, retry_errors=retry_errors)
-            if found[name].ended == "interrupted":
+                result[name] = study.run(watch=shown, retry_errors=retry_errors)
+            if result[name].ended == "interrupted":
                 break
-        return found
+        return result
 
     def _taken(self, outcomes: Mapping[str, Outcome], besides: str) -> dict[str, float]:
         """What the other studies took: calls, tokens and money of all runs, and the seconds of this one."""
         every = {name: study.status() for name, study in self.studies.items() if name != besides}
         return {
-            "calls": sum(one.answered for one in every.values()),
-            "tokens": sum(one.tokens for one in every.values()),
-            "money": sum(one.money or 0.0 for one in every.values()),
-            "seconds": sum(one.seconds for one in outcomes.values()),
+            "calls": sum(status.answered for status in every.values()),
+            "tokens": sum(status.tokens for status in every.values()),
+            "money": sum(status.money or 0.0 for status in every.values()),
+            "seconds": sum(outcome.seconds for outcome in outcomes.values()),
         }
 
     @guarded

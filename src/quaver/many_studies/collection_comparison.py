@@ -80,15 +80,15 @@ def _names(before: OpenedStudies, after: OpenedStudies) -> tuple[str, str]:
 def _together(tasks: dict[str, Task], names: tuple[str, str] | None, left_out: Sequence[str] = ()) -> Task:
     """The comparisons of several studies as one."""
     first = next(iter(tasks.values()))
-    same = all((one.before, one.after) == (first.before, first.after) for one in tasks.values())
+    same = all((task.before, task.after) == (first.before, first.after) for task in tasks.values())
     before, after = names or ((first.before, first.after) if same else (first.before, "the others"))
     return Task(
         before,
         after,
-        [pair for one in tasks.values() for pair in one.pairs],
-        sum(one.items for one in tasks.values()),
-        [*left_out, *(f"{name}: {line}" for name, one in tasks.items() for line in one.left_out)],
-        [f"{name}: {line}" for name, one in tasks.items() for line in one.notes],
+        [pair for task in tasks.values() for pair in task.pairs],
+        sum(task.items for task in tasks.values()),
+        [*left_out, *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out)],
+        [f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
         _whole(tasks),
     )
 
@@ -98,10 +98,10 @@ def _whole(tasks: dict[str, Task]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
     import polars as pl
 
     sides: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
-    for name, one in tasks.items():
-        if one.whole is None:
+    for name, task in tasks.items():
+        if task.whole is None:
             return None
-        for kept, frame in zip(sides, one.whole, strict=True):
+        for kept, frame in zip(sides, task.whole, strict=True):
             item = pl.concat_str(pl.lit(f"{name}/"), pl.col("item").cast(pl.String)).alias("item")
             kept.append(frame.with_columns(item))
     return pl.concat(sides[0], how="diagonal_relaxed"), pl.concat(sides[1], how="diagonal_relaxed")

@@ -63,7 +63,10 @@ def write_collection_page(
         parts.append(StudyPart(name, study.verdict().lines, link))
     measures, effects = list(by_study(estimates)), pooled_table(estimates)
     sizes = size_table(estimates, given := sizes_of(of))
-    tables = {one.table.name: one.table for one in measures} | {effects.name: effects, sizes.name: sizes}
+    tables = {measure.table.name: measure.table for measure in measures} | {
+        effects.name: effects,
+        sizes.name: sizes,
+    }
     try:
         csv = write_tables(tables, {"estimates": estimates_frame(estimates)}, folder / "tables")
         spreads = size_spread_figure(spreads_of(estimates), given, sizes)
@@ -116,13 +119,13 @@ def _of_paper(of: OpenedStudies) -> Iterator[Figure]:
 
 def sizes_of(of: OpenedStudies) -> dict[str, float]:
     """The models' sizes, as the measure ``spread`` of the studies gives them."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for study in of.studies.values():
-        for one in study.spec.measures:
-            sizes = one.options.get("sizes") if one.use == "spread" else None
+        for spec in study.spec.measures:
+            sizes = spec.options.get("sizes") if spec.use == "spread" else None
             if isinstance(sizes, Mapping):
-                found |= {str(model): float(size) for model, size in sizes.items()}
-    return found
+                result |= {str(model): float(size) for model, size in sizes.items()}
+    return result
 
 
 def _figures(figures: list[Figure], folder: Path) -> tuple[list[dict[str, Any]], dict[str, Markup]]:
@@ -132,13 +135,15 @@ def _figures(figures: list[Figure], folder: Path) -> tuple[list[dict[str, Any]],
     svg = write_pictures(shown, pictures, folder) if shown.figures else {}
     parts: list[dict[str, Any]] = [
         {
-            "figure": one,
-            "wide": inline_svg(pictures[one.name].wide, f"{one.name}-{WIDE}", one.alternative, WIDE),
-            "narrow": inline_svg(pictures[one.name].narrow, f"{one.name}-{NARROW}", one.alternative, NARROW),
-            "table": one.table,
+            "figure": figure,
+            "wide": inline_svg(pictures[figure.name].wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
+            "narrow": inline_svg(
+                pictures[figure.name].narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW
+            ),
+            "table": figure.table,
             "notes": [],
         }
-        for one in shown.figures
+        for figure in shown.figures
     ]
     return parts, _saved(svg, "svg", "image/svg+xml")
 

@@ -32,9 +32,11 @@ class ByStudy(NamedTuple):
 def by_study(estimates: Sequence[Estimate]) -> Iterator[ByStudy]:
     """A table for each measure that two studies or more have of a model's labels as a whole."""
     whole: dict[str, dict[tuple[str, str], Estimate]] = {}
-    for one in estimates:
-        if one.cell["study"] != POOLED and set(one.cell) <= _OWN | _AS_READ:
-            whole.setdefault(one.measure, {}).setdefault((one.cell["study"], one.cell.get("model", "")), one)
+    for estimate in estimates:
+        if estimate.cell["study"] != POOLED and set(estimate.cell) <= _OWN | _AS_READ:
+            whole.setdefault(estimate.measure, {}).setdefault(
+                (estimate.cell["study"], estimate.cell.get("model", "")), estimate
+            )
     for measure, found in whole.items():
         studies, models = (list(dict.fromkeys(key[at] for key in found)) for at in (0, 1))
         if len(studies) < 2:
@@ -51,32 +53,36 @@ def _cells(
     found: Mapping[tuple[str, str], Estimate], study: str, models: Sequence[str], measure: str
 ) -> Iterator[str]:
     for model in models:
-        one = found.get((study, model))
-        if one is None or one.value is None:
-            yield from ("—" if one is None else one.reason or "—", "")
+        estimate = found.get((study, model))
+        if estimate is None or estimate.value is None:
+            yield from ("—" if estimate is None else estimate.reason or "—", "")
         else:
-            yield from (number(one.value, percent_measure(measure)), interval(one))
+            yield from (number(estimate.value, percent_measure(measure)), interval(estimate))
 
 
 def spreads_of(estimates: Sequence[Estimate]) -> list[tuple[str, str, Estimate]]:
     """Accuracy's spread among prompts, by study and model; the first way to read the answers counts."""
     found: dict[tuple[str, str], Estimate] = {}
-    for one in estimates:
-        if one.measure == "spread" and "model" in one.cell and set(one.cell) <= _OWN | _AS_READ:
-            found.setdefault((one.cell["study"], one.cell["model"]), one)
-    return [(*place, one) for place, one in found.items()]
+    for estimate in estimates:
+        if (
+            estimate.measure == "spread"
+            and "model" in estimate.cell
+            and set(estimate.cell) <= _OWN | _AS_READ
+        ):
+            found.setdefault((estimate.cell["study"], estimate.cell["model"]), estimate)
+    return [(*place, estimate) for place, estimate in found.items()]
 
 
 def size_table(estimates: Sequence[Estimate], sizes: Mapping[str, float]) -> Table:
     """Spread and size of each model in each study, and their rank correlation within the study."""
     correlations: dict[str, Estimate] = {}
-    for one in estimates:
-        if one.measure == "spread_size_correlation":
-            correlations.setdefault(one.cell["study"], one)
+    for estimate in estimates:
+        if estimate.measure == "spread_size_correlation":
+            correlations.setdefault(estimate.cell["study"], estimate)
     rows = []
-    for study, model, one in spreads_of(estimates) if sizes else ():
+    for study, model, estimate in spreads_of(estimates) if sizes else ():
         rho = correlations.get(study)
-        value = ("—", "") if one.value is None else (number(one.value, True), interval(one))
+        value = ("—", "") if estimate.value is None else (number(estimate.value, True), interval(estimate))
         of_study = "" if rho is None else (rho.reason or "") if rho.value is None else number(rho.value)
         size = number(sizes[model]) if model in sizes else "not given"
         rows.append((study, model, size, *value, of_study, "" if rho is None else interval(rho)))
@@ -86,31 +92,33 @@ def size_table(estimates: Sequence[Estimate], sizes: Mapping[str, float]) -> Tab
 
 def pooled_table(estimates: Sequence[Estimate]) -> Table:
     """The effects that several studies have in common, a row each."""
-    some = [one for one in estimates if one.cell["study"] == POOLED and one.value is not None]
-    columns = list(dict.fromkeys(name for one in some for name in one.cell if name != "study"))
+    some = [
+        estimate for estimate in estimates if estimate.cell["study"] == POOLED and estimate.value is not None
+    ]
+    columns = list(dict.fromkeys(name for estimate in some for name in estimate.cell if name != "study"))
     heads = ("studies", "mean", "95% interval", "between studies", "I²", "p", "one more study")
     rows = [
         (
-            one.measure,
-            *(one.cell.get(name, "") for name in columns),
-            str(one.n),
-            number(one.value or 0.0, percent_measure(one.measure)),
-            interval(one),
-            number(one.details["tau"], percent_measure(one.measure)),
-            number(one.details["i_squared"], True),
-            number(one.details["p"]),
-            _coming(one),
+            estimate.measure,
+            *(estimate.cell.get(name, "") for name in columns),
+            str(estimate.n),
+            number(estimate.value or 0.0, percent_measure(estimate.measure)),
+            interval(estimate),
+            number(estimate.details["tau"], percent_measure(estimate.measure)),
+            number(estimate.details["i_squared"], True),
+            number(estimate.details["p"]),
+            _coming(estimate),
         )
-        for one in some
+        for estimate in some
     ]
     first = 1 + len(columns)
     numeric = frozenset(range(first, first + len(heads)))
     return Table(("measure", *columns, *heads), tuple(rows), numeric, name="pooled-effects")
 
 
-def _coming(one: Estimate) -> str:
-    low, high = one.details["next_low"], one.details["next_high"]
+def _coming(estimate: Estimate) -> str:
+    low, high = estimate.details["next_low"], estimate.details["next_high"]
     if low is None or high is None:
         return ""
-    percent = percent_measure(one.measure)
+    percent = percent_measure(estimate.measure)
     return f"{number(low, percent)} to {number(high, percent)}"

@@ -99,28 +99,28 @@ class Plans(Rows):
     @property
     def calls(self) -> int:
         """All calls."""
-        return sum(one.calls for one in self.studies.values())
+        return sum(forecast.calls for forecast in self.studies.values())
 
     @property
     def stored(self) -> int:
         """Calls that are answered already."""
-        return sum(one.stored for one in self.studies.values())
+        return sum(forecast.stored for forecast in self.studies.values())
 
     @property
     def seconds(self) -> float | None:
         """What is left, one study after the other; None where a study's pace is not known."""
-        each = [one.seconds for one in self.studies.values() if one.stored < one.calls]
+        each = [forecast.seconds for forecast in self.studies.values() if forecast.stored < forecast.calls]
         known = [one for one in each if one is not None]
         return sum(known) if len(known) == len(each) else None
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each study and model."""
         return [
-            {"study": name, "items": one.items, "variants": one.variants, "model": model.model}
+            {"study": name, "items": forecast.items, "variants": forecast.variants, "model": model.model}
             | {"calls": model.calls, "answered": model.stored, "seconds": model.seconds}
             | {"least": model.cost and model.cost.low, "most": model.cost and model.cost.high}
-            for name, one in self.studies.items()
-            for model in one.models
+            for name, forecast in self.studies.items()
+            for model in forecast.models
         ]
 
 
@@ -137,25 +137,25 @@ class Statuses(Rows):
     @property
     def answered(self) -> int:
         """Calls that have a response."""
-        return sum(one.answered for one in self.studies.values())
+        return sum(status.answered for status in self.studies.values())
 
     @property
     def total(self) -> int:
         """All calls."""
-        return sum(one.total for one in self.studies.values())
+        return sum(status.total for status in self.studies.values())
 
     @property
     def money(self) -> float | None:
         """US dollars spent; None where a price is not known."""
-        spent = [one.money for one in self.studies.values()]
+        spent = [status.money for status in self.studies.values()]
         return None if None in spent else sum(one for one in spent if one is not None)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each study."""
         return [
-            {"study": name, "answered": one.answered, "calls": one.total, "errors": one.errors}
-            | {"tokens": one.tokens, "money": one.money}
-            for name, one in self.studies.items()
+            {"study": name, "answered": status.answered, "calls": status.total, "errors": status.errors}
+            | {"tokens": status.tokens, "money": status.money}
+            for name, status in self.studies.items()
         ]
 
 
@@ -198,9 +198,9 @@ class OpenedStudies:
         Raises:
             StoreError: Nothing is stored yet of one of them.
         """
-        found = [
-            replace(one, cell={"study": name, **one.cell})
+        estimates = [
+            replace(estimate, cell={"study": name, **estimate.cell})
             for name, study in self.studies.items()
-            for one in study.estimates(names)
+            for estimate in study.estimates(names)
         ]
-        return Estimates([*found, *pooled(found)])
+        return Estimates([*estimates, *pooled(estimates)])

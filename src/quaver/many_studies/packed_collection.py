@@ -48,7 +48,11 @@ class CollectionVerification:
     @property
     def holds(self) -> bool:
         """Whether everything is as it was packed, and comes out as it stands there."""
-        return not self.changed and not self.differing and all(one.holds for one in self.studies.values())
+        return (
+            not self.changed
+            and not self.differing
+            and all(verification.holds for verification in self.studies.values())
+        )
 
 
 def pack_collection(of: OpenedStudies, path: Path | None, **asked: bool) -> tuple[Path, str]:
@@ -97,7 +101,7 @@ def _write_derived(of: OpenedStudies, folder: Path) -> list[Estimate]:
     shutil.move(page, folder / "report.html")
     shutil.rmtree(folder / "page")
     write_estimates(estimates, folder / "estimates.csv")
-    write_json(folder / "estimates.json", [one.document() for one in estimates])
+    write_json(folder / "estimates.json", [estimate.document() for estimate in estimates])
     return estimates
 
 
@@ -120,17 +124,17 @@ def verify_collection(path: str | Path, *, digest: str | None = None) -> Collect
             return CollectionVerification(opened.digest, changed, {})
         files = {name: file_of(name) for name in manifest["studies"]}
         each = {name: verify(folder / file) for name, file in files.items()}
-        if any(one.changed for one in each.values()):
+        if any(verification.changed for verification in each.values()):
             return CollectionVerification(opened.digest, changed, each)
         spec = CollectionSpec(name=manifest["collection"], description=manifest["description"], studies=files)
         sources = {name: open_bundle(folder / file) for name, file in files.items()}
         studies = {name: Study(source) for name, source in sources.items()}
-        again, found = Path(home) / "again", Checked()
+        again, check = Path(home) / "again", Checked()
         again.mkdir()
         estimates = _write_derived(OpenedStudies(spec, folder / "collection", studies), again)
-        check_estimates(folder, again, estimates, found)
+        check_estimates(folder, again, estimates, check)
         maker = next(iter(sources.values())).facts.get("made_with", {})
-        check_derived(folder, again, maker, found)
-        pooled = sum(one.cell["study"] == "pooled" for one in estimates)
-        parts = (found.differing, pooled, found.compared, found.not_compared)
+        check_derived(folder, again, maker, check)
+        pooled = sum(estimate.cell["study"] == "pooled" for estimate in estimates)
+        parts = (check.differing, pooled, check.compared, check.not_compared)
         return CollectionVerification(opened.digest, changed, each, *parts)

@@ -119,52 +119,58 @@ def _between(y: np.ndarray, v: np.ndarray) -> float:
 _ENDINGS = ("_difference", "_interaction")
 
 
-def pooled(found: Sequence[Estimate]) -> Iterator[Estimate]:
+def pooled(estimates: Sequence[Estimate]) -> Iterator[Estimate]:
     """The effects that several studies estimate, pooled."""
     alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Estimate]] = {}
-    for one in found:
-        if one.measure.endswith(_ENDINGS):
-            rest = tuple(sorted((k, v) for k, v in one.cell.items() if k != "study"))
-            alike.setdefault((one.measure, rest), []).append(one)
+    for estimate in estimates:
+        if estimate.measure.endswith(_ENDINGS):
+            rest = tuple(sorted((k, v) for k, v in estimate.cell.items() if k != "study"))
+            alike.setdefault((estimate.measure, rest), []).append(estimate)
     for (measure, _), some in alike.items():
-        if len({one.cell["study"] for one in some}) < 2:
+        if len({estimate.cell["study"] for estimate in some}) < 2:
             continue
         yield _pooled(measure, {k: v for k, v in some[0].cell.items() if k != "study"}, some)
 
 
-def _pooled(measure: str, cell: Mapping[str, str], some: Sequence[Estimate]) -> Estimate:
+def _pooled(measure: str, cell: Mapping[str, str], estimates: Sequence[Estimate]) -> Estimate:
     given = [
-        (one.value, error) for one in some if one.value is not None and (error := _error(one)) is not None
+        (estimate.value, error)
+        for estimate in estimates
+        if estimate.value is not None and (error := _error(estimate)) is not None
     ]
-    level = some[0].confidence_level
-    made = pooled_effect([value for value, _ in given], [error for _, error in given], level)
+    level = estimates[0].confidence_level
+    effect = pooled_effect([value for value, _ in given], [error for _, error in given], level)
     base = Estimate(
         measure=measure,
         value=None,
         confidence_level=level,
         n=len(given),
         unit="study",
-        estimand=some[0].estimand,
+        estimand=estimates[0].estimand,
         method="random-effects mean over studies, Paule-Mandel variance, Hartung-Knapp interval",
         reference=SOURCE,
         reason="fewer than two studies with a standard error",
         cell={"study": POOLED, **cell},
-        excluded={"study without a standard error": len(some) - len(given)} if len(given) < len(some) else {},
+        excluded={"study without a standard error": len(estimates) - len(given)}
+        if len(given) < len(estimates)
+        else {},
     )
-    if made is None:
+    if effect is None:
         return base
     names = ("tau", "i_squared", "q", "p", "next_low", "next_high")
-    details = {name: getattr(made, name) for name in names}
-    return replace(base, value=made.value, low=made.low, high=made.high, reason=None, details=details)
+    details = {name: getattr(effect, name) for name in names}
+    return replace(base, value=effect.value, low=effect.low, high=effect.high, reason=None, details=details)
 
 
-def _error(one: Estimate) -> float | None:
+def _error(estimate: Estimate) -> float | None:
     """An estimate's standard error, from its interval where it gives none."""
-    given = one.details.get("standard_error")
-    if one.estimand != "fixed" or given is None:
-        if one.low is None or one.high is None:
+    given = estimate.details.get("standard_error")
+    if estimate.estimand != "fixed" or given is None:
+        if estimate.low is None or estimate.high is None:
             return None
         from scipy import special
 
-        return (one.high - one.low) / 2 / float(special.ndtri((1 + one.confidence_level) / 2)) or None
+        return (estimate.high - estimate.low) / 2 / float(
+            special.ndtri((1 + estimate.confidence_level) / 2)
+        ) or None
     return float(given) or None

@@ -26,11 +26,11 @@ def study_files(path: Path) -> list[Path]:
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quaver" / "collections"
     kept = home / unpacked.opened.digest[:20]
     kept.mkdir(parents=True, exist_ok=True)
-    found = []
+    paths = []
     for file in unpacked.files.values():
         target = kept / file.name
         if not target.exists() or target.stat().st_size != file.stat().st_size:
             with replacing(target) as part:
                 shutil.copyfile(file, part)
-        found.append(target)
-    return found
+        paths.append(target)
+    return paths

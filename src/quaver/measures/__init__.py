@@ -51,9 +51,9 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name not in registry.names("measures"):
         return _function(name)
-    found = registry.load("measures", name)
-    globals()[name] = found
-    return found
+    result = registry.load("measures", name)
+    globals()[name] = result
+    return result
 
 
 def __dir__() -> list[str]:

@@ -27,10 +27,16 @@ def stub() -> str:
     """The text of ``__init__.pyi``: each of Quaver's own measures, and the functions beside them."""
     found = [registry.load("measures", name) for name in registry.names("measures")]
     found += [getattr(measures, name) for name in sorted(FUNCTIONS)]
-    own = [one for one in found if isinstance(one, Measure) and one.__module__.startswith("quaver.")]
+    own = [
+        measure
+        for measure in found
+        if isinstance(measure, Measure) and measure.__module__.startswith("quaver.")
+    ]
     needed = {("quaver.estimation.declaration", "Measure")}
-    functions = [_function(one, needed) for one in own]
-    others = {name: module for name, module in FUNCTIONS.items() if name not in {one.name for one in own}}
+    functions = [_function(measure, needed) for measure in own]
+    others = {
+        name: module for name, module in FUNCTIONS.items() if name not in {measure.name for measure in own}
+    }
     head = [_HEAD, "", *_imports(needed, others), "", "FUNCTIONS: dict[str, str]", ""]
     text = "\n".join([*head, *functions, _REST, ""])
     return text.replace("'", '"')
@@ -46,17 +52,17 @@ def _function(measure: Measure, needed: set[tuple[str, str]]) -> str:
     shared = inspect.signature(Measure.__call__).parameters
     needed |= _SHARED_TYPES
     lines = [f"def {measure.name}("]
-    for name, one in measure.__signature__.parameters.items():
-        kind = shared[name].annotation if name in shared else _named(one.annotation)
-        needed |= {(found[1].rstrip("."), found[2]) for found in _QUALIFIED.finditer(kind)}
-        default = "" if one.default is one.empty else f" = {one.default!r}"
+    for name, parameter in measure.__signature__.parameters.items():
+        kind = shared[name].annotation if name in shared else _named(parameter.annotation)
+        needed |= {(match[1].rstrip("."), match[2]) for match in _QUALIFIED.finditer(kind)}
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
         lines.append(f"    {name}: {_QUALIFIED.sub(_bare, kind)}{default},")
         lines += ["    *,"] * (name == "annotations")
     return "\n".join([*lines, ") -> Estimates: ..."])
 
 
-def _bare(found: re.Match[str]) -> str:
-    return found[2]
+def _bare(match: re.Match[str]) -> str:
+    return match[2]
 
 
 _SHARED_TYPES = {

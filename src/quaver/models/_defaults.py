@@ -55,7 +55,7 @@ def before_stop(text: str, stops: Sequence[str]) -> str | None:
     >>> before_stop("yes. No", ["N", "."]), before_stop("yes", ["."])
     ('yes', None)
     """
-    places = [place for stop in stops if (place := text.find(stop)) >= 0]
+    places = [index for stop in stops if (index := text.find(stop)) >= 0]
     return text[: min(places)] if places else None
 
 

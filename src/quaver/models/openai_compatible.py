@@ -172,13 +172,13 @@ class OpenAICompatible(ServedModel):
     @property
     def abilities(self) -> Abilities:
         """The preset's abilities, with what the study says about the server and can do without."""
-        known = self._kind.abilities()
+        abilities = self._kind.abilities()
         return replace(
-            known,
-            logprobs=_EVERYTHING if "logprobs" in self._allowed else known.logprobs,
-            constraint=known.constraint or "choice" in self._allowed,
-            schema=known.schema or "schema" in self._allowed,
-            seed=known.seed or "seed" in self._allowed,
+            abilities,
+            logprobs=_EVERYTHING if "logprobs" in self._allowed else abilities.logprobs,
+            constraint=abilities.constraint or "choice" in self._allowed,
+            schema=abilities.schema or "schema" in self._allowed,
+            seed=abilities.seed or "seed" in self._allowed,
         )
 
     def identity(self) -> str:

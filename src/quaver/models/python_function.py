@@ -99,7 +99,7 @@ def _response(answer: object, seconds: float) -> Response:
 
 
 def _turns(prompt: Prompt) -> list[dict[str, str]]:
-    return [one._asdict() for one in prompt.messages]
+    return [message._asdict() for message in prompt.messages]
 
 
 class Function(Defaults):

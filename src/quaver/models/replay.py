@@ -90,10 +90,10 @@ class Replay(Defaults):
     def _found(self, request: Request, call: Call) -> Response:
         condition = self._conditions[call.condition] if self._conditions else None
         item = self._items[call.item] if self._items else None
-        found = self._source.find(request, call.repeat, condition, item)
-        if isinstance(found, str):
-            return error_response(f"no stored answer: {found}", latency=0.0)
-        return found
+        response = self._source.find(request, call.repeat, condition, item)
+        if isinstance(response, str):
+            return error_response(f"no stored answer: {response}", latency=0.0)
+        return response
 
     def close(self) -> None:
         """Close the other study's file."""

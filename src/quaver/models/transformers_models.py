@@ -137,16 +137,16 @@ class Transformers(Defaults):
     def _answer(self, group: Sequence[Request]) -> list[list[Response]]:
         causal = self._load()
         prompts = [self._checkpoint.tokens(request.prompt.messages) for request in group]
-        fit = [place for place, prompt in enumerate(prompts) if len(prompt) < self._longest]
+        fit = [index for index, prompt in enumerate(prompts) if len(prompt) < self._longest]
         answered = {}
         if fit:
             with _translated():
                 answered = self._answer_those(
-                    causal, {place: (group[place], prompts[place]) for place in fit}
+                    causal, {index: (group[index], prompts[index]) for index in fit}
                 )
         return [
-            answered.get(place) or [too_long(len(prompts[place]), self._longest)] * len(request.calls)
-            for place, request in enumerate(group)
+            answered.get(index) or [too_long(len(prompts[index]), self._longest)] * len(request.calls)
+            for index, request in enumerate(group)
         ]
 
     def _answer_those(
@@ -154,17 +154,17 @@ class Transformers(Defaults):
     ) -> dict[int, list[Response]]:
         read = causal.read([prompt for _, prompt in asked.values()])
         answered, drafts, lines = {}, {}, []
-        for row, (place, (request, prompt)) in enumerate(asked.items()):
+        for row, (index, (request, prompt)) in enumerate(asked.items()):
             if request.choices:
-                answered[place] = self._choose(causal, causal.take(read, [row]), request, len(prompt))
+                answered[index] = self._choose(causal, causal.take(read, [row]), request, len(prompt))
             else:
-                drafts[place] = self._drafts(request, prompt)
-                lines += [(row, draft) for draft in drafts[place]]
+                drafts[index] = self._drafts(request, prompt)
+                lines += [(row, draft) for draft in drafts[index]]
         self._write(causal, read, lines)
-        for place, written in drafts.items():
+        for index, written in drafts.items():
             responses = [draft.response() for draft in written]
-            calls = len(asked[place][0].calls)
-            answered[place] = responses if len(responses) == calls else responses * calls
+            calls = len(asked[index][0].calls)
+            answered[index] = responses if len(responses) == calls else responses * calls
         return answered
 
     def _drafts(self, request: Request, prompt: Sequence[int]) -> list[Draft]:
@@ -187,10 +187,10 @@ class Transformers(Defaults):
             while drafts:
                 state = causal.go_on(state, tokens)
                 taken = [draft.take(logits) for draft, logits in zip(drafts, state.logits, strict=True)]
-                on = [place for place, token in enumerate(taken) if token is not None]
+                on = [index for index, token in enumerate(taken) if token is not None]
                 if on and len(on) < len(drafts):
                     state = causal.keep(state, on)
-                drafts, tokens = [drafts[place] for place in on], [taken[place] for place in on]
+                drafts, tokens = [drafts[index] for index in on], [taken[index] for index in on]
 
     def _choose(self, causal: Causal, read: Read, request: Request, prompt_tokens: int) -> list[Response]:
         texts = list(dict.fromkeys(request.choices))

@@ -44,13 +44,13 @@ def _paper(code: str, tables: Sequence[dict[str, Any]], figures: Sequence[dict[s
 _FILE = tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
 _NOTES = _FILE.pop("notes")
 PAPERS: tuple[PublishedPaper, ...] = tuple(_paper(code, **parts) for code, parts in _FILE.items())
-_TABLES = {one.name: one for paper in PAPERS for one in paper.tables}
+_TABLES = {kind.name: kind for paper in PAPERS for kind in paper.tables}
 _FIGURES = {f"{paper.code}:{one.number}": one for paper in PAPERS for one in paper.figures}
 
 
 def tables() -> dict[str, str]:
     """What each table shows, by its name, in the papers' order."""
-    return {name: one.title for name, one in _TABLES.items()}
+    return {name: kind.title for name, kind in _TABLES.items()}
 
 
 def figures() -> dict[str, str]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
-from quaver.estimation.reading import beside
+from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.verbal_calibration import THRESHOLDS
 from quaver.papers.published_table import (
     NOTHING,
@@ -26,27 +26,28 @@ from quaver.papers.published_table import (
 _TOKEN, _STATED = "logprob", "verbal_confidence"
 
 
-def evaluators(one: StoredAnswers, use: str, *, normalised: bool | None = None) -> list[str]:
+def evaluators(answers: StoredAnswers, use: str, *, normalised: bool | None = None) -> list[str]:
     """The study's evaluators of a rule, by name; of token confidence, only the raw or the normalised."""
     return [
-        asked.title
-        for asked in one.study.spec.evaluators
-        if asked.use == use and (normalised is None or asked.options.get("normalised", True) is normalised)
+        evaluator.title
+        for evaluator in answers.study.spec.evaluators
+        if evaluator.use == use
+        and (normalised is None or evaluator.options.get("normalised", True) is normalised)
     ]
 
 
-def by_evaluator(one: StoredAnswers, name: str, model: str) -> pl.DataFrame:
+def by_evaluator(answers: StoredAnswers, name: str, model: str) -> pl.DataFrame:
     """One model's annotations by an evaluator."""
     mine = pl.col("model").cast(pl.String) == model
-    return one.every.filter((pl.col("evaluator").cast(pl.String) == name) & mine)
+    return answers.every.filter((pl.col("evaluator").cast(pl.String) == name) & mine)
 
 
-def prompts(one: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
+def prompts(answers: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
     """The prompts that have answers: their ids, and what the tables call them."""
     answered = set(frame["variant"].cast(pl.String).unique())
     return [
         (variant.id, " | ".join(variant.factors.values()) or variant.id)
-        for variant in one.variants
+        for variant in answers.variants
         if variant.id in answered
     ]
 
@@ -72,9 +73,9 @@ def of_paper(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
     return frame.filter(four | pl.col("variant").cast(pl.String).is_in(more))
 
 
-def baseline(one: StoredAnswers) -> str | None:
+def baseline(answers: StoredAnswers) -> str | None:
     """The prompt that the paper's drops are against, by its id."""
-    return next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
+    return next((v.id for v in answers.variants if v.factors.get(_FACTOR) == _BASELINE), None)
 
 
 def token_ece(answers: Answers) -> TableRows:
@@ -113,25 +114,25 @@ _KINDS = ("ece", "minus_accuracy", "ece_gap", "minus_token")
 
 
 def stated(
-    one: StoredAnswers, model: str, name: str, variant: str, threshold: float, **options: Any
+    answers: StoredAnswers, model: str, name: str, variant: str, threshold: float, **options: Any
 ) -> dict[str, Estimate]:
     """The verbal calibration of one cell, beside its token confidence where there is one."""
-    own = of_prompt(with_token(one, model, name), variant)
-    made = one.take("verbal_calibration", own, by=[], threshold=threshold, **options)
-    return {e.measure.removeprefix("verbal_calibration_"): e for e in made}
+    frame = of_prompt(with_token(answers, model, name), variant)
+    estimates = answers.take("verbal_calibration", frame, by=[], threshold=threshold, **options)
+    return {e.measure.removeprefix("verbal_calibration_"): e for e in estimates}
 
 
-def with_token(one: StoredAnswers, model: str, name: str) -> pl.DataFrame:
+def with_token(answers: StoredAnswers, model: str, name: str) -> pl.DataFrame:
     """A model's stated confidences, each beside its token confidence where there is one.
 
     As in the paper, an answer from which no label was read is wrong: it has one that is not the gold label.
     """
-    frame = by_evaluator(one, name, model)
-    token = evaluators(one, _TOKEN, normalised=True)
+    frame = by_evaluator(answers, name, model)
+    token = evaluators(answers, _TOKEN, normalised=True)
     if token:
         with suppress(QuaverError):
-            frame = beside(one.of(model, one.every), (name, token[0]))
-    first, second = one.labels.codes[:2]
+            frame = beside(answers.of(model, answers.every), (name, token[0]))
+    first, second = answers.labels.codes[:2]
     gold = pl.col("gold").cast(pl.String)
     wrong = pl.when(gold.is_not_null()).then(
         pl.when(gold == first).then(pl.lit(second)).otherwise(pl.lit(first))
@@ -139,12 +140,12 @@ def with_token(one: StoredAnswers, model: str, name: str) -> pl.DataFrame:
     return frame.with_columns(pl.col("label").cast(pl.String).fill_null(wrong))
 
 
-def each_stated(one: StoredAnswers, model: str) -> list[tuple[str, str, str]]:
+def each_stated(answers: StoredAnswers, model: str) -> list[tuple[str, str, str]]:
     """The cells of stated confidence: evaluator, prompt, and what the tables call it."""
     return [
         (name, variant, shown)
-        for name in evaluators(one, _STATED)
-        for variant, shown in prompts(one, by_evaluator(one, name, model))
+        for name in evaluators(answers, _STATED)
+        for variant, shown in prompts(answers, by_evaluator(answers, name, model))
     ]
 
 
@@ -160,9 +161,9 @@ def verbal(answers: Answers) -> TableRows:
     return TableRows(rows)
 
 
-def kept_prompts(one: StoredAnswers, model: str, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+def kept_prompts(answers: StoredAnswers, model: str, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A model's stated confidences: under the paper's four prompts, and under those with enough of them."""
-    frame = of_paper(with_token(one, model, name))
+    frame = of_paper(with_token(answers, model, name))
     parsed = pl.col("confidence").is_not_null().mean().over("variant")
     return frame, frame.filter(parsed >= _ENOUGH)
 
@@ -174,8 +175,8 @@ def pooled(answers: Answers) -> TableRows:
         for name in evaluators(one, _STATED):
             frame, own = kept_prompts(one, model, name)
             right = one.points("accuracy", frame, by=[])[0].value
-            made = one.take("verbal_calibration", own, by=[], threshold=0.0)
-            by_kind = {e.measure.removeprefix("verbal_calibration_"): e for e in made}
+            estimates = one.take("verbal_calibration", own, by=[], threshold=0.0)
+            by_kind = {e.measure.removeprefix("verbal_calibration_"): e for e in estimates}
             gap, error = (by_kind.get(kind, UNKNOWN) for kind in ("ece_gap", "ece"))
             counts = (some["variant"].n_unique() for some in (own, frame))
             n, token = error.details.get("answers", NOTHING), gap.details.get("ece_token")
@@ -187,12 +188,12 @@ Made = Sequence[Mapping[str, Estimate]]
 """The numbers of some cells, by their kind."""
 
 
-def _four(one: StoredAnswers, model: str, threshold: float) -> Iterator[tuple[str, Made]]:
+def _four(answers: StoredAnswers, model: str, threshold: float) -> Iterator[tuple[str, Made]]:
     """The calibration under each of the paper's four prompts, by phrasing."""
-    cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
+    cells = [cell for cell in each_stated(answers, model) if one_of_four(answers, cell[1])]
     for name in dict.fromkeys(cell[0] for cell in cells):
         own = [variant for of, variant, _ in cells if of == name]
-        yield name, [stated(one, model, name, variant, threshold, resamples=0) for variant in own]
+        yield name, [stated(answers, model, name, variant, threshold, resamples=0) for variant in own]
 
 
 def _values(cells: Made, kind: str) -> list[float | None]:
@@ -244,8 +245,8 @@ def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, pl.Data
 def ece_shifts(answers: Answers) -> TableRows:
     """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
     shifts: dict[str, list[float]] = {}
-    for one, shown, own in _token_cells(answers):
-        value = one.points("ece_shift", own, by=[])[0].value
+    for one, shown, frame in _token_cells(answers):
+        value = one.points("ece_shift", frame, by=[])[0].value
         if value is not None:
             shifts.setdefault(shown, []).append(abs(value))
     if shifts:
@@ -267,8 +268,8 @@ _FULL = 0.999
 def coverage(answers: Answers) -> TableRows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
     seen: dict[str, list[Any]] = {}
-    for one, _, own in _token_cells(answers):
-        found = own["label_coverage"].drop_nulls().to_numpy() >= 1
+    for one, _, frame in _token_cells(answers):
+        found = frame["label_coverage"].drop_nulls().to_numpy() >= 1
         if found.size:
             seen.setdefault(one.name, []).append(found)
     rows = []
@@ -289,7 +290,7 @@ def phrasing_means(answers: Answers) -> TableRows:
     return TableRows(rows)
 
 
-def one_of_four(one: StoredAnswers, variant: str) -> bool:
+def one_of_four(answers: StoredAnswers, variant: str) -> bool:
     """Whether a prompt is one of the paper's four; each is where the study has none of them."""
-    own = {v.id: v.factors.get(_FACTOR) for v in one.variants}
+    own = {v.id: v.factors.get(_FACTOR) for v in answers.variants}
     return own.get(variant) in SPREAD or not any(name in SPREAD for name in own.values())

@@ -28,20 +28,20 @@ from quaver.report.page.figure_data import PartCost
 _WAYS = (("labelled", "drop"), ("all", "wrong"))
 
 
-def _factors(one: StoredAnswers) -> dict[str, list[str]]:
+def _factors(answers: StoredAnswers) -> dict[str, list[str]]:
     """The factors with two levels or more, the first of them the reference."""
-    names = dict.fromkeys(name for variant in one.variants for name in variant.factors)
-    return {name: levels for name in names if len(levels := one.levels(name)) > 1}
+    names = dict.fromkeys(name for variant in answers.variants for name in variant.factors)
+    return {name: levels for name in names if len(levels := answers.levels(name)) > 1}
 
 
-def _effects(one: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str, str], Estimate]]:
+def _effects(answers: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str, str], Estimate]]:
     """Factor effects by the way that missing labels count: by measure, factor and level."""
-    factors = _factors(one)
-    mine = one.of(model)
+    factors = _factors(answers)
+    mine = answers.of(model)
     first = {name: levels[0] for name, levels in factors.items()}
-    found: dict[str, Mapping[tuple[str, str, str], Estimate]] = {}
+    result: dict[str, Mapping[tuple[str, str, str], Estimate]] = {}
     for way, missing in _WAYS:
-        taken = one.take(
+        estimates = answers.take(
             "factor_effects",
             mine,
             by=[],
@@ -50,11 +50,11 @@ def _effects(one: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str
             interactions=[],
             missing=missing,
         )
-        found[way] = {
+        result[way] = {
             (e.measure.removeprefix("factor_effects_"), e.cell.get("factor", ""), e.cell.get("level", "")): e
-            for e in taken
+            for e in estimates
         }
-    return found
+    return result
 
 
 def factor_levels(answers: Answers) -> TableRows:
@@ -66,9 +66,11 @@ def factor_levels(answers: Answers) -> TableRows:
             for level in levels:
                 prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
                 head = (one.name, model, in_words(factor), level)
-                each = [effects[way].get((outcome, factor, level), UNKNOWN) for outcome, way in _OUTCOMES]
-                found += [(", ".join(head), e) for e in each]
-                rows.append((*head, prompts, *(e.value for e in each)))
+                estimates = [
+                    effects[way].get((outcome, factor, level), UNKNOWN) for outcome, way in _OUTCOMES
+                ]
+                found += [(", ".join(head), e) for e in estimates]
+                rows.append((*head, prompts, *(e.value for e in estimates)))
     return TableRows(rows, found)
 
 
@@ -90,8 +92,8 @@ def factor_differences(answers: Answers) -> TableRows:
             for level in others:
                 row: list[Value] = [one.name, model, in_words(factor), first, level]
                 for outcome, way in _OUTCOMES:
-                    made = effects[way].get((f"{outcome}_difference", factor, level), UNKNOWN)
-                    row += [made, p_of(made)]
+                    estimate = effects[way].get((f"{outcome}_difference", factor, level), UNKNOWN)
+                    row += [estimate, p_of(estimate)]
                 rows.append(row)
     return TableRows(rows)
 
@@ -102,18 +104,18 @@ def label_shift(answers: Answers) -> TableRows:
     for one, model in each_model(answers):
         mine = one.of(model)
         for factor, (first, *_) in _factors(one).items():
-            moved = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
-            for made in moved:
-                if made.measure != "distribution_shift_tv" or factor not in made.cell:
+            estimates = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
+            for estimate in estimates:
+                if estimate.measure != "distribution_shift_tv" or factor not in estimate.cell:
                     continue
-                head = (one.name, model, in_words(factor), first, made.cell[factor])
+                head = (one.name, model, in_words(factor), first, estimate.cell[factor])
                 for label in one.labels.labels:
-                    rows.append((*head, label.name, *_class(made, label.code), made, p_of(made)))
+                    rows.append((*head, label.name, *_class(estimate, label.code), estimate, p_of(estimate)))
     return TableRows(rows)
 
 
-def _class(made: Estimate, code: str) -> tuple[Value, ...]:
-    before, after = (made.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
+def _class(estimate: Estimate, code: str) -> tuple[Value, ...]:
+    before, after = (estimate.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
     if before is None or after is None:
         return (None,) * 4
     return before, after, 100 * (after - before), after / before - 1 if before else None
@@ -140,10 +142,10 @@ def prompts(answers: Answers) -> TableRows:
 
 
 def _by_variant(
-    one: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any
+    answers: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any
 ) -> dict[str, float | None]:
-    taken = one.points(measure, frame, by=["variant"], **options)
-    return {e.cell.get("variant", ""): e.value for e in taken if e.measure in (measure, "f1_macro")}
+    estimates = answers.points(measure, frame, by=["variant"], **options)
+    return {e.cell.get("variant", ""): e.value for e in estimates if e.measure in (measure, "f1_macro")}
 
 
 def lengths(answers: Answers) -> TableRows:
@@ -172,18 +174,18 @@ MEAN = "mean"
 """What the rows over all data sets are called."""
 
 
-def _fixed_lengths(one: StoredAnswers) -> dict[str, int]:
+def _fixed_lengths(answers: StoredAnswers) -> dict[str, int]:
     """The words of each prompt beside the item's text, as the paper counts them."""
-    item = one.study.experiment.items[0]
-    found = {}
-    for variant in one.variants:
-        shown = sum(len(message.content.split()) for message in messages_of(variant, one.labels, item))
-        found[variant.id] = shown - len(PromptWriter(variant, one.labels).text(item).split())
-    return found
+    item = answers.study.experiment.items[0]
+    result = {}
+    for variant in answers.variants:
+        shown = sum(len(message.content.split()) for message in messages_of(variant, answers.labels, item))
+        result[variant.id] = shown - len(PromptWriter(variant, answers.labels).text(item).split())
+    return result
 
 
-def _mean(fixed: Mapping[str, int], one: StoredAnswers, factor: str, level: str) -> float | None:
-    some = [fixed[variant.id] for variant in one.variants if variant.factors.get(factor) == level]
+def _mean(fixed: Mapping[str, int], answers: StoredAnswers, factor: str, level: str) -> float | None:
+    some = [fixed[variant.id] for variant in answers.variants if variant.factors.get(factor) == level]
     return sum(some) / len(some) if some else None
 
 
@@ -202,9 +204,9 @@ def overall(answers: Answers) -> TableRows:
         mine = one.of(model)
         row: list[Value] = [one.name, model, one.points("compliance", mine, by=[])[0].value]
         for _, missing in _WAYS:
-            taken = one.points("f1", mine, by=[], missing=missing)
+            estimates = one.points("f1", mine, by=[], missing=missing)
             row.append(one.points("accuracy", mine, by=[], missing=missing)[0].value)
-            row.append(next((e.value for e in taken if e.measure == "f1_macro"), None))
+            row.append(next((e.value for e in estimates if e.measure == "f1_macro"), None))
         rows.append(row)
     return TableRows(rows)
 
@@ -232,12 +234,12 @@ def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> TableRows:
         factors = list(_factors(one))
         written = one.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
         if items:
-            some = written.filter(pl.col("item").is_in(list(items)))
+            frame = written.filter(pl.col("item").is_in(list(items)))
         else:
             failed = written.filter(pl.col("status") != "valid")
-            some = failed.unique(["model", "status", "reason"], keep="first", maintain_order=True)
+            frame = failed.unique(["model", "status", "reason"], keep="first", maintain_order=True)
         levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in one.variants}
-        for row in some.iter_rows(named=True):
+        for row in frame.iter_rows(named=True):
             status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
             place = (one.name, row["model"], row["item"], levels.get(row["variant"], ""))
             rows.append((*place, shortened(row[OUTPUT]), status))

@@ -35,10 +35,10 @@ _MATRIX = 60
 """Items of a class that a matrix shows."""
 
 
-def beside_noise(kind: FigureKind, made: PublishedTable) -> Any:
+def beside_noise(kind: FigureKind, table: PublishedTable) -> Any:
     """S against C of each row, beside those of noisy and of random answers."""
     spots = []
-    for panel, row, _, _ in _numbers(kind, made):
+    for panel, row, _, _ in _numbers(kind, table):
         for before, series in _SERIES.items():
             x, y = (_number(row[before + name]) for name in (kind.x, *kind.y))
             if x is not None and y is not None:
@@ -52,9 +52,9 @@ def beside_noise(kind: FigureKind, made: PublishedTable) -> Any:
 def sensitivities(answers: Answers) -> Any:
     """The items' sensitivity, a violin a strategy, and below it each class's, a colour a strategy."""
     rows = []
-    for one, model, level, own in each_strategy(answers):
+    for one, model, level, frame in each_strategy(answers):
         names = {label.code: label.name for label in one.labels.labels}
-        for code, (s, _) in class_points(one, own)["own"].items():
+        for code, (s, _) in class_points(one, frame)["own"].items():
             if s is not None:
                 rows.append({"panel": f"{one.name}, {model}", "x": names[code], "y": s, "series": level})
     values = _values(answers, "sensitivity of items")
@@ -69,8 +69,8 @@ def consistencies(answers: Answers) -> Any:
 def _values(answers: Answers, what: str) -> list[dict[str, Any]]:
     values = [
         {"panel": what, "strategy": f"{one.name}, {model}, {level}", "value": float(value)}
-        for one, model, level, own in each_strategy(answers)
-        for value in violin_values(one, own)[what]
+        for one, model, level, frame in each_strategy(answers)
+        for value in violin_values(one, frame)[what]
     ]
     return values or _nothing(what, "a prompt in several phrasings is needed")
 
@@ -96,15 +96,15 @@ def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
 def matrices(answers: Answers) -> Any:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
     squares, rows, headings = [], [], {}
-    for one, model, level, own in each_strategy(answers):
+    for one, model, level, frame in each_strategy(answers):
         for label in one.labels.labels:
-            made = class_matrix(one, own, label.code)
+            made = class_matrix(one, frame, label.code)
             if made is None:
                 continue
             panel = f"{label.name}: {one.name}, {model}, {level}"
             headings[panel] = f"{one.name}, {model}, {level}"
-            for at, line in enumerate(made.matrix[:_MATRIX, :_MATRIX]):
-                squares += [Square(str(at), str(to), float(c), panel=panel) for to, c in enumerate(line)]
+            for index, line in enumerate(made.matrix[:_MATRIX, :_MATRIX]):
+                squares += [Square(str(index), str(to), float(c), panel=panel) for to, c in enumerate(line)]
             shares, starts = np.histogram(made.matrix, bins=20, range=(0, 1))
             for n, start in zip(shares, starts, strict=False):
                 row = {"x": float(start), "end": float(start) + 0.05, "y": n / made.matrix.size}
@@ -114,9 +114,9 @@ def matrices(answers: Answers) -> Any:
     return lambda width: alt.vconcat(draw_grid(grid, width=width), _histograms(rows, width=width))
 
 
-def lines(kind: FigureKind, made: PublishedTable) -> Any:
+def lines(kind: FigureKind, table: PublishedTable) -> Any:
     """Lines over a number, with their bands; the panels with the highest mean first."""
-    spots = _spots(kind, made)
+    spots = _spots(kind, table)
     panels: dict[str, list[float]] = {}
     for spot in spots:
         panels.setdefault(spot.panel, []).append(spot.y)
@@ -125,10 +125,10 @@ def lines(kind: FigureKind, made: PublishedTable) -> Any:
     return partial(draw_plane, Plane(spots, kind.x, kind.y[0], joined=True, guides=guides))
 
 
-def points(kind: FigureKind, made: PublishedTable) -> Any:
+def points(kind: FigureKind, table: PublishedTable) -> Any:
     """Points with their names; of more than two that lie on each other, the first's and how many more."""
     there: dict[tuple[str, float, float], list[Spot]] = {}
-    for spot in _spots(kind, made):
+    for spot in _spots(kind, table):
         there.setdefault((spot.panel, spot.x, spot.y), []).append(spot)
     spots = []
     for some in there.values():
@@ -141,11 +141,11 @@ def points(kind: FigureKind, made: PublishedTable) -> Any:
     return partial(draw_plane, Plane(spots, kind.x, _title(kind), x_ends=ends))
 
 
-def bars(kind: FigureKind, made: PublishedTable) -> Any:
+def bars(kind: FigureKind, table: PublishedTable) -> Any:
     """A bar a number, in groups, a panel beside a panel."""
     rows = [
         {"panel": panel, "x": str(row[kind.x]), "y": value, "series": name.removeprefix("accuracy by ")}
-        for panel, row, name, value in _numbers(kind, made)
+        for panel, row, name, value in _numbers(kind, table)
     ]
     return partial(_bars, rows, _title(kind))
 
@@ -174,7 +174,7 @@ def _bars(rows: list[dict[str, Any]], up: str, *, width: int) -> Any:
 
 
 def _in_lines(panels: Sequence[Any], beside: int) -> list[Any]:
-    return [alt.hconcat(*panels[at : at + beside]) for at in range(0, len(panels), beside)]
+    return [alt.hconcat(*panels[index : index + beside]) for index in range(0, len(panels), beside)]
 
 
 def _histograms(rows: list[dict[str, Any]], *, width: int) -> Any:
@@ -198,10 +198,10 @@ def _histograms(rows: list[dict[str, Any]], *, width: int) -> Any:
     return alt.vconcat(*_in_lines(panels, beside))
 
 
-def heat(kind: FigureKind, made: PublishedTable) -> Any:
+def heat(kind: FigureKind, table: PublishedTable) -> Any:
     """A number a square: darker where it is larger."""
     panels: dict[str, list[Square]] = {}
-    for panel, row, _, value in _numbers(kind, made):
+    for panel, row, _, value in _numbers(kind, table):
         names = ", ".join(str(row[name]) for name in kind.series)
         square = Square(names, str(row[kind.x]), value, f"{value:.2f}", panel)
         panels.setdefault(panel, []).append(square)
@@ -210,8 +210,8 @@ def heat(kind: FigureKind, made: PublishedTable) -> Any:
 
 def _heat(panels: dict[str, list[Square]], *, width: int) -> Any:
     drawn = [
-        draw_grid(Grid(some), width=width).properties(title=panel_heading(panel, "", width))
-        for panel, some in panels.items()
+        draw_grid(Grid(squares), width=width).properties(title=panel_heading(panel, "", width))
+        for panel, squares in panels.items()
     ]
     return alt.vconcat(*drawn)
 
@@ -222,16 +222,16 @@ def _title(kind: FigureKind) -> str:
 
 
 def _by_panel(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    result: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row["panel"], []).append(row)
-    return found
+        result.setdefault(row["panel"], []).append(row)
+    return result
 
 
-def _spots(kind: FigureKind, made: PublishedTable) -> list[Spot]:
+def _spots(kind: FigureKind, table: PublishedTable) -> list[Spot]:
     """A point a number, with its interval and its names."""
     spots = []
-    for panel, row, column, value in _numbers(kind, made):
+    for panel, row, column, value in _numbers(kind, table):
         low, high = (_number(row.get(f"{kind.ends} {end}")) for end in ("low", "high"))
         across = _number(row[kind.x])
         if across is None:
@@ -246,10 +246,10 @@ def _spots(kind: FigureKind, made: PublishedTable) -> list[Spot]:
     return spots
 
 
-def _numbers(kind: FigureKind, made: PublishedTable) -> Iterator[tuple[str, dict[str, Any], str, float]]:
+def _numbers(kind: FigureKind, table: PublishedTable) -> Iterator[tuple[str, dict[str, Any], str, float]]:
     """Each number that is drawn: its panel, its row, its column and its value."""
-    columns = [full for name in kind.y for full in columns_like(made, name)]
-    for row in made.rows():
+    columns = [full for name in kind.y for full in columns_like(table, name)]
+    for row in table.rows():
         if all(str(row[name]) in some for name, some in kind.only.items()):
             for column in columns:
                 value = _number(row.get(column))
@@ -278,8 +278,8 @@ def stated_over_token(answers: Answers) -> Any:
             for name in evaluators(one, "logprob", normalised=True)
             for first in list(stated.values())[:1]
         }
-        for name, own in (stated | token).items():
-            spots += _reliable(one, own, f"{one.name}, {model}", name)
+        for name, frame in (stated | token).items():
+            spots += _reliable(one, frame, f"{one.name}, {model}", name)
     plane = Plane(
         spots,
         "confidence",
@@ -325,11 +325,11 @@ def _nothing(where: str, notes: str) -> NoReturn:
     raise QuaverError("there is nothing to draw", where=where, found=notes or "no rows")
 
 
-def drawing(kind: FigureKind, answers: Answers, made: PublishedTable | None) -> Callable[..., Any]:
+def drawing(kind: FigureKind, answers: Answers, table: PublishedTable | None) -> Callable[..., Any]:
     """What draws a figure, given its ``width``."""
-    there = any(True for _ in _numbers(kind, made)) if made is not None else bool(answers)
+    there = any(True for _ in _numbers(kind, table)) if table is not None else bool(answers)
     if not there:
-        _nothing(f"figure {kind.number}", " ".join(made.notes) if made is not None else "")
+        _nothing(f"figure {kind.number}", " ".join(table.notes) if table is not None else "")
     draw = globals()[kind.draw]
-    made_drawing: Callable[..., Any] = draw(answers) if made is None else draw(kind, made)
+    made_drawing: Callable[..., Any] = draw(answers) if table is None else draw(kind, table)
     return made_drawing

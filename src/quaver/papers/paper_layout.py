@@ -66,19 +66,19 @@ class Layout:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
 
-    def of(self, made: PublishedTable, label: str) -> PublishedTable:
+    def of(self, table: PublishedTable, label: str) -> PublishedTable:
         """The printed table of a table."""
         stars = {name[:-1]: head for name, head in self.values.items() if name.endswith("*")}
         values = {name: head for name, head in self.values.items() if not name.endswith("*")}
-        ends = [full.removeprefix(start) for start in stars for full in columns_like(made, f"{start}*")]
+        ends = [full.removeprefix(start) for start in stars for full in columns_like(table, f"{start}*")]
         for end in dict.fromkeys(ends):  # what several columns say of one thing stands together
             for start, head in stars.items():
-                if start + end in made.columns:
+                if start + end in table.columns:
                     values[start + end] = head + end
-        return replace(self, values=values)._laid_out(made, label)
+        return replace(self, values=values)._laid_out(table, label)
 
-    def _laid_out(self, made: PublishedTable, label: str) -> PublishedTable:
-        rows = self._kept(made)
+    def _laid_out(self, table: PublishedTable, label: str) -> PublishedTable:
+        rows = self._kept(table)
         grid: dict[tuple[Cell, ...], dict[Place, Cell]] = {}
         for row in rows:
             own = grid.setdefault(tuple(row[name] for name in self.rows), {})
@@ -88,22 +88,24 @@ class Layout:
         if self.by_value:
             places.sort(key=lambda place: list(self.values).index(place[2]))
         if self.mean and len(grid) > 1:
-            averaged = {place: _mean([own.get(place, NOTHING) for own in grid.values()]) for place in places}
+            averaged = {
+                position: _mean([own.get(position, NOTHING) for own in grid.values()]) for position in places
+            }
             grid[self.mean, *("",) * (len(self.rows) - 1)] = averaged
-        data = self._table(grid, [[place] for place in places])
+        data = self._table(grid, [[position] for position in places])
         lacking = any(NOTHING in (row[name] for name in self.values) for row in rows)
-        kept = (note for note in made.notes if lacking or not note.startswith(NO_VALUE))
+        kept = (note for note in table.notes if lacking or not note.startswith(NO_VALUE))
         notes = tuple(note for note in (self.note, *kept) if note)
-        printed = replace(made, name=label, caption=self.caption, table=data, notes=notes)
+        printed = replace(table, name=label, caption=self.caption, table=data, notes=notes)
         if not self.joined:
             return printed
-        heads = list(dict.fromkeys(place[:2] for place in places))
-        parts = [[place for place in places if place[:2] == head] for head in heads]
+        heads = list(dict.fromkeys(position[:2] for position in places))
+        parts = [[position for position in places if position[:2] == head] for head in heads]
         return replace(printed, table=self._table(grid, parts), data=self._apart(data, places))
 
-    def _kept(self, made: PublishedTable) -> Sequence[Row]:
+    def _kept(self, table: PublishedTable) -> Sequence[Row]:
         """The rows that are printed, the best numbers in bold."""
-        rows = [dict(zip(made.columns, row, strict=True)) for row in made.table.rows]
+        rows = [dict(zip(table.columns, row, strict=True)) for row in table.table.rows]
         kept = [row for row in rows if all(plain(row[name]) in some for name, some in self.only.items())]
         for name, more in self.best.items():
             compared: dict[tuple[str, ...], list[dict[str, Cell]]] = {}
@@ -147,11 +149,11 @@ class Layout:
         return replace(data, columns=heads)
 
 
-def columns_like(made: PublishedTable, name: str) -> list[str]:
+def columns_like(table: PublishedTable, name: str) -> list[str]:
     """The columns of a name; of one that ends in ``*``, all that begin so."""
     if not name.endswith("*"):
         return [name]
-    return [column for column in made.columns if column.startswith(name[:-1])]
+    return [column for column in table.columns if column.startswith(name[:-1])]
 
 
 @dataclass(frozen=True, slots=True)

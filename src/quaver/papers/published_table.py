@@ -84,7 +84,9 @@ class StoredAnswers:
 
     def levels(self, column: str) -> list[str]:
         """The levels of a factor, in the study's order."""
-        return list(dict.fromkeys(one.factors[column] for one in self.variants if column in one.factors))
+        return list(
+            dict.fromkeys(variant.factors[column] for variant in self.variants if column in variant.factors)
+        )
 
     def take(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:
         """A registered measure of the first evaluator's annotations, or of a part of them.
@@ -122,10 +124,10 @@ class StoredAnswers:
     def bare(self, measure: str, frame: pl.DataFrame) -> Estimate:
         """A measure of texts that are no labels of the task."""
         try:
-            found: Estimates = getattr(measures, measure)(frame, by=[], seed=self.study.spec.seed)
+            estimates: Estimates = getattr(measures, measure)(frame, by=[], seed=self.study.spec.seed)
         except QuaverError as error:
             return Estimate(measure, None, reason=str(error.problem))
-        return found[0]
+        return estimates[0]
 
     @cached_property
     def again(self) -> pl.DataFrame:
@@ -173,7 +175,7 @@ class StoredAnswers:
 
 def answers_of(studies: Mapping[str, Study], *, intervals: Intervals = "all") -> list[StoredAnswers]:
     """The stored answers of each study that has any."""
-    found = []
+    answers = []
     missing: StoreError | None = None
     for name, study in studies.items():
         try:
@@ -183,10 +185,10 @@ def answers_of(studies: Mapping[str, Study], *, intervals: Intervals = "all") ->
             continue
         first = study.spec.evaluators[0].title
         frame = every.filter(pl.col("evaluator").cast(pl.String) == first)
-        found.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))
-    if not found and missing is not None:
+        answers.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))
+    if not answers and missing is not None:
         raise missing
-    return found
+    return answers
 
 
 Format = Literal["markdown", "latex", "html", "csv"]
@@ -339,9 +341,9 @@ def reasons(found: Iterable[tuple[str, Estimate]]) -> list[str]:
     ['No value (alpha): no variation: a.']
     """
     grouped: dict[tuple[str, str], list[str]] = {}
-    for row, one in found:
-        if one.value is None and one is not UNKNOWN:
-            grouped.setdefault((one.reason or "no reason given", one.measure), []).append(row)
+    for row, estimate in found:
+        if estimate.value is None and estimate is not UNKNOWN:
+            grouped.setdefault((estimate.reason or "no reason given", estimate.measure), []).append(row)
     alike: dict[tuple[str, str], list[str]] = {}
     for (reason, measure), rows in grouped.items():
         alike.setdefault((reason, ", ".join(dict.fromkeys(rows))), []).append(measure)
@@ -361,15 +363,15 @@ def shortened(text: str | None) -> str:
 _LONGEST = 200
 
 
-def p_of(one: Estimate) -> float | None:
+def p_of(estimate: Estimate) -> float | None:
     """An estimate's p value, adjusted for several tests where it is."""
-    found: float | None = one.details.get("p_holm", one.details.get("p"))
-    return found
+    result: float | None = estimate.details.get("p_holm", estimate.details.get("p"))
+    return result
 
 
 def by_cell(estimates: Iterable[Estimate], *names: str) -> Mapping[tuple[str, ...], Estimate]:
     """Estimates by some columns of their cells, in their order."""
-    return {tuple(one.cell.get(name, "") for name in names): one for one in estimates}
+    return {tuple(estimate.cell.get(name, "") for name in names): estimate for estimate in estimates}
 
 
 Answers = Sequence[StoredAnswers]

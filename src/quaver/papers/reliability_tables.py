@@ -31,11 +31,11 @@ from quaver.report.tables.checklist import checklist
 from quaver.study.analysis.measured_study import MeasuredStudy
 
 
-def sizes(one: StoredAnswers) -> Mapping[str, float]:
+def sizes(answers: StoredAnswers) -> Mapping[str, float]:
     """The models' sizes, as the study file gives them to `spread`."""
-    for asked in one.study.spec.measures:
-        if asked.use == "spread" and asked.options.get("sizes"):
-            return {str(name): float(size) for name, size in asked.options["sizes"].items()}
+    for spec in answers.study.spec.measures:
+        if spec.use == "spread" and spec.options.get("sizes"):
+            return {str(name): float(size) for name, size in spec.options["sizes"].items()}
     return {}
 
 
@@ -60,17 +60,17 @@ def size_and_spread(answers: Answers) -> TableRows:
     rows = []
     for one in answers:
         for which, frame in (("paper", of_paper(one.frame)), ("all prompts", one.frame)):
-            for made in one.take("spread", frame, by=["model"], sizes=sizes(one) or None):
-                if made.measure == "spread_size_correlation":
-                    both = (made.details.get(name) for name in ("p", "p_t"))
-                    rows.append((one.name, which, made.n, made, *both))
+            for estimate in one.take("spread", frame, by=["model"], sizes=sizes(one) or None):
+                if estimate.measure == "spread_size_correlation":
+                    both = (estimate.details.get(name) for name in ("p", "p_t"))
+                    rows.append((one.name, which, estimate.n, estimate, *both))
     return TableRows(rows)
 
 
-def readers(one: StoredAnswers) -> list[str]:
+def readers(answers: StoredAnswers) -> list[str]:
     """The evaluators that read a label from the answer, or from a repair of it."""
-    apart = {*evaluators(one, "logprob"), *evaluators(one, "verbal_confidence")}
-    return [asked.title for asked in one.study.spec.evaluators if asked.title not in apart]
+    apart = {*evaluators(answers, "logprob"), *evaluators(answers, "verbal_confidence")}
+    return [evaluator.title for evaluator in answers.study.spec.evaluators if evaluator.title not in apart]
 
 
 def repairs(answers: Answers) -> TableRows:
@@ -83,8 +83,8 @@ def repairs(answers: Answers) -> TableRows:
         first = (evaluators(one, "first_character") or readers(one))[0]
         frames = {name: by_evaluator(one, name, model) for name in readers(one)}
         base = frames[first]
-        taken = one.take("differences", base, by=[], between="variant", reference=baseline(one))
-        drops = {e.cell.get("variant"): e for e in taken}
+        estimates = one.take("differences", base, by=[], between="variant", reference=baseline(one))
+        drops = {e.cell.get("variant"): e for e in estimates}
         four = average(e.value for e in one.points("accuracy", of_paper(base), by=["variant"]))
         for variant, shown in prompts(one, base):
             right = {
@@ -103,13 +103,15 @@ def repairs(answers: Answers) -> TableRows:
     return TableRows(rows, columns=columns, subject=suspect)
 
 
-def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str) -> float | None:
+def _recovered(
+    answers: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str
+) -> float | None:
     """The share of a prompt's gap to the paper's four that the second rule of a pair closes."""
     both = frame.filter(pl.col("evaluator").cast(pl.String).is_in(pair))
     if both["evaluator"].n_unique() < 2:
         return None
-    made = one.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
-    return next((e.value for e in made if e.measure == "recovered_share"), None)
+    estimates = answers.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
+    return next((e.value for e in estimates if e.measure == "recovered_share"), None)
 
 
 def readiness(answers: Answers) -> TableRows:
@@ -128,10 +130,10 @@ def readiness(answers: Answers) -> TableRows:
 
 def _asked(one: StoredAnswers) -> dict[str, object]:
     """The options of the study's own readiness."""
-    for asked in one.study.spec.measures:
-        if asked.use == "readiness":
+    for spec in one.study.spec.measures:
+        if spec.use == "readiness":
             names = ("thresholds", "first", "second", "token", "stated")
-            given = {name: asked.options[name] for name in names if name in asked.options}
+            given = {name: spec.options[name] for name in names if name in spec.options}
             return {"first": readers(one)[0], **given}
     return {"first": readers(one)[0]}
 
@@ -154,7 +156,7 @@ def own_checklist(answers: Answers) -> TableRows:
     return TableRows(rows)
 
 
-def reliability(one: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:
+def reliability(answers: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:
     """The reliability curve of some annotations with a confidence and a gold label."""
     kept = frame.filter(pl.col("confidence").is_not_null() & pl.col("gold").is_not_null())
     if kept.is_empty():

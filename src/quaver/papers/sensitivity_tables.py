@@ -32,27 +32,27 @@ def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, p
     for one, model in each_model(answers):
         mine = one.of(model)
         for level in one.levels(FACTOR) or ["all"]:
-            own = mine if level == "all" else mine.filter(pl.col(FACTOR).cast(pl.String) == level)
-            if own.height:
-                yield one, model, level, own
+            frame = mine if level == "all" else mine.filter(pl.col(FACTOR).cast(pl.String) == level)
+            if frame.height:
+                yield one, model, level, frame
 
 
 def strategies(answers: Answers) -> TableRows:
     """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
     rows, found, both = [], [], []
-    for one, model, level, own in each_strategy(answers):
-        s, c = (one.points(name, own, by=[], convention="paper")[0] for name in _S_AND_C)
-        pairs = pair_values(one, own)
-        each = one.points("f1", own, by=["variant"], missing="category")
-        values = [e.value for e in each if e.measure == "f1_micro" and e.value is not None]
+    for one, model, level, frame in each_strategy(answers):
+        s, c = (one.points(name, frame, by=[], convention="paper")[0] for name in _S_AND_C)
+        pairs = pair_values(one, frame)
+        estimates = one.points("f1", frame, by=["variant"], missing="category")
+        values = [e.value for e in estimates if e.measure == "f1_micro" and e.value is not None]
         f1 = np.array(values, float)
-        better = [one.take(name, own, by=[])[0] for name in _S_AND_C]
-        whole = next((e for e in one.take("f1", own, by=[]) if e.measure == "f1_micro"), UNKNOWN)
+        better = [one.take(name, frame, by=[])[0] for name in _S_AND_C]
+        whole = next((e for e in one.take("f1", frame, by=[]) if e.measure == "f1_micro"), UNKNOWN)
         found += [(f"{one.name}, {model}, {level}", e) for e in (s, c)]
         both.append((s.value, c.value))
         rows.append(
             (
-                *(one.name, model, level, own["variant"].n_unique()),
+                *(one.name, model, level, frame["variant"].n_unique()),
                 *(s.value, s.details.get("sd"), c.value, float(pairs.std()) if pairs.size else None),
                 *(float(f1.mean()) if f1.size else None, _deviation(f1), *better, whole),
             )
@@ -77,10 +77,10 @@ def _correlation(both: Sequence[tuple[float | None, float | None]]) -> str:
 def label_shares(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     """How often each label is given to some items over the paraphrases: the paper's figure 2."""
     rows = []
-    for one, model, level, own in each_strategy(answers):
-        points = item_points(one, own)
+    for one, model, level, frame in each_strategy(answers):
+        points = item_points(one, frame)
         for item in items or _of_a_class(points):
-            mine = own.filter(pl.col("item").cast(pl.String) == item)
+            mine = frame.filter(pl.col("item").cast(pl.String) == item)
             given = mine["label"].cast(pl.String).to_list()
             gold, _, s, c = points.get(item, (NOTHING, NOTHING, None, None))
             for code in (*one.labels.codes, None):
@@ -100,21 +100,21 @@ def _deviation(values: np.ndarray) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
 
 
-def pair_values(one: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
+def pair_values(answers: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
     """The consistency of every pair of items of one class, an item with itself among them."""
     found = []
     for code in frame["gold"].cast(pl.String).drop_nulls().unique().sort():
         ids = frame.filter(pl.col("gold").cast(pl.String) == code)["item"].unique().sort().head(_MOST)
-        matrix = class_matrix(one, frame.filter(pl.col("item").is_in(ids.to_list())), code)
+        matrix = class_matrix(answers, frame.filter(pl.col("item").is_in(ids.to_list())), code)
         if matrix is not None:
             found.append(matrix.matrix.ravel())
     return np.concatenate(found) if found else np.array([])
 
 
-def class_matrix(one: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:
+def class_matrix(answers: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:
     """The consistency of each pair of items of a class; None where there is none."""
     try:
-        return measures.consistency_matrix(frame, code, labels=one.labels, missing="category")
+        return measures.consistency_matrix(frame, code, labels=answers.labels, missing="category")
     except QuaverError:
         return None
 
@@ -123,22 +123,22 @@ _BASELINES: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 KINDS = ("own", *_BASELINES)
 
 
-def beside_baselines(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def beside_baselines(answers: StoredAnswers, frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The answers, with half of them swapped, and drawn at random."""
-    made = {"own": frame}
+    result = {"own": frame}
     for kind in _BASELINES:
         try:
-            made[kind] = measures.baseline(frame, kind, labels=one.labels, seed=one.study.spec.seed)
+            result[kind] = measures.baseline(frame, kind, labels=answers.labels, seed=answers.study.spec.seed)
         except QuaverError:
-            made[kind] = frame.clear()
-    return made
+            result[kind] = frame.clear()
+    return result
 
 
 def classes(answers: Answers) -> TableRows:
     """The plane by class: S and C of each class, of noisy and of random answers."""
     rows = []
-    for one, model, level, own in each_strategy(answers):
-        points = class_points(one, own)
+    for one, model, level, frame in each_strategy(answers):
+        points = class_points(one, frame)
         names = {label.code: label.name for label in one.labels.labels}
         for code in names:
             pairs = [points[kind].get(code, (None, None)) for kind in KINDS]
@@ -148,21 +148,21 @@ def classes(answers: Answers) -> TableRows:
 
 
 def class_points(
-    one: StoredAnswers, frame: pl.DataFrame
+    answers: StoredAnswers, frame: pl.DataFrame
 ) -> dict[str, dict[str, tuple[float | None, float | None]]]:
     """S and C of each class, for the answers and both baselines."""
-    found: dict[str, dict[str, tuple[float | None, float | None]]] = {}
-    for kind, given in beside_baselines(one, frame).items():
+    result: dict[str, dict[str, tuple[float | None, float | None]]] = {}
+    for kind, given in beside_baselines(answers, frame).items():
         s, c = (
             {
                 e.cell["class"]: e.value
-                for e in one.points(name, given, by=[], convention="paper", classes=True)
+                for e in answers.points(name, given, by=[], convention="paper", classes=True)
                 if "class" in e.cell
             }
             for name in ("sensitivity", "consistency")
         )
-        found[kind] = {code: (s.get(code), c.get(code)) for code in {**s, **c}}
-    return found
+        result[kind] = {code: (s.get(code), c.get(code)) for code in {**s, **c}}
+    return result
 
 
 def items(answers: Answers) -> TableRows:
@@ -191,9 +191,9 @@ def _in_order(
 def _listed(answers: Answers, *, by_consistency: bool) -> TableRows:
     """The items of each strategy, in an order."""
     rows = []
-    for one, model, level, own in each_strategy(answers):
+    for one, model, level, frame in each_strategy(answers):
         texts = one.texts
-        made = {kind: item_points(one, given) for kind, given in beside_baselines(one, own).items()}
+        made = {kind: item_points(one, given) for kind, given in beside_baselines(one, frame).items()}
         for item in _in_order(made["own"], by_consistency=by_consistency):
             gold, mode, *point = made["own"][item]
             others = chain(*(made[kind].get(item, ("", "", None, None))[2:] for kind in _BASELINES))
@@ -203,12 +203,12 @@ def _listed(answers: Answers, *, by_consistency: bool) -> TableRows:
 
 
 def item_points(
-    one: StoredAnswers, frame: pl.DataFrame
+    answers: StoredAnswers, frame: pl.DataFrame
 ) -> dict[str, tuple[str, str, float | None, float | None]]:
     """Each item's class, modal label, S and C."""
     if frame.is_empty():
         return {}
-    table = measures.item_stability(frame, labels=one.labels, convention="paper")
+    table = measures.item_stability(frame, labels=answers.labels, convention="paper")
     wanted = table.select("item", "gold", "mode", "sensitivity", "consistency")
     return {item: (gold or NOTHING, mode or NOTHING, s, c) for item, gold, mode, s, c in wanted.iter_rows()}
 
@@ -219,18 +219,18 @@ _QUANTILES = (0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 100.0)
 def violins(answers: Answers) -> TableRows:
     """What the violins show: how item sensitivities and pair consistencies are distributed."""
     rows: list[Sequence[Value]] = []
-    for one, model, level, own in each_strategy(answers):
-        for what, values in violin_values(one, own).items():
+    for one, model, level, frame in each_strategy(answers):
+        for what, values in violin_values(one, frame).items():
             if values.size:
                 quantiles = map(float, np.percentile(values, _QUANTILES))
                 rows.append((one.name, model, level, what, values.size, *quantiles, float(values.mean())))
     return TableRows(rows)
 
 
-def violin_values(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarray]:
+def violin_values(answers: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarray]:
     """Item sensitivities, and pair consistencies."""
-    s = [value for _, _, value, _ in item_points(one, frame).values() if value is not None]
-    return {"sensitivity of items": np.array(s, float), "consistency of pairs": pair_values(one, frame)}
+    s = [value for _, _, value, _ in item_points(answers, frame).values() if value is not None]
+    return {"sensitivity of items": np.array(s, float), "consistency of pairs": pair_values(answers, frame)}
 
 
 def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
@@ -238,21 +238,21 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     rows: list[Sequence[Value]] = []
     notes: list[str] = []
     each: list[list[str]] = []
-    for one, model, level, own in each_strategy(answers):
-        points = item_points(one, own)
+    for one, model, level, frame in each_strategy(answers):
+        points = item_points(one, frame)
         ids = list(items) or _in_order(points, by_consistency=False)[:_MOVED]
         known = [item for item in ids if item in points]
         notes += [f"No such item in {one.name}: {item}." for item in ids if item not in points]
-        alike = class_matrix(one, _of_one_class(one, own, known), one.labels.codes[0]) if known else None
+        alike = class_matrix(one, _of_one_class(one, frame, known), one.labels.codes[0]) if known else None
         if alike is None:
             continue
         each.append(known)
-        place = {item: at for at, item in enumerate(alike.items)}
-        for at, item in enumerate(known, start=1):
+        place = {item: index for index, item in enumerate(alike.items)}
+        for index, item in enumerate(known, start=1):
             pairs = (float(alike.matrix[place[item], place[other]]) for other in known)
-            rows.append((one.name, model, level, str(at), item, points[item][0], *pairs))
+            rows.append((one.name, model, level, str(index), item, points[item][0], *pairs))
     width = max(map(len, each), default=0)
-    heads = [str(at) for at in range(1, width + 1)]
+    heads = [str(index) for index in range(1, width + 1)]
     if each and all(ids == each[0] for ids in each):
         heads = each[0]
     else:
@@ -264,7 +264,7 @@ _MOVED = 10
 """How many of the items with the highest S are paired."""
 
 
-def _of_one_class(one: StoredAnswers, frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
+def _of_one_class(answers: StoredAnswers, frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
     """Some items' annotations, as if all were of one class: then every pair of them is made."""
     some = frame.filter(pl.col("item").cast(pl.String).is_in(list(ids)))
-    return some.with_columns(pl.lit(one.labels.codes[0]).alias("gold"))
+    return some.with_columns(pl.lit(answers.labels.codes[0]).alias("gold"))

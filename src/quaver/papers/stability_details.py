@@ -54,13 +54,13 @@ def subsamples(answers: Answers) -> TableRows:
             by = [column] if column else []
             frame = one.of(model, some)
             drawn = replace(one, intervals="all")  # the scores themselves are those of draws
-            taken = drawn.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled)
-            for made in sorted(taken, key=partial(_at, column)):
-                found.append((f"{one.name}, {model}, {kind}", made))
-                if "share" in made.cell and (made.cell.get(column) or not column):
-                    at = f"{_at(column, made):g}" if column else _ALL
-                    head = (made.cell["share"], one.name, model, kind, at)
-                    rows.append((*head, made.value, (made.low, made.high)))
+            estimates = drawn.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled)
+            for estimate in sorted(estimates, key=partial(_at, column)):
+                found.append((f"{one.name}, {model}, {kind}", estimate))
+                if "share" in estimate.cell and (estimate.cell.get(column) or not column):
+                    at = f"{_at(column, estimate):g}" if column else _ALL
+                    head = (estimate.cell["share"], one.name, model, kind, at)
+                    rows.append((*head, estimate.value, (estimate.low, estimate.high)))
     return TableRows(rows, found)
 
 
@@ -68,9 +68,9 @@ _ALL = "all"
 """How the rows say that they are about every temperature."""
 
 
-def _at(column: str, made: Estimate) -> float:
+def _at(column: str, estimate: Estimate) -> float:
     """The temperature that an estimate is about."""
-    return float(made.cell.get(column) or 0.0)
+    return float(estimate.cell.get(column) or 0.0)
 
 
 def between_models(answers: Answers) -> TableRows:
@@ -80,15 +80,16 @@ def between_models(answers: Answers) -> TableRows:
         for first, second in combinations(one.models, 2):
             both = one.again.filter(pl.col("model").cast(pl.String).is_in([first, second]))
             between = one.take("inter_model", both, by=[], missing=one.unlabelled)[0]
-            each = [
+            estimates = [
                 one.one("intra_pss", model, one.again, missing=one.unlabelled, keep=["draws"])
                 for model in (first, second)
             ]
             less = next(
-                iter(paired_differences(each[1:], each[:1], Resampling(seed=one.study.spec.seed))), UNKNOWN
+                iter(paired_differences(estimates[1:], estimates[:1], Resampling(seed=one.study.spec.seed))),
+                UNKNOWN,
             )
             found.append((one.name, between))
-            rows.append((one.name, first, second, between, *each, less, less.details.get("p")))
+            rows.append((one.name, first, second, between, *estimates, less, less.details.get("p")))
     return TableRows(rows, found)
 
 
@@ -98,12 +99,14 @@ def poor_prompts(answers: Answers) -> TableRows:
     for one, model in each_model(answers):
         mine = one.of(model, one.reworded)
         prompts = {variant.id: variant for variant in one.variants}
-        for made in one.take("original_agreement", mine, by=[], missing=one.unlabelled):
-            variant = prompts.get(made.cell.get("variant", ""))
-            if variant is None or made.value is None or made.value >= BAR:
+        for estimate in one.take("original_agreement", mine, by=[], missing=one.unlabelled):
+            variant = prompts.get(estimate.cell.get("variant", ""))
+            if variant is None or estimate.value is None or estimate.value >= BAR:
                 continue
             cut = "yes" if variant.covariates.get("cut_off") else ""
-            rows.append((made.value, (one.name, model, _heat(variant), variant.instruction, cut, made)))
+            rows.append(
+                (estimate.value, (one.name, model, _heat(variant), variant.instruction, cut, estimate))
+            )
     rows.sort(key=lambda row: row[0])
     return TableRows([row for _, row in rows])
 
@@ -113,9 +116,9 @@ def _heat(variant: Variant) -> str:
     return NOTHING if at is None else f"{float(at):g}"
 
 
-def _parts(one: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
+def _parts(answers: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
     """What the tokens read cost, those written, and both."""
-    price = one.study.source.prices.get(cost.model)
+    price = answers.study.source.prices.get(cost.model)
     if cost.money is None or price is None:
         return (None, None, cost.money)
     read = price.of(cost.prompt_tokens, cost.cached_tokens, 0)

@@ -48,13 +48,13 @@ def intra_stability(answers: Answers) -> TableRows:
     return TableRows(rows, found)
 
 
-def _of(one: StoredAnswers, model: str, measure: str, **options: Any) -> Estimates:
-    return _again(one, one.of(model, one.again), measure, **options)
+def _of(answers: StoredAnswers, model: str, measure: str, **options: Any) -> Estimates:
+    return _again(answers, answers.of(model, answers.again), measure, **options)
 
 
-def _again(one: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any) -> Estimates:
+def _again(answers: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any) -> Estimates:
     """A measure of one prompt's annotations, as the paper counts answers without a label."""
-    return one.take(measure, frame, by=[], **{"missing": one.unlabelled, **options})
+    return answers.take(measure, frame, by=[], **{"missing": answers.unlabelled, **options})
 
 
 def _last_ends(curve: Curve) -> tuple[float | None, float | None]:
@@ -63,47 +63,52 @@ def _last_ends(curve: Curve) -> tuple[float | None, float | None]:
     return float(curve.lows[-1]), float(curve.highs[-1])
 
 
-def _package_curve(one: StoredAnswers, model: str) -> Curve:
+def _package_curve(answers: StoredAnswers, model: str) -> Curve:
     """The scores of the first k repeats, with the package's intervals."""
-    steps = _of(one, model, "intra_pss_cumulative", resample="rows")
+    steps = _of(answers, model, "intra_pss_cumulative", resample="rows")
     return _drawn_curve((int(step.cell.get("repeats", 1)), step) for step in steps)
 
 
 def _drawn_curve(steps: Iterable[tuple[int, Estimate]]) -> Curve:
     points = [
-        (at, step.value, np.nan if step.low is None else step.low, np.nan if step.high is None else step.high)
-        for at, step in steps
+        (
+            index,
+            step.value,
+            np.nan if step.low is None else step.low,
+            np.nan if step.high is None else step.high,
+        )
+        for index, step in steps
         if step.value is not None
     ]
     return Curve(*np.array(points, float).reshape(-1, 4).T)
 
 
-def _neighbours(one: StoredAnswers, model: str) -> tuple[Value, ...]:
+def _neighbours(answers: StoredAnswers, model: str) -> tuple[Value, ...]:
     """Mean, SD, interquartile range, ends, share below the bar and mean width of neighbouring repeats."""
-    near = _drawn_curve(enumerate(_of(one, model, "intra_pss_adjacent", resample="rows")))
+    near = _drawn_curve(enumerate(_of(answers, model, "intra_pss_adjacent", resample="rows")))
     numbers = of_neighbours(near).values()
     return tuple(numbers) or (float(near.values[0]) if near.values.size else None, *(None,) * 6)
 
 
-def distance_column(one: StoredAnswers) -> str | None:
+def distance_column(answers: StoredAnswers) -> str | None:
     """What orders paraphrases: the temperature at which they were made, or the share of places changed."""
     for name in ("paraphrase_temperature", "strength"):
-        column = one.reworded.get_column(name, default=pl.Series([None]))
+        column = answers.reworded.get_column(name, default=pl.Series([None]))
         if column.dtype.is_numeric() and column.drop_nulls().len():  # a group may have the name too
             return name
     return None
 
 
 def _levels(
-    one: StoredAnswers, model: str, some: pl.DataFrame | None = None, **options: Any
+    answers: StoredAnswers, model: str, some: pl.DataFrame | None = None, **options: Any
 ) -> list[tuple[float, Estimate]]:
     """The inter-prompt score at each temperature, in order; of all reworded prompts, or of some."""
-    column = distance_column(one)
-    frame = one.of(model, one.reworded) if some is None else some
+    column = distance_column(answers)
+    frame = answers.of(model, answers.reworded) if some is None else some
     if column is None or frame.is_empty():
         return []
-    found = one.take("inter_pss", frame, by=[column], **{"missing": one.unlabelled, **options})
-    known = [(float(e.cell[column]), e) for e in found if e.cell.get(column)]
+    estimates = answers.take("inter_pss", frame, by=[column], **{"missing": answers.unlabelled, **options})
+    known = [(float(e.cell[column]), e) for e in estimates if e.cell.get(column)]
     return sorted(known, key=lambda pair: pair[0])
 
 
@@ -129,14 +134,14 @@ def inter_stability(answers: Answers) -> TableRows:
     return TableRows(rows, found, subject=what)
 
 
-def _package_interval(one: StoredAnswers, model: str, at: float) -> tuple[float | None, float | None]:
+def _package_interval(answers: StoredAnswers, model: str, at: float) -> tuple[float | None, float | None]:
     """The package's interval at one temperature."""
-    column = distance_column(one)
+    column = distance_column(answers)
     there = pl.col(column or "").cast(pl.Float64) == at
-    frame = one.of(model, one.reworded).filter(there | pl.col(column or "").is_null())
-    for level, made in _levels(one, model, frame, resample="rows", estimand="fixed"):
+    frame = answers.of(model, answers.reworded).filter(there | pl.col(column or "").is_null())
+    for level, estimate in _levels(answers, model, frame, resample="rows", estimand="fixed"):
         if level == at:
-            return made.low, made.high
+            return estimate.low, estimate.high
     return None, None
 
 
@@ -170,8 +175,8 @@ def by_repeat(answers: Answers) -> TableRows:
 _KINDS: tuple[View, ...] = ("filtered", "balanced")
 
 
-def _curve(one: StoredAnswers, frame: pl.DataFrame, **options: Any) -> Estimates:
-    return _again(one, frame, "intra_pss_cumulative", **options)
+def _curve(answers: StoredAnswers, frame: pl.DataFrame, **options: Any) -> Estimates:
+    return _again(answers, frame, "intra_pss_cumulative", **options)
 
 
 def by_repeats(steps: Estimates) -> Mapping[int, Estimate]:
@@ -179,10 +184,10 @@ def by_repeats(steps: Estimates) -> Mapping[int, Estimate]:
     return {int(step.cell.get("repeats", 1)): step for step in steps}
 
 
-def distinct_answers(one: StoredAnswers, frame: pl.DataFrame, column: str) -> list[tuple[Any, int]]:
+def distinct_answers(answers: StoredAnswers, frame: pl.DataFrame, column: str) -> list[tuple[Any, int]]:
     """How many different answers there are, as they were written, at each value of a column."""
     keys = [name for name in KEYS if name in frame.columns]
-    written = frame.join(one.raw.select(*keys, OUTPUT), on=keys, how="inner", nulls_equal=True)
+    written = frame.join(answers.raw.select(*keys, OUTPUT), on=keys, how="inner", nulls_equal=True)
     return written.group_by(column).agg(pl.col(OUTPUT).str.strip_chars().n_unique()).rows()
 
 
@@ -199,10 +204,10 @@ def by_temperature(answers: Answers) -> TableRows:
         filtered = dict(_levels(one, model, missing="drop", view="filtered", resamples=0))
         balanced = dict(_levels(one, model, missing="drop", view="balanced", across=column, resamples=0))
         distinct = dict(distinct_answers(one, reworded, column))
-        for at, made in _levels(one, model):
-            package = _appendix(made.value, drawn.get(at, UNKNOWN), repeats)
+        for at, estimate in _levels(one, model):
+            package = _appendix(estimate.value, drawn.get(at, UNKNOWN), repeats)
             same = (each.get(at, UNKNOWN).value for each in (filtered, balanced))
-            row = (one.name, model, f"{at:g}", made.value, package, (made.low, made.high))
+            row = (one.name, model, f"{at:g}", estimate.value, package, (estimate.low, estimate.high))
             rows.append((*row, *same, distinct.get(at)))
     return TableRows(rows)
 
@@ -218,12 +223,12 @@ def views(answers: Answers) -> TableRows:
     """Original, filtered, and filtered-and-balanced annotations, intra and inter."""
     rows, found = [], []
     for one, model in each_model(answers):
-        made = [
+        estimates = [
             one.one(measure, model, frame, **{"missing": one.unlabelled, "resamples": 0, **options})
             for measure, frame in (("intra_pss", one.again), ("inter_pss", one.reworded))
             for _, options in _VIEWS
         ]
-        found += [(f"{one.name}, {model}", each) for each in made]
-        made.append(one.one("compliance", model, resamples=0))
-        rows.append((one.name, model, *(each.value for each in made)))
+        found += [(f"{one.name}, {model}", estimate) for estimate in estimates]
+        estimates.append(one.one("compliance", model, resamples=0))
+        rows.append((one.name, model, *(estimate.value for estimate in estimates)))
     return TableRows(rows, found)

@@ -29,31 +29,31 @@ _OUTCOMES: Mapping[str, dict[str, str]] = {
 }
 
 
-def _columns(one: StoredAnswers) -> list[str]:
+def _columns(answers: StoredAnswers) -> list[str]:
     """What makes a configuration: the factors of the prompt, and the temperature where it varies."""
-    factors = dict.fromkeys(name for variant in one.variants for name in variant.factors)
-    several = [name for name in factors if len(one.levels(name)) > 1]
-    return [*several, *([TEMPERATURE] if _temperatures(one) else [])]
+    factors = dict.fromkeys(name for variant in answers.variants for name in variant.factors)
+    several = [name for name in factors if len(answers.levels(name)) > 1]
+    return [*several, *([TEMPERATURE] if _temperatures(answers) else [])]
 
 
-def _temperatures(one: StoredAnswers) -> list[float]:
+def _temperatures(answers: StoredAnswers) -> list[float]:
     """The temperatures of decoding, if there are several."""
-    if TEMPERATURE not in one.frame.columns:
+    if TEMPERATURE not in answers.frame.columns:
         return []
-    found = sorted(one.frame[TEMPERATURE].drop_nulls().unique())
+    found = sorted(answers.frame[TEMPERATURE].drop_nulls().unique())
     return found if len(found) > 1 else []
 
 
 def _outcomes(
-    one: StoredAnswers, model: str, by: list[str], **asked: Any
+    answers: StoredAnswers, model: str, by: list[str], **asked: Any
 ) -> dict[tuple[str, ...], list[Estimate]]:
     """The four outcomes of each cell, in the order of the columns."""
-    mine = one.of(model)
+    mine = answers.of(model)
     found: dict[tuple[str, ...], list[Estimate]] = {}
     for measure, options in _OUTCOMES.items():
-        for made in one.take(measure, mine, by=by, **options, **asked):
-            found.setdefault(tuple(made.cell.get(name, "") for name in by), []).append(made)
-    return {key: some for key, some in found.items() if len(some) == len(_OUTCOMES)}
+        for estimate in answers.take(measure, mine, by=by, **options, **asked):
+            found.setdefault(tuple(estimate.cell.get(name, "") for name in by), []).append(estimate)
+    return {key: estimates for key, estimates in found.items() if len(estimates) == len(_OUTCOMES)}
 
 
 def configurations(answers: Answers) -> TableRows:
@@ -64,8 +64,8 @@ def configurations(answers: Answers) -> TableRows:
         mine = _columns(one)
         each = _outcomes(one, model, mine)
         valid = {
-            tuple(made.cell.get(name, "") for name in mine): made.value
-            for made in one.points("compliance", one.of(model), by=mine)
+            tuple(estimate.cell.get(name, "") for name in mine): estimate.value
+            for estimate in one.points("compliance", one.of(model), by=mine)
         }
         for key in sorted(each, key=lambda key: _place(one, mine, key)):
             of = dict(zip(mine, key, strict=True))
@@ -74,13 +74,13 @@ def configurations(answers: Answers) -> TableRows:
     return TableRows(rows, columns=columns)
 
 
-def _place(one: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tuple[float, ...]:
+def _place(answers: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tuple[float, ...]:
     """Where a configuration stands: by the factors in the study's order, then by temperature."""
     return tuple(
         float(level)
         if name == TEMPERATURE
-        else one.levels(name).index(level)
-        if level in one.levels(name)
+        else answers.levels(name).index(level)
+        if level in answers.levels(name)
         else -1
         for name, level in zip(names, key, strict=True)
     )
@@ -93,7 +93,7 @@ def questions(answers: Answers) -> TableRows:
         each = _outcomes(one, model, ["item"], resamples=0)
         for item in one.study.experiment.items:
             if (item.id,) in each:
-                values = (made.value for made in each[item.id,])
+                values = (estimate.value for estimate in each[item.id,])
                 rows.append((one.name, model, item.id, item.gold or NOTHING, *values))
     return TableRows(rows)
 
@@ -108,13 +108,15 @@ def temperatures(answers: Answers) -> TableRows:
         each = _outcomes(one, model, [TEMPERATURE], resamples=0)
         mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
         reference = {TEMPERATURE: str(levels[0])}
-        taken = one.take(
+        estimates = one.take(
             "factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference, interactions=[]
         )
-        changes = {e.cell.get("level"): e for e in taken if e.measure == "factor_effects_accuracy_difference"}
+        changes = {
+            e.cell.get("level"): e for e in estimates if e.measure == "factor_effects_accuracy_difference"
+        }
         for level in levels:
             less = changes.get(str(level), UNKNOWN)
-            values = (made.value for made in each[str(level),])
+            values = (estimate.value for estimate in each[str(level),])
             rows.append((one.name, model, f"{level:g}", *values, less, p_of(less)))
     return TableRows(rows)
 
@@ -138,18 +140,20 @@ def mixed_model(answers: Answers) -> TableRows:
             plain = one.take("mixed_effects", mine, by=[], formula=asked, random="intercept")
             full = one.take("mixed_effects", mine, by=[], formula=asked, random="auto")
             alike += _without_slopes(f"{one.name}, {model}, temperature {kind}", full)
-            beside = {(made.measure, made.cell.get("term", "")): made for made in full}
-            for made in plain:
-                found.append((f"{model}, {made.cell.get('term', '')}", made))
-                other = beside.get((made.measure, made.cell.get("term", "")), UNKNOWN)
-                rows.append((one.name, model, kind, _term(made), *_fitted(made), *_fitted(other)))
+            beside = {(estimate.measure, estimate.cell.get("term", "")): estimate for estimate in full}
+            for estimate in plain:
+                found.append((f"{model}, {estimate.cell.get('term', '')}", estimate))
+                other = beside.get((estimate.measure, estimate.cell.get("term", "")), UNKNOWN)
+                rows.append((one.name, model, kind, _term(estimate), *_fitted(estimate), *_fitted(other)))
     return TableRows(rows, found, notes=[*alike])
 
 
 def _without_slopes(where: str, full: Sequence[Estimate]) -> list[str]:
     """What is said of a model whose slopes do not vary, so that it is the model of the intercepts alone."""
-    deviations = [made for made in full if made.measure == "mixed_effects_sd"]
-    left = [f"{made.cell['term']} ({made.reason})" for made in deviations if made.value is None]
+    deviations = [estimate for estimate in full if estimate.measure == "mixed_effects_sd"]
+    left = [
+        f"{estimate.cell['term']} ({estimate.reason})" for estimate in deviations if estimate.value is None
+    ]
     if len(deviations) - len(left) > 1 or not left:
         return []
     return [
@@ -158,12 +162,12 @@ def _without_slopes(where: str, full: Sequence[Estimate]) -> list[str]:
     ]
 
 
-def _term(made: Estimate) -> str:
-    if made.measure == "mixed_effects_interactions":
+def _term(estimate: Estimate) -> str:
+    if estimate.measure == "mixed_effects_interactions":
         return "interactions (χ²)"
-    term = made.cell.get("term", "")
-    return f"sd of {term}" if made.measure == "mixed_effects_sd" else term
+    term = estimate.cell.get("term", "")
+    return f"sd of {term}" if estimate.measure == "mixed_effects_sd" else term
 
 
-def _fitted(made: Estimate) -> Sequence[Value]:
-    return made.value, *(made.details.get(name) for name in ("se", "p", "odds_ratio"))
+def _fitted(estimate: Estimate) -> Sequence[Value]:
+    return estimate.value, *(estimate.details.get(name) for name in ("se", "p", "odds_ratio"))

@@ -194,7 +194,7 @@ class PromptStabilityAnalysis:
         ]
         self.paraphrases = pandas_frame(prompts)
         if print_prompts:
-            unique = dict.fromkeys(str(one["prompt"]) for one in prompts)
+            unique = dict.fromkeys(str(prompt["prompt"]) for prompt in prompts)
             sys.stdout.write("\n".join(["Unique prompts:", *unique, ""]))
         if edit_prompts_path is not None:
             write_rows(self.paraphrases.rename(columns=_EDITED)[_TO_EDIT], edit_prompts_path)
@@ -279,7 +279,9 @@ class PromptStabilityAnalysis:
         save_csv: str | Path | None,
     ) -> tuple[dict[float, Score], Any]:
         """Annotate with each prompt, and score each temperature."""
-        places = [(k, one, i) for i in range(iterations) for one in prompts for k in range(len(self.data))]
+        places = [
+            (k, prompt, i) for i in range(iterations) for prompt in prompts for k in range(len(self.data))
+        ]
         labels = self._annotated([(self.data[k], one["prompt"]) for k, one, _ in places])
         rows = [
             {"id": k, "text": self.data[k], "annotation": label, **one, "iteration": i}

@@ -79,7 +79,7 @@ def paraphrases(text: str, postfix: str, count: int, temperature: float, by: Rew
     except SpecError as error:
         error.where, error.fix = "nr_variations", "ask for fewer, or write original_text with more words"
         raise
-    return [one.text for one in made]
+    return [paraphrase.text for paraphrase in made]
 
 
 def _of_function(

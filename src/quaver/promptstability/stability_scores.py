@@ -145,7 +145,10 @@ def intra_scores(
     )
     last = max((row["iteration"] for row in rows), default=0)
     curve = (
-        {int(one.cell["repeats"]): one for one in intra_pss_cumulative(frame, level=level, seed=seed)}
+        {
+            int(estimate.cell["repeats"]): estimate
+            for estimate in intra_pss_cumulative(frame, level=level, seed=seed)
+        }
         if last
         else {}
     )
@@ -179,15 +182,15 @@ def inter_scores(
                 "label": pl.Series([plain(row["annotation"]) for row in some], dtype=pl.String),
             }
         )
-        (own,) = inter_pss(frame, level=level, seed=seed)
-        scores[temperature] = _score(some, [row["prompt_id"] for row in some], own, level, samples, seed)
+        (estimate,) = inter_pss(frame, level=level, seed=seed)
+        scores[temperature] = _score(some, [row["prompt_id"] for row in some], estimate, level, samples, seed)
     return scores
 
 
 def _score(
     rows: Rows,
     raters: Sequence[Any],
-    own: Estimate | None,
+    estimate: Estimate | None,
     level: Level,
     samples: int,
     seed: int,
@@ -196,10 +199,13 @@ def _score(
     items, annotations = [row["id"] for row in rows], [row["annotation"] for row in rows]
     mean, (low, high) = row_interval(items, raters, annotations, level, samples, 0.95, seed)
     score: Score = {"Average Alpha": mean, "CI Lower": low, "CI Upper": high}
-    ends = (own.value, own.low, own.high) if own else (None, None, None)
+    ends = (estimate.value, estimate.low, estimate.high) if estimate else (None, None, None)
     keys = ("Alpha", "Alpha Lower", "Alpha Upper")
     score |= {key: math.nan if end is None else end for key, end in zip(keys, ends, strict=True)}
-    notes = [*([own.reason] if own and own.reason else []), *(own.warnings if own else ())]
+    notes = [
+        *([estimate.reason] if estimate and estimate.reason else []),
+        *(estimate.warnings if estimate else ()),
+    ]
     return score | {"Note": "; ".join(notes)}
 
 
@@ -252,16 +258,16 @@ def stability_chart(scores: Mapping[Any, Mapping[str, Any]], axis: str, path: st
     bars = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="Krippendorff's alpha"), y2="high:Q")
     points = base.mark_point(filled=True, size=50).encode(y=y)
     bar = alt.Chart(alt.InlineData(values=[{"y": 0.8}])).mark_rule(strokeDash=[4, 4]).encode(y="y:Q")
-    made = alt.layer(bar, bars, points).properties(
+    result = alt.layer(bar, bars, points).properties(
         width=640, height=320, title=f"Stability by {axis.lower()}, with 95% intervals"
     )
     if path is None:
-        _show(made)
+        _show(result)
     elif Path(path).suffix.lower() not in _ENDINGS:
         raise StoreError("this kind of file cannot be written", where=str(path), expected=", ".join(_ENDINGS))
     else:
-        made.save(str(path))
-    return made
+        result.save(str(path))
+    return result
 
 
 def _show(made: Any) -> None:

@@ -46,14 +46,16 @@ def assert_stable(
         raise MeasureError(
             "more of this measure is not better", where="assert_stable", expected="inter_pss, for instance"
         )
-    found = list(study.measure(measure, **options))
-    failed = [one for one in found if one.low is None or one.low < at_least]
-    if failed or not found:
+    estimates = list(study.measure(measure, **options))
+    failed = [estimate for estimate in estimates if estimate.low is None or estimate.low < at_least]
+    if failed or not estimates:
         lines = [f"{measure} of {study.spec.name!r} is not shown to be {rounded(at_least)} or more:"]
-        lines += [f"  {_of_cell(one)}{_why_not_stable(one, at_least)}" for one in failed[:_SHOWN]]
+        lines += [
+            f"  {_of_cell(estimate)}{_why_not_stable(estimate, at_least)}" for estimate in failed[:_SHOWN]
+        ]
         lines += [f"  … and {len(failed) - _SHOWN} more"] * (len(failed) > _SHOWN)
         raise AssertionError("\n".join([*lines, *_least_stable(study)]))
-    return found
+    return estimates
 
 
 def assert_no_loss(
@@ -100,24 +102,27 @@ def assert_no_loss(
     if margin is not None:
         bounds = {"fail_unless": [f"{measure} {better} {sign}{margin:.9f}"], "margin": margin}
     first, second = (study, None) if before is None else (before, study)
-    found = compare(first, second, measures=[measure], must_see=must_see, **bounds, **options)
-    if not found.held:
-        raise AssertionError(_loss(found))
-    return found
+    comparison = compare(first, second, measures=[measure], must_see=must_see, **bounds, **options)
+    if not comparison.held:
+        raise AssertionError(_loss(comparison))
+    return comparison
 
 
-def _loss(found: Comparison) -> str:
+def _loss(comparison: Comparison) -> str:
     """What a comparison found, for people who read a failed test."""
     from quaver.comparison.comparison_result import headline, judged_rows
     from quaver.core.number_format import visible_line
     from quaver.core.records import NO_LABEL
 
-    lines = [headline(found), f"  {found.items:,} items in both: {found.before}, then {found.after}."]
-    if found.unseen:
-        lines.append(f"  A loss of {found.must_see:g} could have gone unseen: use more items.")
-    rows = [row for row in judged_rows(found) if row.failed or found.unseen]
+    lines = [
+        headline(comparison),
+        f"  {comparison.items:,} items in both: {comparison.before}, then {comparison.after}.",
+    ]
+    if comparison.unseen:
+        lines.append(f"  A loss of {comparison.must_see:g} could have gone unseen: use more items.")
+    rows = [row for row in judged_rows(comparison) if row.failed or comparison.unseen]
     lines += [f"  {row.where + ': ' if row.cell else ''}{row.words}" for row in rows[:_SHOWN]]
-    flips = found.flips
+    flips = comparison.flips
     for row in flips.head(_SHOWN).iter_rows(named=True):
         before, after, gold = (NO_LABEL if row[name] is None else row[name] for name in _SIDES)
         truth = "" if row["gold"] is None else f" (true: {gold})"
@@ -126,22 +131,25 @@ def _loss(found: Comparison) -> str:
     return "\n".join(visible_line(line, 300) for line in lines)
 
 
-def _of_cell(one: Estimate) -> str:
+def _of_cell(estimate: Estimate) -> str:
     from quaver.core.number_format import short_name, visible_line
 
-    cell = ", ".join(f"{column} {short_name(level)}" for column, level in one.cell.items())
+    cell = ", ".join(f"{column} {short_name(level)}" for column, level in estimate.cell.items())
     return visible_line(f"{cell}: " if cell else "")
 
 
-def _why_not_stable(one: Estimate, at_least: float) -> str:
+def _why_not_stable(estimate: Estimate, at_least: float) -> str:
     from quaver.core.number_format import count, rounded
 
-    if one.value is None:
-        return f"not defined: {one.reason}"
-    if one.low is None or one.high is None:
-        return f"{rounded(one.value)}, without an interval"
-    shown = f"{rounded(one.value)} [{rounded(one.low)} to {rounded(one.high)}], {count(one.n, one.unit)}"
-    return f"{shown}: {'it is lower' if one.high < at_least else 'cannot tell, more items would'}"
+    if estimate.value is None:
+        return f"not defined: {estimate.reason}"
+    if estimate.low is None or estimate.high is None:
+        return f"{rounded(estimate.value)}, without an interval"
+    shown = (
+        f"{rounded(estimate.value)} [{rounded(estimate.low)} to {rounded(estimate.high)}], "
+        f"{count(estimate.n, estimate.unit)}"
+    )
+    return f"{shown}: {'it is lower' if estimate.high < at_least else 'cannot tell, more items would'}"
 
 
 def _least_stable(study: Study) -> list[str]:

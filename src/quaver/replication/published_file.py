@@ -93,7 +93,7 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
         for option in file.reading:
             if option not in known:
                 raise UnknownName("option", option, known, where=source.where("files", name, "import"))
-    for at, number in enumerate(spec.numbers):
+    for index, number in enumerate(spec.numbers):
         if number.of not in spec.files:
-            raise UnknownName("file", number.of, list(spec.files), where=source.where("numbers", at, "of"))
+            raise UnknownName("file", number.of, list(spec.files), where=source.where("numbers", index, "of"))
     return spec, source

@@ -162,7 +162,8 @@ def replicate(folder: str | Path) -> Replication:
         }
         measured = _Measured(studies)
         found = [
-            _replicated(number, measured, source.where("numbers", at)) for at, number in enumerate(numbers)
+            _replicated(number, measured, source.where("numbers", index))
+            for index, number in enumerate(numbers)
         ]
     return Replication(spec.source, found)
 
@@ -200,24 +201,29 @@ def _replicated(number: PublishedNumber, measured: _Measured, where: str) -> Rep
     return Replicated(number.where, value, low, high, kept, _estimate(number, measured.of(number), where))
 
 
-def _estimate(number: PublishedNumber, made: Sequence[Estimate], where: str) -> Estimate:
+def _estimate(number: PublishedNumber, estimates: Sequence[Estimate], where: str) -> Estimate:
     """The one estimate that a published number is."""
     wanted = {column: str(level) for column, level in number.cell.items()}
     name = number.estimate or number.measure
-    every = [one for one in made if one.measure == name]
+    every = [estimate for estimate in estimates if estimate.measure == name]
     if not every:
         raise SpecError(
             f"{number.measure} has no estimate of this name",
             where=where,
-            expected=f"estimate: one of {', '.join(dict.fromkeys(one.measure for one in made))}",
+            expected=(
+                f"estimate: one of {', '.join(dict.fromkeys(estimate.measure for estimate in estimates))}"
+            ),
             found=name,
         )
-    known = {column for one in every for column in one.cell}
+    known = {column for estimate in every for column in estimate.cell}
     wanted = {column_among(column, known): level for column, level in wanted.items()}
-    found = [one for one in every if wanted.items() <= one.cell.items()]
+    found = [estimate for estimate in every if wanted.items() <= estimate.cell.items()]
     if len(found) == 1:
         return found[0]
-    cells = [", ".join(f"{column}: {level}" for column, level in one.cell.items()) for one in found or every]
+    cells = [
+        ", ".join(f"{column}: {level}" for column, level in estimate.cell.items())
+        for estimate in found or every
+    ]
     raise SpecError(
         "several estimates are in this cell" if found else "no estimate is in this cell",
         where=where,

@@ -31,10 +31,12 @@ _HEADS = (
 def replication_table(of: Replication) -> Table:
     """The published and the recomputed numbers, a row each, with as many decimals as were published."""
     rows = [tuple(_cells(one)) for one in of.numbers]
-    shown = [at for at, _ in enumerate(_HEADS) if at not in (0, 2, 4) or any(row[at] for row in rows)]
-    heads = tuple(_HEADS[at] for at in shown)
-    numeric = frozenset(at for at, head in enumerate(heads) if head in _HEADS[3:7])
-    return Table(heads, tuple(tuple(row[at] for at in shown) for row in rows), numeric, name=NAME)
+    shown = [
+        index for index, _ in enumerate(_HEADS) if index not in (0, 2, 4) or any(row[index] for row in rows)
+    ]
+    heads = tuple(_HEADS[index] for index in shown)
+    numeric = frozenset(index for index, head in enumerate(heads) if head in _HEADS[3:7])
+    return Table(heads, tuple(tuple(row[index] for index in shown) for row in rows), numeric, name=NAME)
 
 
 def _cells(one: Replicated) -> Iterator[str | Markup]:

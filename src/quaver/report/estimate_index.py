@@ -46,9 +46,9 @@ class Results:
     ) -> None:
         self.lock = lock
         self.annotations = annotations
-        self.estimates = [_finite(one) for one in estimates]
+        self.estimates = [_finite(estimate) for estimate in estimates]
         self.noise = dict(noise or {})
-        self.audit = [_finite(one) for one in audit]
+        self.audit = [_finite(estimate) for estimate in audit]
 
     # ------------------------------------------------------------------- design
 
@@ -128,7 +128,7 @@ class Results:
     @cached_property
     def prompt_places(self) -> dict[str, int]:
         """For each variant its place in the design, from 1."""
-        return {str(variant["id"]): at for at, variant in enumerate(self.variants, 1)}
+        return {str(variant["id"]): index for index, variant in enumerate(self.variants, 1)}
 
     def variant_name(self, variant: str, without: str | None = None) -> str:
         """A variant by the factor levels that distinguish it from the others."""
@@ -176,15 +176,15 @@ class Results:
     @cached_property
     def measures(self) -> list[str]:
         """The measures that have estimates, in their order."""
-        return list(dict.fromkeys(one.measure for one in self.estimates))
+        return list(dict.fromkeys(estimate.measure for estimate in self.estimates))
 
     def of(self, measure: str, evaluator: str | None = None) -> list[Estimate]:
         """A measure's estimates."""
         return [
-            one
-            for one in self.estimates
-            if one.measure == measure
-            and (evaluator is None or one.cell.get("evaluator", evaluator) == evaluator)
+            estimate
+            for estimate in self.estimates
+            if estimate.measure == measure
+            and (evaluator is None or estimate.cell.get("evaluator", evaluator) == evaluator)
         ]
 
     def main(self, measure: str) -> list[Estimate]:
@@ -193,20 +193,20 @@ class Results:
 
     def known(self, measure: str) -> list[Estimate]:
         """The estimates of `main` that have a value, in the design's order."""
-        return self.in_order(one for one in self.main(measure) if one.value is not None)
+        return self.in_order(estimate for estimate in self.main(measure) if estimate.value is not None)
 
     def coarsest(self, measure: str) -> list[Estimate]:
         """Those `known` estimates that are about most: their cells have the fewest columns."""
-        known = self.known(measure)
-        fewest = min((len(one.cell) for one in known), default=0)
-        return [one for one in known if len(one.cell) == fewest]
+        estimates = self.known(measure)
+        fewest = min((len(estimate.cell) for estimate in estimates), default=0)
+        return [estimate for estimate in estimates if len(estimate.cell) == fewest]
 
     def anywhere(self, measure: str) -> list[Estimate]:
         """A measure's estimates of any evaluator, requested by the study or not; each cell once."""
         found = {
-            frozenset(one.cell.items()): one
-            for one in (*self.audit, *self.estimates)
-            if one.measure == measure
+            frozenset(estimate.cell.items()): estimate
+            for estimate in (*self.audit, *self.estimates)
+            if estimate.measure == measure
         }
         return list(found.values())
 
@@ -214,33 +214,35 @@ class Results:
     def moved(self) -> list[Estimate]:
         """What moves the labels: ``level_shares``, ``label_range`` and ``variation``, of each factor."""
         return [
-            one
+            estimate
             for measure, columns in _MOVEMENT.items()
-            for one in self.anywhere(measure)
-            if columns <= one.cell.keys()
+            for estimate in self.anywhere(measure)
+            if columns <= estimate.cell.keys()
         ]
 
     @cached_property
     def grouping_factor(self) -> str | None:
         """The factor whose levels group the rows of charts: the one that moves the labels most."""
-        return strongest_factor([one for one in self.moved if one.cell.get("factor") in self.factors])
+        return strongest_factor(
+            [estimate for estimate in self.moved if estimate.cell.get("factor") in self.factors]
+        )
 
-    def in_order(self, some: Iterable[Estimate]) -> list[Estimate]:
+    def in_order(self, estimates: Iterable[Estimate]) -> list[Estimate]:
         """Estimates in the design's order of their cells; unknown values stay where they were."""
         places = {
-            column: {name: at for at, name in enumerate(self.order(column))}
+            column: {name: index for index, name in enumerate(self.order(column))}
             for column in (*_FIRST, *self.factors)
         }
 
-        def place(one: Estimate) -> tuple[int, ...]:
-            return tuple(known.get(one.cell.get(column, ""), -1) for column, known in places.items())
+        def place(estimate: Estimate) -> tuple[int, ...]:
+            return tuple(known.get(estimate.cell.get(column, ""), -1) for column, known in places.items())
 
-        return sorted(some, key=place)
+        return sorted(estimates, key=place)
 
     @cached_property
     def undefined(self) -> list[Estimate]:
         """The estimates without a value."""
-        return [one for one in self.estimates if one.value is None]
+        return [estimate for estimate in self.estimates if estimate.value is None]
 
     def order(self, column: str) -> list[str]:
         """The values of a cell's column in the design's order."""
@@ -256,24 +258,32 @@ class Results:
         return list(known.get(column, self.factors.get(column, ())))
 
 
-def _finite(one: Estimate) -> Estimate:
+def _finite(estimate: Estimate) -> Estimate:
     """A plug-in's NaN or infinity is no value, and no end of an interval."""
-    if one.value is not None and not math.isfinite(one.value):
-        return replace(one, value=None, low=None, high=None, reason=one.reason or "not a finite number")
-    ends = (one.low, one.high)
+    if estimate.value is not None and not math.isfinite(estimate.value):
+        return replace(
+            estimate, value=None, low=None, high=None, reason=estimate.reason or "not a finite number"
+        )
+    ends = (estimate.low, estimate.high)
     if any(end is not None and not math.isfinite(end) for end in ends):
-        return replace(one, low=None, high=None, warnings=(*one.warnings, "its interval is not finite"))
-    return one
+        return replace(
+            estimate, low=None, high=None, warnings=(*estimate.warnings, "its interval is not finite")
+        )
+    return estimate
 
 
-def strongest_factor(moved: Sequence[Estimate]) -> str | None:
+def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
     """The factor of the prompt that the labels' variation goes with most.
 
     By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
     one with more levels has the larger range.
     """
-    ranges = {one.cell["factor"]: one.value for one in moved if one.measure == "label_range"}
-    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
+    ranges = {
+        estimate.cell["factor"]: estimate.value for estimate in estimates if estimate.measure == "label_range"
+    }
+    parts = {
+        estimate.cell["factor"]: estimate.value for estimate in estimates if estimate.measure == "variation"
+    }
     known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
     return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
 
@@ -281,15 +291,21 @@ def strongest_factor(moved: Sequence[Estimate]) -> str | None:
 def without(estimates: Iterable[Estimate], column: str) -> dict[frozenset[tuple[str, str]], list[Estimate]]:
     """The estimates by their cells, in which one column is ignored."""
     cells: dict[frozenset[tuple[str, str]], list[Estimate]] = {}
-    for one in estimates:
-        cells.setdefault(frozenset((k, v) for k, v in one.cell.items() if k != column), []).append(one)
+    for estimate in estimates:
+        cells.setdefault(frozenset((k, v) for k, v in estimate.cell.items() if k != column), []).append(
+            estimate
+        )
     return cells
 
 
 def varying(estimates: Sequence[Estimate]) -> list[str]:
     """The columns of the cells in which these estimates differ, in order of appearance."""
-    return [column for column in _columns(estimates) if len({one.cell.get(column) for one in estimates}) > 1]
+    return [
+        column
+        for column in _columns(estimates)
+        if len({estimate.cell.get(column) for estimate in estimates}) > 1
+    ]
 
 
 def _columns(estimates: Sequence[Estimate]) -> Iterator[str]:
-    yield from dict.fromkeys(column for one in estimates for column in one.cell)
+    yield from dict.fromkeys(column for estimate in estimates for column in estimate.cell)

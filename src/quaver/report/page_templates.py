@@ -103,10 +103,10 @@ def _correct(wrong: Estimate | None) -> str:
     return with_interval(replace(wrong, value=1 - (wrong.value or 0.0), low=low, high=high))
 
 
-def _mirrored(one: Estimate) -> Estimate:
+def _mirrored(estimate: Estimate) -> Estimate:
     """An estimate on the other side of 0."""
-    low, high = (None if end is None else -end for end in (one.high, one.low))
-    return replace(one, value=-(one.value or 0.0), low=low, high=high)
+    low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
+    return replace(estimate, value=-(estimate.value or 0.0), low=low, high=high)
 
 
 def _resampled(unit: str) -> str:

@@ -76,7 +76,7 @@ def visible(text: str) -> str:
     >>> visible("a\x00b\u202e")
     'a␀b⟨U+202E⟩'
     """
-    return text if text.isprintable() else _HIDDEN.sub(lambda found: _VISIBLE[ord(found[0])], text)
+    return text if text.isprintable() else _HIDDEN.sub(lambda match: _VISIBLE[ord(match[0])], text)
 
 
 _SHARES = frozenset(
@@ -193,7 +193,7 @@ _SAID: Mapping[str, str] = {
 }
 
 
-def sentence(one: Estimate, results: Results, without: Collection[str] = ()) -> str:
+def sentence(estimate: Estimate, results: Results, without: Collection[str] = ()) -> str:
     """What it is of, its value, its interval and what it rests on.
 
     >>> import polars as pl
@@ -201,38 +201,40 @@ def sentence(one: Estimate, results: Results, without: Collection[str] = ()) -> 
     >>> sentence(one, Results({"labels": {"labels": []}}, pl.DataFrame(), [one]))
     'v, third: 82% correct, 95% interval 74% to 88%, 120 items'
     """
-    subject = ", ".join(_names(one, results, without))
-    return f"{subject}: {value_in_words(one, results)}" if subject else value_in_words(one, results)
+    subject = ", ".join(_names(estimate, results, without))
+    return f"{subject}: {value_in_words(estimate, results)}" if subject else value_in_words(estimate, results)
 
 
-def value_in_words(one: Estimate, results: Results) -> str:
+def value_in_words(estimate: Estimate, results: Results) -> str:
     """The same without what it is of."""
-    if one.value is None:
-        return f"{presentation_of(one.measure).axis}: not defined ({one.reason or 'no reason given'})"
-    percent = percent_measure(one.measure)
-    parts = [_value(one, printed(one.value, percent), results)]
-    if one.low is not None and one.high is not None:
-        ends = f"{printed(one.low, percent)} to {printed(one.high, percent)}"
-        parts.append(f"{100 * one.confidence_level:g}% interval {ends}")
-    if one.n:
-        unit = one.unit.partition(" and ")[0]
-        parts.append(f"{one.n:,} {unit}{'s' * (one.n != 1)}")
+    if estimate.value is None:
+        return (
+            f"{presentation_of(estimate.measure).axis}: not defined ({estimate.reason or 'no reason given'})"
+        )
+    percent = percent_measure(estimate.measure)
+    parts = [_value(estimate, printed(estimate.value, percent), results)]
+    if estimate.low is not None and estimate.high is not None:
+        ends = f"{printed(estimate.low, percent)} to {printed(estimate.high, percent)}"
+        parts.append(f"{100 * estimate.confidence_level:g}% interval {ends}")
+    if estimate.n:
+        unit = estimate.unit.partition(" and ")[0]
+        parts.append(f"{estimate.n:,} {unit}{'s' * (estimate.n != 1)}")
     return ", ".join(parts)
 
 
-def _value(one: Estimate, value: str, results: Results) -> str:
-    label = one.cell.get("label", "")
-    if one.measure in ("label_shares", "level_shares") and label:
+def _value(estimate: Estimate, value: str, results: Results) -> str:
+    label = estimate.cell.get("label", "")
+    if estimate.measure in ("label_shares", "level_shares") and label:
         name = "no label" if label in (NO_LABEL, "no_label") else f"the label “{results.label_name(label)}”"
         return f"{value} of the answers have {name}"
-    said = _SAID.get(one.measure)
-    return said.format(value) if said else f"{presentation_of(one.measure).axis} {value}"
+    said = _SAID.get(estimate.measure)
+    return said.format(value) if said else f"{presentation_of(estimate.measure).axis} {value}"
 
 
-def _names(one: Estimate, results: Results, without: Collection[str]) -> list[str]:
+def _names(estimate: Estimate, results: Results, without: Collection[str]) -> list[str]:
     """What an estimate is of, but for what all of the study has in common and what its value says."""
-    found = []
-    for column, value in sorted(one.cell.items(), key=lambda pair: pair[0] != "variant"):
+    result = []
+    for column, value in sorted(estimate.cell.items(), key=lambda pair: pair[0] != "variant"):
         if column in without:
             continue
         known = results.order(column)
@@ -241,16 +243,16 @@ def _names(one: Estimate, results: Results, without: Collection[str]) -> list[st
         if column == "evaluator" and value == known[0]:
             continue
         if column == "variant":
-            found.append(results.variant_name(value))
+            result.append(results.variant_name(value))
         elif column == "factor":
-            found.append(in_words(value))
-        elif column == "label" and one.measure in ("label_shares", "level_shares"):
+            result.append(in_words(value))
+        elif column == "label" and estimate.measure in ("label_shares", "level_shares"):
             continue
-        elif column in ("label", "class") or (column == "level" and one.cell.get("factor") == "gold"):
-            found.append(results.label_name(value))
+        elif column in ("label", "class") or (column == "level" and estimate.cell.get("factor") == "gold"):
+            result.append(results.label_name(value))
         else:
-            found.append(ALL.get(column, value) if value == "" else value)
-    return found
+            result.append(ALL.get(column, value) if value == "" else value)
+    return result
 
 
 _PHRASES: Final = (

@@ -41,21 +41,24 @@ class Table:
     name: str = ""
     groups: tuple[str, ...] = ()
 
-    def group(self, at: int) -> str:
+    def group(self, index: int) -> str:
         """What spans a column."""
-        return self.groups[at] if self.groups else ""
+        return self.groups[index] if self.groups else ""
 
     @property
     def headings(self) -> list[str]:
         """The headings, each after what spans its column."""
-        named = [(self.group(at), name) for at, name in enumerate(self.columns)]
+        named = [(self.group(index), name) for index, name in enumerate(self.columns)]
         return [f"{group}, {name}" if group else name for group, name in named]
 
     @property
     def wordy(self) -> bool:
         """Whether it has long texts; on a phone its rows are then lists."""
         return any(
-            len(cell) > _LONG for row in self.rows for at, cell in enumerate(row) if at not in self.numeric
+            len(cell) > _LONG
+            for row in self.rows
+            for index, cell in enumerate(row)
+            if index not in self.numeric
         )
 
     @property
@@ -89,8 +92,8 @@ class Column:
 def listed(things: Iterable[Any], columns: Sequence[Column], *, most: int = 400, name: str = "") -> Table:
     """A table with a row for each thing."""
     rows = [[column.cell(thing) for column in columns] for thing in things]
-    numeric = [at for at, column in enumerate(columns) if column.numeric]
-    return replace(shortened_table([one.heading for one in columns], rows, numeric, most), name=name)
+    numeric = [index for index, column in enumerate(columns) if column.numeric]
+    return replace(shortened_table([column.heading for column in columns], rows, numeric, most), name=name)
 
 
 def text(heading: str, key: Key) -> Column:
@@ -126,10 +129,10 @@ ENDS = (plain("from", "low"), plain("to", "high"))
 def both_ends(heading: str, percent: bool = False) -> Column:
     """A column of intervals."""
 
-    def ends(one: Estimate) -> Markup | str:
-        if one.low is None or one.high is None:
+    def ends(estimate: Estimate) -> Markup | str:
+        if estimate.low is None or estimate.high is None:
             return ""
-        return Markup("{} to {}").format(number(one.low, percent), number(one.high, percent))
+        return Markup("{} to {}").format(number(estimate.low, percent), number(estimate.high, percent))
 
     return Column(heading, ends)
 
@@ -137,9 +140,9 @@ def both_ends(heading: str, percent: bool = False) -> Column:
 def part_of_cell(name: str, results: Results) -> Column:
     """A column for what estimates' cells have under a name."""
 
-    def part(one: Estimate) -> str:
-        value = one.cell.get(name, "all")
-        return results.variant_name(value) if name == "variant" and name in one.cell else value
+    def part(estimate: Estimate) -> str:
+        value = estimate.cell.get(name, "all")
+        return results.variant_name(value) if name == "variant" and name in estimate.cell else value
 
     return Column(name, part, numeric=False)
 
@@ -159,34 +162,36 @@ def _text(value: Any) -> str | Markup:
     return value if isinstance(value, Markup) else str(value)
 
 
-def cell_in_words(one: Estimate, column: str) -> str:
+def cell_in_words(estimate: Estimate, column: str) -> str:
     """What an estimate's cell has in a column, a factor by its study's name."""
-    value = one.cell.get(column, ALL.get(column, "all"))
-    return in_words(value) if column == "factor" and column in one.cell else value
+    value = estimate.cell.get(column, ALL.get(column, "all"))
+    return in_words(value) if column == "factor" and column in estimate.cell else value
 
 
 def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | Markup] = phrase) -> Table:
     """Estimates with their cells, intervals and what there is to note about them."""
-    columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
-    if len({one.measure for one in estimates}) > 1:
+    columns = list(dict.fromkeys(c for estimate in estimates for c in estimate.cell))
+    if len({estimate.measure for estimate in estimates}) > 1:
         columns = ["measure", *columns]
-    tested = [one for one in estimates if "p_holm" in one.details]
-    scoped = any(one.estimand != "fixed" for one in estimates)
+    tested = [estimate for estimate in estimates if "p_holm" in estimate.details]
+    scoped = any(estimate.estimand != "fixed" for estimate in estimates)
     rows = []
-    for one in estimates[:_MOST_ROWS]:
-        percent = percent_measure(one.measure)
-        value = escape("—") if one.value is None else number(one.value, percent)
-        verdict = one.details.get("verdict")
-        noted = [escape(str(said)) for said in (verdict, one.reason) if said]
-        noted += dict.fromkeys(escape(mark(warning)) for warning in one.warnings)
-        if untried := one.details.get("untried_at_most"):
+    for estimate in estimates[:_MOST_ROWS]:
+        percent = percent_measure(estimate.measure)
+        value = escape("—") if estimate.value is None else number(estimate.value, percent)
+        verdict = estimate.details.get("verdict")
+        noted = [escape(str(said)) for said in (verdict, estimate.reason) if said]
+        noted += dict.fromkeys(escape(mark(warning)) for warning in estimate.warnings)
+        if untried := estimate.details.get("untried_at_most"):
             noted.append(
                 escape(f"up to {untried:.0%} of prompts may be of kinds not tried, and do not count")
             )
-        cells = [one.measure if c == "measure" else cell_in_words(one, c) for c in columns]
-        adjusted = [_p_value(one)] if tested else []
-        holds = [one.scope.removeprefix("for ")] if scoped else []
-        rows.append((*cells, value, interval(one), *holds, *adjusted, str(one.n), Markup("; ").join(noted)))
+        cells = [estimate.measure if c == "measure" else cell_in_words(estimate, c) for c in columns]
+        adjusted = [_p_value(estimate)] if tested else []
+        holds = [estimate.scope.removeprefix("for ")] if scoped else []
+        rows.append(
+            (*cells, value, interval(estimate), *holds, *adjusted, str(estimate.n), Markup("; ").join(noted))
+        )
     left = len(estimates) - _MOST_ROWS
     heads = (
         *("value", _level(estimates)),
@@ -194,7 +199,7 @@ def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | M
         *([p_heading(tested)] if tested else []),
         *("n", "notes"),
     )
-    numeric = {at for at, head in enumerate(heads, len(columns)) if head not in ("holds for", "notes")}
+    numeric = {index for index, head in enumerate(heads, len(columns)) if head not in ("holds for", "notes")}
     return Table(
         (*columns, *heads),
         tuple(rows),
@@ -203,37 +208,37 @@ def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | M
     )
 
 
-def _p_value(one: Estimate) -> Markup | str:
-    return number(one.details["p_holm"]) if "p_holm" in one.details else ""
+def _p_value(estimate: Estimate) -> Markup | str:
+    return number(estimate.details["p_holm"]) if "p_holm" in estimate.details else ""
 
 
-def verdict(one: Estimate) -> list[str]:
+def verdict(estimate: Estimate) -> list[str]:
     """The verdict on an estimate that is compared with a threshold; nothing for the others."""
-    limit, found = (str(one.details.get(name, "")) for name in ("limit", "verdict"))
+    limit, found = (str(estimate.details.get(name, "")) for name in ("limit", "verdict"))
     return [f"{found}: {limit}" if limit else found] if found else []
 
 
 def _level(estimates: Sequence[Estimate]) -> str:
-    levels = {one.confidence_level for one in estimates}
+    levels = {estimate.confidence_level for estimate in estimates}
     return f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
 
 
 def undefined_table(results: Results) -> Table:
     """What could not be measured and why, similar cells together."""
     grouped: dict[tuple[str, str], list[Estimate]] = {}
-    for one in results.undefined:
-        grouped.setdefault((one.measure, one.reason or "no reason given"), []).append(one)
+    for estimate in results.undefined:
+        grouped.setdefault((estimate.measure, estimate.reason or "no reason given"), []).append(estimate)
     rows = []
-    for (measure, reason), some in grouped.items():
-        rows.append((measure, reason, str(len(some)), _where(some)))
+    for (measure, reason), estimates in grouped.items():
+        rows.append((measure, reason, str(len(estimates)), _where(estimates)))
     return Table(("measure", "reason", "estimates", "where"), tuple(rows), frozenset({2}))
 
 
-def _where(some: Sequence[Estimate]) -> str:
+def _where(estimates: Sequence[Estimate]) -> str:
     """What the cells of some estimates share, and how many values there are of the rest."""
     parts = []
-    for column in dict.fromkeys(column for one in some for column in one.cell):
-        values = list(dict.fromkeys(one.cell.get(column, "all") for one in some))
+    for column in dict.fromkeys(column for estimate in estimates for column in estimate.cell):
+        values = list(dict.fromkeys(estimate.cell.get(column, "all") for estimate in estimates))
         parts.append(f"{column} {values[0]}" if len(values) == 1 else f"{len(values)} values of {column}")
     return ", ".join(parts) or "the whole study"
 
@@ -242,10 +247,10 @@ def left_out(results: Results) -> list[tuple[str, str, int, int]]:
     """What estimates exclude: measure, kind, in how many estimates, and how many in all of them."""
     total: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
-    for one in results.estimates:
-        for kind, n in one.excluded.items():
-            total[one.measure, str(kind)] += int(n)
-            times[one.measure, str(kind)] += 1
+    for estimate in results.estimates:
+        for kind, n in estimate.excluded.items():
+            total[estimate.measure, str(kind)] += int(n)
+            times[estimate.measure, str(kind)] += 1
     return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]
 
 
@@ -298,38 +303,39 @@ def joint_conclusions(estimates: Iterable[Estimate]) -> list[Estimate]:
     [{'conclusion': 'c'}]
     """
     found: dict[str, Estimate] = {}
-    for one in estimates:
-        if one.measure == "conclusion_joint":
-            known = found.setdefault(one.cell["conclusion"], one)
-            if len(one.cell) < len(known.cell):
-                found[one.cell["conclusion"]] = one
+    for estimate in estimates:
+        if estimate.measure == "conclusion_joint":
+            known = found.setdefault(estimate.cell["conclusion"], estimate)
+            if len(estimate.cell) < len(known.cell):
+                found[estimate.cell["conclusion"]] = estimate
     return list(found.values())
 
 
-def by_chance(one: Estimate) -> str:
+def by_chance(estimate: Estimate) -> str:
     """How many specifications would hold were there no effect, and how likely as many are; empty if untested.
 
     >>> details = {"count": 9, "expected": 0.31, "expected_high": 2.0, "p_share": 0.002}
     >>> by_chance(Estimate("conclusion_joint", 0.9, n=10, unit="specification", details=details))
     'Were there no effect, about 0.31 of 10 specifications would hold, at most 2 in 95% of cases (p = 0.002).'
     """
-    found = one.details
+    found = estimate.details
     if "p_share" not in found:
         return ""
     return (
-        f"Were there no effect, about {rounded(found['expected'])} of {count(one.n, one.unit)} would hold, "
+        f"Were there no effect, about {rounded(found['expected'])} of "
+        f"{count(estimate.n, estimate.unit)} would hold, "
         f"at most {round(found['expected_high'])} in 95% of cases (p = {decimals(found['p_share'])})."
     )
 
 
-def median_effect(one: Estimate) -> str:
+def median_effect(estimate: Estimate) -> str:
     """The median estimate with its interval and the p value of no effect; empty if untested.
 
     >>> details = {"median": 0.07, "median_low": 0.04, "median_high": 0.1, "p_median": 0.002}
     >>> median_effect(Estimate("conclusion_joint", 0.9, details=details))
     'The median estimate is 0.07 [0.04 to 0.10] (p = 0.002).'
     """
-    found = one.details
+    found = estimate.details
     if "p_median" not in found:
         return ""
     ends = f"[{rounded(found['median_low'])} to {rounded(found['median_high'])}]"
@@ -339,27 +345,28 @@ def median_effect(one: Estimate) -> str:
 def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
     """The estimate of each conclusion that is about the true labels, by the conclusion's name."""
     return {
-        one.cell["conclusion"]: one
-        for one in reversed(list(estimates))
-        if one.measure == "conclusion_corrected" and "model" not in one.cell
+        estimate.cell["conclusion"]: estimate
+        for estimate in reversed(list(estimates))
+        if estimate.measure == "conclusion_corrected" and "model" not in estimate.cell
     }
 
 
-def in_true_labels(one: Estimate) -> str:
+def in_true_labels(estimate: Estimate) -> str:
     """What a corrected conclusion says, after its name.
 
     >>> details = {"verdict": "holds", "effect": "educ > 0", "gold": 200, "effective_gold": 351.6}
     >>> in_true_labels(Estimate("conclusion_corrected", 0.07, 0.03, 0.11, details=details))
     'holds in the true labels: 0.07 [0.03 to 0.11], from 200 gold labels, corrected; as precise as 352 alone'
     """
-    if one.value is None or one.low is None or one.high is None:
-        return f"cannot be judged in the true labels: {one.reason or 'no interval'}"
-    found = one.details
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return f"cannot be judged in the true labels: {estimate.reason or 'no interval'}"
+    found = estimate.details
     words = {"not distinguishable": "is not distinguishable from none"}.get(
         found["verdict"], found["verdict"]
     )
-    ends = f"[{rounded(one.low)} to {rounded(one.high)}]"
+    ends = f"[{rounded(estimate.low)} to {rounded(estimate.high)}]"
     said = (
-        f"{words} in the true labels: {rounded(one.value)} {ends}, from {count(found['gold'], 'gold label')}"
+        f"{words} in the true labels: {rounded(estimate.value)} {ends}, from "
+        f"{count(found['gold'], 'gold label')}"
     )
     return f"{said}, corrected; as precise as {round(found['effective_gold']):,} alone"

@@ -190,26 +190,26 @@ class Annotator:
         gold: pl.DataFrame | None = None,
     ) -> None:
         fields = labels.fields if isinstance(labels, Codebook) else ()
-        self._codes = [one.labels.codes for one in fields] or [labels.codes]
+        self._codes = [field.labels.codes for field in fields] or [labels.codes]
         self._of_condition, self._of_item = columns_of(conditions, items, variants, fields)
         if gold is not None:
             self._of_item |= {column.name: column for column in gold}
-        self._of_field = [_of_field(one, items) for one in fields] or [{}]
+        self._of_field = [_of_field(field, items) for field in fields] or [{}]
         self._is_asked = [
             None if all(own) else np.array(own)
-            for one in fields
-            if (own := [one.is_asked(variant) for variant in variants.values()])
+            for field in fields
+            if (own := [field.is_asked(variant) for variant in variants.values()])
         ] or [None]
         self._of_condition |= grid_columns(conditions, decodings or {})
-        places = {name: at for at, name in enumerate(variants)}
+        places = {name: index for index, name in enumerate(variants)}
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
         self._follow_ups = [condition.follow_up for condition in conditions]
         judges = [Judge(forms_of(labels, variant)) for variant in variants.values()]
         reading: dict[str, list[Named]] = defaultdict(list)
-        for name, one in evaluators.items():
-            by_variant = [readers_of(one, labels, variant) for variant in variants.values()]
+        for name, evaluator in evaluators.items():
+            by_variant = [readers_of(evaluator, labels, variant) for variant in variants.values()]
             reading[(of or {}).get(name, "")] += [
-                Named(name, reads_of(one), [own[field] for own in by_variant], field)
+                Named(name, reads_of(evaluator), [own[field] for own in by_variant], field)
                 for field in range(len(self._codes))
             ]
         self._readings = {follow_up: _groups(some, judges) for follow_up, some in reading.items()}
@@ -240,8 +240,8 @@ class Annotator:
             yield from [("", answers)] if len(answers) else []
             return
         apart: dict[str, list[int]] = defaultdict(list)
-        for at, condition in enumerate(answers.conditions):
-            apart[self._follow_ups[condition]].append(at)
+        for index, condition in enumerate(answers.conditions):
+            apart[self._follow_ups[condition]].append(index)
         yield from ((name, answers.at(some)) for name, some in apart.items())
 
     def _frames(self, follow_up: str, rows: AnswerRows) -> Iterator[pl.DataFrame]:
@@ -283,7 +283,7 @@ class Annotator:
         """The columns that depend on the evaluator, from readings and which of them is whose."""
         places, which = distinct(map(id, readings), len(readings))
         at_reading = which[codes]
-        some = [readings[at] for at in places]
+        some = [readings[position] for position in places]
         probabilities = [
             None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in labels]
             for one in some
@@ -315,6 +315,6 @@ def no_search_for_cycles() -> Iterator[None]:
 def _groups(evaluators: Sequence[Named], judges: Sequence[Judge]) -> list[DistinctReadings]:
     """Evaluators that are shown the same, together; one that reads pairs sets its own marks."""
     apart: dict[str, list[Named]] = defaultdict(list)
-    for one in evaluators:
-        apart[f"pair {one.name}" if one.reads == "pair" else one.reads].append(one)
+    for evaluator in evaluators:
+        apart[f"pair {evaluator.name}" if evaluator.reads == "pair" else evaluator.reads].append(evaluator)
     return [DistinctReadings(some, judges) for some in apart.values()]

@@ -70,11 +70,11 @@ class Found(NamedTuple):
     looping: Sequence[bool]
     readings: Sequence[Sequence[Reading]]
 
-    def reading(self, at: int) -> Reading:
+    def reading(self, index: int) -> Reading:
         """An answer as the first evaluator reads it, with its marks."""
-        code = int(self.codes[at])
-        one, marks = self.readings[0][code], (self.truncated[code], self.looping[code])
-        return one if not any(marks) else replace(one, truncated=marks[0], looping=marks[1])
+        code = int(self.codes[index])
+        reading, marks = self.readings[0][code], (self.truncated[code], self.looping[code])
+        return reading if not any(marks) else replace(reading, truncated=marks[0], looping=marks[1])
 
 
 def reads_of(evaluator: Evaluator) -> str:
@@ -115,11 +115,11 @@ class DistinctReadings:
         groups: dict[Hashable, int] = {}
         self._group = np.empty(len(judges), np.intp)
         for variant, judge in enumerate(judges):
-            readers = [one.readers[variant] for one in evaluators]
-            at = groups.setdefault(_rules(judge, readers), len(groups))
-            if at == len(self._alike):
+            readers = [evaluator.readers[variant] for evaluator in evaluators]
+            index = groups.setdefault(_rules(judge, readers), len(groups))
+            if index == len(self._alike):
                 self._alike.append((judge, readers))
-            self._group[variant] = at
+            self._group[variant] = index
         self._known: dict[Hashable, Read] = {}
         self._characters = self._served = 0
         self._remembers = True
@@ -131,31 +131,31 @@ class DistinctReadings:
         keys: list[tuple[Any, ...]] = list(zip(*_COLUMNS[self._reads](rows), of_each, strict=True))
         places, codes = distinct(keys, len(keys))
         if len(places) < len(keys):
-            keys = [keys[at] for at in places]
+            keys = [keys[position] for position in places]
         truncated, looping, *readings = self._columns(keys, rows)
         return Found(codes, truncated, looping, readings)
 
     def _columns(self, keys: Sequence[tuple[Any, ...]], rows: AnswerRows) -> list[Sequence[Any]]:
         """The readings of distinct answers, a column for each mark and evaluator."""
         if not self._known and len(self._alike) == 1:
-            made = self._read(0, keys, rows)
-            self._remember(keys, made)
-            return made
+            result = self._read(0, keys, rows)
+            self._remember(keys, result)
+            return result
         columns: list[list[Any]] = [[None] * len(keys) for _ in range(_MARKS + len(self.evaluators))]
         new: dict[int, list[int]] = defaultdict(list)
-        for at, known in enumerate(map(self._known.get, keys)):
+        for index, known in enumerate(map(self._known.get, keys)):
             if known is None:
-                new[keys[at][-1]].append(at)
+                new[keys[index][-1]].append(index)
                 continue
             self._served += 1
             for column, one in zip(columns, known, strict=True):
-                column[at] = one
+                column[index] = one
         for group, some in new.items():
-            made = self._read(group, [keys[at] for at in some], rows)
-            for column, ones in zip(columns, made, strict=True):
-                for at, one in zip(some, ones, strict=True):
-                    column[at] = one
-            self._remember([keys[at] for at in some], made)
+            result = self._read(group, [keys[index] for index in some], rows)
+            for column, ones in zip(columns, result, strict=True):
+                for index, one in zip(some, ones, strict=True):
+                    column[index] = one
+            self._remember([keys[index] for index in some], result)
         return [*columns]
 
     def _read(self, group: int, keys: Sequence[Values], rows: AnswerRows) -> list[Sequence[Any]]:
@@ -169,24 +169,24 @@ class DistinctReadings:
             answers = ManyAnswers(
                 [said[at] for at in at_key],
                 [finishes[at] for at in at_key],
-                lambda at: rows.whole(at_key[at]),
+                lambda index: rows.whole(at_key[index]),
             )
         else:
-            texts, ends = ([key[at] for key in keys] for at in range(2))
-            answers = ManyAnswers(texts, ends, lambda at: Shown(*keys[at][:-1]))
+            texts, ends = ([key[index] for key in keys] for index in range(2))
+            answers = ManyAnswers(texts, ends, lambda index: Shown(*keys[index][:-1]))
         judged = judge(answers)
         settled = judged.tokens if self._reads == "tokens" else judged.text
-        left = [at for at in range(len(keys)) if at not in settled] if settled else range(len(keys))
+        left = [index for index in range(len(keys)) if index not in settled] if settled else range(len(keys))
         to_read = answers.at(left)
         columns: list[Sequence[Any]] = [judged.truncated, judged.looping]
         for reader in readers:
-            found = _readings(reader, to_read)
+            readings = _readings(reader, to_read)
             if settled:
-                whole: list[Any] = [settled.get(at) for at in range(len(keys))]
-                for at, one in zip(left, found, strict=True):
-                    whole[at] = one
-                found = whole
-            columns.append(found)
+                whole: list[Any] = [settled.get(index) for index in range(len(keys))]
+                for index, reading in zip(left, readings, strict=True):
+                    whole[index] = reading
+                readings = whole
+            columns.append(readings)
         return columns
 
     def _read_pairs(self, group: int, keys: Sequence[Values]) -> list[Sequence[Any]]:
@@ -197,7 +197,7 @@ class DistinctReadings:
         ]
         readings = [_readings(reader, answers) for reader in self._alike[group][1]]
         marked = readings[0]
-        return [[one.truncated for one in marked], [one.looping for one in marked], *readings]
+        return [[reading.truncated for reading in marked], [reading.looping for reading in marked], *readings]
 
     def _remember(self, keys: Sequence[tuple[Any, ...]], made: Sequence[Sequence[Any]]) -> None:
         """Remember readings, but where hardly any that was remembered has come again."""
@@ -235,8 +235,8 @@ def _rules(judge: Judge, readers: Sequence[Reader]) -> Hashable:
 
 def _readings(reader: Reader, answers: Sequence[Answer]) -> Sequence[Reading]:
     many = getattr(reader, "many", None)
-    found: Sequence[Reading] = many(answers) if many else [reader(answer) for answer in answers]
-    return found
+    readings: Sequence[Reading] = many(answers) if many else [reader(answer) for answer in answers]
+    return readings
 
 
 def _characters(key: Values) -> int:
@@ -256,7 +256,7 @@ def _texts(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
 
 
 def _with_tokens(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
-    return *_texts(rows), [one or None for one in rows.said.tokens]
+    return *_texts(rows), [token or None for token in rows.said.tokens]
 
 
 def _pairs(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
@@ -281,7 +281,9 @@ every one."""
 
 def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     """A hash of the code that reads answers; a frame made by other code is rebuilt."""
-    theirs = {getattr(sys.modules.get(type(one).__module__), "__file__", None) for one in evaluators}
+    theirs = {
+        getattr(sys.modules.get(type(evaluator).__module__), "__file__", None) for evaluator in evaluators
+    }
     own = Path(__file__).parent.rglob("*.py")
     files = {*own, *(Path(file) for file in theirs if file)}
     return _hash_of(tuple(sorted(files)))

@@ -58,42 +58,47 @@ def _end(values: Floats, counts: NDArray[np.int_], error: float) -> float:
     return low
 
 
-def held_together(one: Estimate, error: float) -> Estimate | None:
+def held_together(estimate: Estimate, error: float) -> Estimate | None:
     """An estimate with the interval that holds at every number of items; None of what is no mean of items.
 
     It is one where its value is the mean of its items' own values, which have a smallest and a largest one,
     and where what is resampled is items. The estimate was asked to keep its draws and its distribution; its
     details say how many times as ``wide`` the interval is as one that is looked at once.
     """
-    if one.distribution is None or one.draws is None or one.draws.ends is None or one.value is None:
+    if (
+        estimate.distribution is None
+        or estimate.draws is None
+        or estimate.draws.ends is None
+        or estimate.value is None
+    ):
         return None
-    low, span = one.draws.ends[0], float(np.subtract(*one.draws.ends[::-1]))
-    values = one.distribution[np.isfinite(one.distribution)]
-    of_items = one.unit == "item" and one.estimand == "fixed" and np.isfinite(span)
-    if not of_items or not np.isclose(values.mean(), one.value, rtol=0, atol=1e-9):
+    low, span = estimate.draws.ends[0], float(np.subtract(*estimate.draws.ends[::-1]))
+    values = estimate.distribution[np.isfinite(estimate.distribution)]
+    of_items = estimate.unit == "item" and estimate.estimand == "fixed" and np.isfinite(span)
+    if not of_items or not np.isclose(values.mean(), estimate.value, rtol=0, atol=1e-9):
         return None
     ends = betting_interval((values - low) / span, error)
-    details = {name: value for name, value in one.details.items() if name != "differing"}
-    if one.low is not None and one.high is not None and one.high > one.low:
-        once = (one.high - one.low) / times_as_wide((1 - one.confidence_level) / 2, error / 2)
+    details = {name: value for name, value in estimate.details.items() if name != "differing"}
+    if estimate.low is not None and estimate.high is not None and estimate.high > estimate.low:
+        once = (estimate.high - estimate.low) / times_as_wide((1 - estimate.confidence_level) / 2, error / 2)
         details["wide"] = span * (ends[1] - ends[0]) / once
     return replace(
-        one,
+        estimate,
         low=low + span * ends[0],
         high=low + span * ends[1],
         confidence_level=1 - error,
-        method=f"{one.method}; betting interval that holds after any number of items",
-        reference=f"{one.reference}; Waudby-Smith & Ramdas (2024), JRSS B 86, 1-27",
-        warnings=tuple(warning for warning in one.warnings if not isinstance(warning, IntervalWarning)),
+        method=f"{estimate.method}; betting interval that holds after any number of items",
+        reference=f"{estimate.reference}; Waudby-Smith & Ramdas (2024), JRSS B 86, 1-27",
+        warnings=tuple(warning for warning in estimate.warnings if not isinstance(warning, IntervalWarning)),
         details=details,
     )
 
 
-def too_rare(one: Estimate, rarest: int) -> Estimate:
+def too_rare(estimate: Estimate, rarest: int) -> Estimate:
     """An estimate, flagged where its rarest label has too few texts for a normal interval's tails."""
     if rarest >= RARE:
-        return one
+        return estimate
     said = IntervalWarning(
         f"the rarest label has {rarest} of the {RARE} texts from which an early round's interval holds"
     )
-    return replace(one, warnings=(*one.warnings, said))
+    return replace(estimate, warnings=(*estimate.warnings, said))

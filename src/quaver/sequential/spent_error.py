@@ -91,11 +91,11 @@ def tail_of_look(
     """
     scores = None if left_out is None else _standardised(left_out)
     tied = [
-        (one.tail, other)
-        for one in earlier
-        if one.left_out is not None
-        and len(one.left_out) == len(left_out if left_out is not None else ())
-        and (other := _standardised(one.left_out)) is not None
+        (look.tail, other)
+        for look in earlier
+        if look.left_out is not None
+        and len(look.left_out) == len(left_out if left_out is not None else ())
+        and (other := _standardised(look.left_out)) is not None
     ]
     if scores is None or not tied:
         return allowed
@@ -228,7 +228,9 @@ def chance_of_apart(answers: Sequence[Given], size: int) -> float:
     everything = range(len(answers))
     divisions = list(combinations(everything, size))
     alone = sum(
-        apart([answers[at] for at in side], [answers[at] for at in everything if at not in side])
+        apart(
+            [answers[index] for index in side], [answers[index] for index in everything if index not in side]
+        )
         for side in map(set, divisions)
     )
     differ = sum(answers[a] != answers[b] for a in everything for b in everything if a != b)

@@ -84,33 +84,34 @@ def _slider(label: str, value: int, least: int, most: int, change: Any) -> None:
 def _plan(page: StepPage) -> _Planned:
     prepared = page.begun.prepared()
     study = prepared.study
-    taken = [(one.role, one.column, one.why) for one in prepared.taken]
+    taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]
     return _Planned(left_to_ask(study), spends(study), taken)
 
 
-def cost_of(found: Forecast, money: bool) -> str:
+def cost_of(forecast: Forecast, money: bool) -> str:
     """What is left costs, in words."""
     if not money:
         return "free"
-    return " and ".join("an unknown price" if one.cost is None else str(one.cost) for one in found.models)
+    return " and ".join("an unknown price" if one.cost is None else str(one.cost) for one in forecast.models)
 
 
 def _show_plan(page: StepPage, planned: _Planned) -> None:
-    found = planned.plan
-    left = found.calls - found.stored
+    forecast = planned.plan
+    left = forecast.calls - forecast.stored
     known = page.begun.found.known
-    hand = min(known, found.items)
+    hand = min(known, forecast.items)
     rows = [
         (
             "Questions",
-            f"{found.items:,} texts × {count(found.variants, 'prompt')}, repeated: {found.calls:,} answers",
+            f"{forecast.items:,} texts × {count(forecast.variants, 'prompt')}, repeated: "
+            f"{forecast.calls:,} answers",
         ),
-        ("Answered already", f"{found.stored:,}"),
-        ("Price of the rest", cost_of(found, planned.spends)),
-        ("Time", "known after the first answers" if found.seconds is None else duration(found.seconds)),
+        ("Answered already", f"{forecast.stored:,}"),
+        ("Price of the rest", cost_of(forecast, planned.spends)),
+        ("Time", "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)),
         (
             "Expected width",
-            f"{assumed_width(found.items):.2f} at most, of a share’s 95% interval",
+            f"{assumed_width(forecast.items):.2f} at most, of a share’s 95% interval",
         ),
     ]
     if hand:
@@ -126,7 +127,7 @@ def _show_plan(page: StepPage, planned: _Planned) -> None:
     if not left:
         main_button("All is answered: see the verdict", lambda: page.go("verdict"))
         return
-    price = f", and spend {cost_of(found, True)}" if planned.spends else ""
+    price = f", and spend {cost_of(forecast, True)}" if planned.spends else ""
     main_button(f"Ask {left:,} times{price}", ask)
 
 
@@ -216,11 +217,13 @@ def _show_tables(status: StudyStatus, answers: list[dict[str, Any]]) -> None:
         words("p", warning).classes("qv-doubt")
     if answers:
         heading("The latest answers", 2)
-        facts_table(("text", "answer"), [(_short(one["text"]), _short(one["answer"])) for one in answers])
+        facts_table(
+            ("text", "answer"), [(_short(answer["text"]), _short(answer["answer"])) for answer in answers]
+        )
     with ui.expansion("By model and prompt"):
         rows = [
-            (one["model"], one["variant"], f"{one['answered']:,} of {one['wanted']:,}")
-            for one in status.rows()
+            (row["model"], row["variant"], f"{row['answered']:,} of {row['wanted']:,}")
+            for row in status.rows()
         ]
         facts_table(("model", "prompt", "answered"), rows[:_CONDITIONS])
 

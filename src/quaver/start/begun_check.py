@@ -57,8 +57,8 @@ class Here:
 
     def names(self) -> list[str]:
         """The studies' folders, the latest first."""
-        found = [one for one in self.folder.iterdir() if _is_study(one)]
-        return [one.name for one in sorted(found, key=lambda one: -one.stat().st_mtime)]
+        paths = [path for path in self.folder.iterdir() if _is_study(path)]
+        return [path.name for path in sorted(paths, key=lambda path: -path.stat().st_mtime)]
 
     def begun(self, name: str) -> BegunCheck:
         """One of them."""
@@ -120,11 +120,11 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 def _free(folder: Path, stem: str, ending: str = "") -> Path:
     """A path at which nothing is yet."""
-    found, number = folder / f"{stem}{ending}", 1
-    while found.exists():
+    path, number = folder / f"{stem}{ending}", 1
+    while path.exists():
         number += 1
-        found = folder / f"{stem}-{number}{ending}"
-    return found
+        path = folder / f"{stem}-{number}{ending}"
+    return path
 
 
 class Column(NamedTuple):
@@ -213,9 +213,9 @@ class BegunCheck:
     def _found(self) -> TextTable:
         self.table.taken, self.table.used = [], set()
         given: Any = dict(self.options)
-        found = read_text_table(self.table, given | {"labels": tuple(self.definitions) or self.labels})
-        check_rows(self.table, found.text)
-        return found
+        table = read_text_table(self.table, given | {"labels": tuple(self.definitions) or self.labels})
+        check_rows(self.table, table.text)
+        return table
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -225,8 +225,8 @@ class BegunCheck:
     def columns(self) -> list[Column]:
         """Each column, with what it is taken for."""
         roles = {"item": "id"}
-        known = ((roles.get(one.role, one.role), one) for one in self.table.taken)
-        taken = {one.column: (role, one.why) for role, one in known if role in ROLES}
+        known = ((roles.get(decision.role, decision.role), decision) for decision in self.table.taken)
+        taken = {decision.column: (role, decision.why) for role, decision in known if role in ROLES}
         taken |= dict.fromkeys(self.options.get("ignore", ()), ("ignore", "as you said"))
         usual = ("ignore", "")
         return [Column(name, *taken.get(name, usual)) for name in self.table.columns]
@@ -288,4 +288,4 @@ class BegunCheck:
 
 
 def _listed(values: Sequence[str]) -> str:
-    return ", ".join(f'"{one}"' if "," in one else one for one in values)
+    return ", ".join(f'"{value}"' if "," in value else value for value in values)

@@ -70,7 +70,7 @@ class _Codebook:
             column = next((one.name for one in self.begun.columns() if one.role == "text"), "")
         rows = self.begun.table.rows[:_TEXTS]
         self._full = [row.text(column) if column else "" for row in rows]
-        return {at: f"{at + 1}: {text[:60]}" for at, text in enumerate(self._full)}
+        return {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(self._full)}
 
     def _labels(self) -> None:
         self.place.clear()

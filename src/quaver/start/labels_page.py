@@ -111,13 +111,13 @@ async def labels(page: StepPage) -> None:
             await finish()
 
     async def finish() -> None:
-        found = await page.do(lambda: _labelled(work(), begun))
-        if found is None:
+        labelled = await page.do(lambda: _labelled(work(), begun))
+        if labelled is None:
             return
         place.clear()
         with place:
-            _show_labelled(page, found)
-            if found.sheets or error.value:
+            _show_labelled(page, labelled)
+            if labelled.sheets or error.value:
                 words("p", "Sheets that people have filled in come back here; then the promise is made.")
                 upload_box("Take back a sheet", take, _MOST_BYTES, page)
 
@@ -164,32 +164,32 @@ async def _follow(page: StepPage, path: Path, place: Any, finish: Any) -> None:
 
 def _labelled(work: Labelling, begun: BegunCheck) -> Labelled:
     """Write the labelled table, the report, the methods paragraph and the bundle."""
-    found = work.labelled()
+    labelled = work.labelled()
     check = work.check
     report = check.report()
     methods = begun.folder / "methods.md"
     methods.write_text(check.paper().methods_as("markdown"), encoding="utf-8")
     packed = pack_study(check)[0]
     taken = _Taken.of(begun.folder)
-    taken.files = [*filter(None, [found.file, *found.sheets]), report, methods, Path(packed)]
-    return found
+    taken.files = [*filter(None, [labelled.file, *labelled.sheets]), report, methods, Path(packed)]
+    return labelled
 
 
-def _show_labelled(page: StepPage, found: Labelled) -> None:
+def _show_labelled(page: StepPage, labelled: Labelled) -> None:
     heading("Take away", 2)
-    words("p", found.state).classes("qv-state")
+    words("p", labelled.state).classes("qv-state")
     with ui.element("ul").classes("qv-files"):
         for number, file in enumerate(_Taken.of(page.begun.folder).files):
             with ui.element("li"):
                 link = ui.link(f"Download {file.name}", f"/study/{page.begun.name}/file/{number}")
                 link.props["download"] = file.name
-    facts_table(("what", "said in the table"), [one for one in found.notes if one[1]])
-    doubtful = found.table.filter(found.table["needs_person"].is_not_null()).sort(
+    facts_table(("what", "said in the table"), [note for note in labelled.notes if note[1]])
+    doubtful = labelled.table.filter(labelled.table["needs_person"].is_not_null()).sort(
         "agreement", nulls_last=False
     )
     if doubtful.height:
         heading("Look at these first", 2)
-        study, texts = found.study, _texts(found.study)
+        study, texts = labelled.study, _texts(labelled.study)
         rows = [
             (texts.get(row["item"], row["item"])[:200], row["label"] or "none", row["needs_person"])
             for row in doubtful.head(_DOUBTFUL).iter_rows(named=True)
@@ -208,4 +208,4 @@ def _texts(study: Study) -> dict[str, str]:
     from quaver.design.prompts.rendering import PromptWriter
 
     writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
-    return {one.id: writer.text(one) for one in study.experiment.items}
+    return {item.id: writer.text(item) for item in study.experiment.items}

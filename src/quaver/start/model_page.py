@@ -32,12 +32,12 @@ async def model(page: StepPage) -> None:
         page.retell(begun.command())
 
     with place:
-        titles = {at: f"{one.title} ({one.where})" for at, one in enumerate(found)}
-        at = next((n for n, one in enumerate(found) if (one.model, one.base_url) == chosen), None)
-        if at is None and found and chosen[0] is None:
-            at = 0
+        titles = {index: f"{one.title} ({one.where})" for index, one in enumerate(found)}
+        index = next((n for n, one in enumerate(found) if (one.model, one.base_url) == chosen), None)
+        if index is None and found and chosen[0] is None:
+            index = 0
         if found:
-            picked = ui.radio(titles, value=at, on_change=lambda event: choose(found[event.value]))
+            picked = ui.radio(titles, value=index, on_change=lambda event: choose(found[event.value]))
             picked.classes("qv-models")
             picked.props["aria-label"] = "Models"
         else:
@@ -64,8 +64,8 @@ async def model(page: StepPage) -> None:
         main_button("Next: the plan", on)
         other_button("Try it on three texts", attempt)
     page.command(begun.command())
-    if at is not None and chosen[0] is None:
-        choose(found[at])
+    if index is not None and chosen[0] is None:
+        choose(found[index])
 
 
 def _other(page: StepPage) -> None:

@@ -48,18 +48,18 @@ def found_models() -> list[FoundModel]:
     places = [*_places()]
     with ThreadPoolExecutor(len(places)) as pool:
         listed = [*pool.map(lambda place: _served(*place), places)]
-    found = [one for some in listed for one in some]
+    result = [one for some in listed for one in some]
     for name, bundled in BUNDLED.items():
         if bundled.find():
-            found.append(FoundModel(name, None, name, "in this program, small and free", True))
+            result.append(FoundModel(name, None, name, "in this program, small and free", True))
     here = {name for name, _, _ in places}
     for provider, variable in keys_held().items():
         if provider in here:  # its address is that of a server on this machine
             continue
         where = f"{provider}, with the key in {variable}"
         priced = [one for one in COMPARED if one.split("/")[0] in (provider, _PRICED.get(provider))]
-        found += [FoundModel(one, None, one.partition("/")[2], where, False) for one in priced]
-    return found
+        result += [FoundModel(one, None, one.partition("/")[2], where, False) for one in priced]
+    return result
 
 
 _PRICED: Final = {"gemini": "google"}
@@ -86,14 +86,14 @@ def _places() -> Iterator[tuple[str, Preset, str]]:
 def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
     """The models of one server; none where nothing answers."""
     usual = url == preset.base_url or name == "ollama"
-    found = []
+    result = []
     for model in models_at(url, os.environ.get(preset.key, "") if preset.key else ""):
         if usual:
-            found.append(FoundModel(f"{name}/{model}", None, model, f"{name} on this machine", True))
+            result.append(FoundModel(f"{name}/{model}", None, model, f"{name} on this machine", True))
         else:
             asked = f"{name}/{model}" if preset.needs_key and os.environ.get(preset.key) else model
-            found.append(FoundModel(asked, url, model, f"a server on this machine ({url})", True))
-    return found
+            result.append(FoundModel(asked, url, model, f"a server on this machine ({url})", True))
+    return result
 
 
 def models_at(url: str, key: str = "") -> list[str]:

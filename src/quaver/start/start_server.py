@@ -41,7 +41,7 @@ class Doors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        chosen = next((one for one in self.guards if one.opens(scope)), self.guards[0])
+        chosen = next((guard for guard in self.guards if guard.opens(scope)), self.guards[0])
         await chosen(scope, receive, send)
 
     def viewer(self, path: Path) -> str:
@@ -136,8 +136,8 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
     from quaver.start.model_search import take_kept_keys
     from quaver.start.page_frame import Site
 
-    made = listening(port)
-    number, token = made.getsockname()[1], secrets.token_urlsafe(24)
+    connection = listening(port)
+    number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
     outer, doors = FastAPI(openapi_url=None, docs_url=None, redoc_url=None), Doors(number)
     take_kept_keys()
     _install(Site(folder, doors.viewer), outer)
@@ -159,7 +159,7 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
     )
     begun(f"http://127.0.0.1:{number}/{token}/")
     try:
-        uvicorn.Server(config).run(sockets=[made])
+        uvicorn.Server(config).run(sockets=[connection])
     finally:
         doors.close()
 

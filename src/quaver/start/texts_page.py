@@ -161,7 +161,7 @@ def _read(begun: BegunCheck) -> QuaverError | None:
 
 
 def _column_of(begun: BegunCheck, role: str) -> str | None:
-    return next((one.name for one in begun.columns() if one.role == role), None)
+    return next((column.name for column in begun.columns() if column.role == role), None)
 
 
 def _columns(page: StepPage, fill: Any) -> None:

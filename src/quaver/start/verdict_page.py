@@ -50,13 +50,24 @@ def _show_card(card: Card) -> None:
         words("h1", card.recommendation)
         words("p", card.verdict)
     rows = [
-        (short_name(one.model), one.field or "label", one.kind, one.reason, one.next_step)
-        for one in card.recommendations
+        (
+            short_name(recommendation.model),
+            recommendation.field or "label",
+            recommendation.kind,
+            recommendation.reason,
+            recommendation.next_step,
+        )
+        for recommendation in card.recommendations
     ]
     facts_table(("model", "field", "what to do with its labels", "what decided", "next"), rows)
     evidence = [
-        (one.measure, "undefined" if one.value is None else f"{one.value:.3f}", _interval(one), one.n)
-        for one in card.evidence
+        (
+            estimate.measure,
+            "undefined" if estimate.value is None else f"{estimate.value:.3f}",
+            _interval(estimate),
+            estimate.n,
+        )
+        for estimate in card.evidence
     ]
     with ui.expansion("What moves the labels, and the numbers that decided"):
         words("p", card.moves)
@@ -145,18 +156,18 @@ async def _show_before(page: StepPage) -> None:
     def compared() -> Comparison:
         return compare(here.study(here.begun(before).folder), here.study(page.begun.folder))
 
-    found = await page.do(compared)
-    if found is None:
+    comparison = await page.do(compared)
+    if comparison is None:
         return
     heading(f"Compared with {before}", 2)
     rows = [
         (
-            one.measure,
-            ", ".join(short_name(str(level)) for level in one.cell.values()),
-            *difference_cells(one)[:4],
+            estimate.measure,
+            ", ".join(short_name(str(level)) for level in estimate.cell.values()),
+            *difference_cells(estimate)[:4],
         )
-        for one in found.differences
-        if one.value is not None
+        for estimate in comparison.differences
+        if estimate.value is not None
     ]
     heads = ("measure", "of", "before", "after", "difference", "95% interval")
-    facts_table(heads, rows, f"{found.items:,} texts that both have, paired")
+    facts_table(heads, rows, f"{comparison.items:,} texts that both have, paired")

@@ -55,7 +55,7 @@ class Merged:
     @property
     def unfinished(self) -> list[ShardStatus]:
         """The shards that are missing, running or stopped."""
-        return [one for one in self.shards if one.state != "finished"]
+        return [shard for shard in self.shards if shard.state != "finished"]
 
 
 @guarded
@@ -132,12 +132,12 @@ def repair(study: Study) -> Repaired:
             with source.files.store() as store:
                 counts = store.calls.counts()
             return Repaired(counts.answered + counts.unplaced)
-        found, kept = _replaced(path)
+        salvage, kept = _replaced(path)
         with closing(Store(path)) as store:
             source.place(store)
             written = put_prompts(store, _prompts(source, store))
             left = leave_prompts_empty(store)
-    return Repaired(len(found.responses), found.lost, written, left, kept)
+    return Repaired(len(salvage.responses), salvage.lost, written, left, kept)
 
 
 def _replaced(path: Path) -> tuple[Salvage, Path]:
@@ -146,8 +146,8 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
     with writing(path.parent):
         for file in (part, journal(part)):
             file.unlink(missing_ok=True)
-        found = salvaged(path, part)
-        if not found.responses and not found.others.get("batches"):
+        salvage = salvaged(path, part)
+        if not salvage.responses and not salvage.others.get("batches"):
             part.unlink()
             raise StoreError(
                 "no stored response is intact",
@@ -163,7 +163,7 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
                 beside.replace(kept.with_name(kept.name + end))
         path.replace(kept)
         put_in_place(part, path)
-    return found, kept
+    return salvage, kept
 
 
 def _prompts(study: StudyFile | Answers, store: Store) -> Iterator[tuple[bytes, str]]:

@@ -235,9 +235,9 @@ class Study:
         """
         if prompts is None:
             return self.source.files.read_noise()
-        found = measured_noise(asking(self.source), prompts)
-        self.source.files.write_noise(found)
-        return found
+        result = measured_noise(asking(self.source), prompts)
+        self.source.files.write_noise(result)
+        return result
 
     # ---------------------------------------------------------------------- score
 
@@ -398,8 +398,8 @@ class Study:
         study, wanted = MeasuredFields(self.source), (names,) if isinstance(names, str) else names
         if of == "study":
             return Estimates(study.estimates(wanted))
-        found = study.audit() if of == "audit" else study.charts()
-        return Estimates(one for one in found if wanted is None or one.measure in wanted)
+        estimates = study.audit() if of == "audit" else study.charts()
+        return Estimates(estimate for estimate in estimates if wanted is None or estimate.measure in wanted)
 
     def quality(self) -> Quality:
         """Whether the answers can be judged at all: which calls failed, which answers have no label.

@@ -76,7 +76,7 @@ class Frozen(Rows):
     @property
     def as_frozen(self) -> bool:
         """Whether nothing was changed since the first freeze, as far as it could be checked."""
-        return not self.broken and all(one.state != "changed" for one in self.since_first)
+        return not self.broken and all(part.state != "changed" for part in self.since_first)
 
     @cached_property
     def headline(self) -> str:
@@ -99,13 +99,13 @@ class Frozen(Rows):
         """All of it for JSON, without the parts themselves."""
         entries = [
             {
-                "at": one.at,
-                "digest": one.digest,
-                "because": one.because,
-                "answers": one.before.answers,
-                "gold": one.before.gold,
+                "at": entry.at,
+                "digest": entry.digest,
+                "because": entry.because,
+                "answers": entry.before.answers,
+                "gold": entry.before.gold,
             }
-            for one in self.entries
+            for entry in self.entries
         ]
         return {
             "headline": self.headline,
@@ -118,7 +118,7 @@ class Frozen(Rows):
         }
 
     def __repr__(self) -> str:
-        changed = [f"  {one['part']}: {one['what']}" for one in self.rows() if one["state"] != "as frozen"]
+        changed = [f"  {row['part']}: {row['what']}" for row in self.rows() if row["state"] != "as frozen"]
         return "\n".join([self.headline, *changed, f"SHA-256 {self.digest}"])
 
     def _state(self, first: PartState, last: PartState) -> str:
@@ -147,7 +147,7 @@ def freeze(study: StudySource, rule: str | None = None, because: str = "") -> Fr
     earlier = frozen(study)
     if earlier is not None:
         same_rule = rule is None or rule.strip() == earlier.entries[-1].rule
-        if same_rule and all(one.state == "as frozen" for one in earlier.since_last):
+        if same_rule and all(part.state == "as frozen" for part in earlier.since_last):
             return earlier
         if not because.strip():
             raise _changed(study, earlier, same_rule)
@@ -172,20 +172,20 @@ def frozen(study: StudySource) -> Frozen | None:
     entries = entries_in(document)
     if not entries:
         return None
-    first, last = (_beside(study, one, entries[-1].rule) for one in (entries[0], entries[-1]))
+    first, last = (_beside(study, entry, entries[-1].rule) for entry in (entries[0], entries[-1]))
     return Frozen(tuple(entries), first, last, _first_answer(study), tuple(broken(document)))
 
 
-def _beside(study: StudySource, one: Entry, rule: str) -> tuple[PartState, ...]:
+def _beside(study: StudySource, entry: Entry, rule: str) -> tuple[PartState, ...]:
     """The study as it is now beside a freeze of it."""
     lock = study.lock()
     now = parts_of(
-        study.spec, study.experiment, lock, covariates=one.covariates, rule=rule, columns=one.columns
+        study.spec, study.experiment, lock, covariates=entry.covariates, rule=rule, columns=entry.columns
     )
     hidden: list[str] = []
     if not study.has_texts:
         hidden = [v["id"] for v in lock["variants"] if _LEFT_OUT in json.dumps(v, default=str)]
-    return tuple(deviations(one.parts, now, texts=study.has_texts, hidden=hidden))
+    return tuple(deviations(entry.parts, now, texts=study.has_texts, hidden=hidden))
 
 
 def _entry(study: StudySource, rule: str | None, because: str, earlier: Sequence[Entry]) -> Entry:
@@ -218,7 +218,7 @@ def _entry(study: StudySource, rule: str | None, because: str, earlier: Sequence
 
 
 def _changed(study: StudySource, earlier: Frozen, same_rule: bool) -> StoreError:
-    parts = [f"{one.title} ({one.said})" for one in earlier.since_last if one.state == "changed"]
+    parts = [f"{part.title} ({part.said})" for part in earlier.since_last if part.state == "changed"]
     return StoreError(
         "this study is frozen already, and has changed since",
         where=str(study.folder / FILE),
@@ -232,7 +232,9 @@ def _first_answer(study: StudySource) -> str | None:
     if study.spec.annotations is not None or not study.files.responses.exists():
         return None
     with study.answers() as store, store.at_once():
-        times = [one.first for one in ledger(store) if one.placed and one.reused is None and one.first]
+        times = [
+            entry.first for entry in ledger(store) if entry.placed and entry.reused is None and entry.first
+        ]
     return datetime.fromtimestamp(min(times), UTC).isoformat(timespec="seconds") if times else None
 
 

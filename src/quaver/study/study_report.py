@@ -90,14 +90,14 @@ def report(study: StudySource, folder: Path) -> Path:
 
 def _of_fields(fields: MeasuredFields, study: StudySource, folder: Path) -> Path:
     """Write the report of a study with fields, and that of each field in a folder of its own; its path."""
-    cards, links, found = {}, {}, list[Estimate]()
+    cards, links, estimates = {}, {}, list[Estimate]()
     for name, measured in fields.parts.items():
         lock, own = resolved(measured.study), measured.estimates(pictured=True)
         path = written(measured, folder / FOLDER / name, lock, own)
         cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
         links[name] = path.relative_to(folder).as_posix()
-        found += [replace(one, cell={FIELD: name, **one.cell}) for one in own]
-    return write_fields_page(folder, study.spec.name, cards, links, found, study.experiment.notes)
+        estimates += [replace(estimate, cell={FIELD: name, **estimate.cell}) for estimate in own]
+    return write_fields_page(folder, study.spec.name, cards, links, estimates, study.experiment.notes)
 
 
 def written(

@@ -123,35 +123,35 @@ Recipes = Mapping[registry.Kind, Mapping[str, Recipe]]
 
 @cache
 def _given() -> dict[tuple[str, str], Recipe]:
-    found: dict[tuple[str, str], Recipe] = {}
+    result: dict[tuple[str, str], Recipe] = {}
     for entry in entry_points(group="quaver.testing"):
         for kind, recipes in entry.load().items():
             for name, recipe in recipes.items():
                 if name not in registry.names(kind):
                     what = f"{kind}: {name}"
                     raise QuaverError("a recipe for what is not registered", where=entry.value, found=what)
-                found[kind, name] = recipe
-    return found
+                result[kind, name] = recipe
+    return result
 
 
 def recipe_of(kind: registry.Kind, name: str, default: SomeRecipe) -> SomeRecipe:
     """The recipe that a package gives for a plug-in; the default where none does."""
-    found = _given().get((kind, name), default)
-    if not isinstance(found, type(default)):
+    result = _given().get((kind, name), default)
+    if not isinstance(result, type(default)):
         raise QuaverError(f"a recipe of another kind for {kind}: {name}", expected=type(default).__name__)
-    return found
+    return result
 
 
 def plugins(kind: registry.Kind, default: Recipe) -> list[Any]:
     """The names of all plug-ins of a kind, for ``parametrize``; skipped where they cannot be tested."""
-    found = []
+    result = []
     for name in registry.names(kind):
         recipe = recipe_of(kind, name, default)
         marks: list[pytest.MarkDecorator] = [pytest.mark.heavy] if recipe.extra else []
         if recipe.missing:
             marks.append(pytest.mark.skip(reason=recipe.missing))
-        found.append(pytest.param(name, marks=marks))
-    return found
+        result.append(pytest.param(name, marks=marks))
+    return result
 
 
 def built(kind: registry.Kind, name: str, options: Options, *, checked: bool = True) -> Any:

@@ -52,21 +52,21 @@ def test_a_study_without_its_estimates_has_no_figure_of_it(chart: Chart) -> None
 
 @pytest.mark.parametrize("cell", [{}, {"variant": "tone=plain"}, {"variant": "<b>\x00\u202e</b> " * 20}])
 def test_what_it_makes_of_estimates_can_be_drawn(chart: Chart, cell: dict[str, str]) -> None:
-    for one in chart.figures(results_of(estimates(chart, 0.4, **cell))):
-        assert one.section in SECTIONS
-        assert one.name == slug(one.name)
-        assert one.title.strip()
-        assert one.estimates
+    for figure in chart.figures(results_of(estimates(chart, 0.4, **cell))):
+        assert figure.section in SECTIONS
+        assert figure.name == slug(figure.name)
+        assert figure.title.strip()
+        assert figure.estimates
         with unchecked():
             for width in _WIDTHS:
-                assert svg_text(one.chart(width)).startswith("<svg")
-            assert one.chart(_WIDTHS[0], titled=True).to_dict()
+                assert svg_text(figure.chart(width)).startswith("<svg")
+            assert figure.chart(_WIDTHS[0], titled=True).to_dict()
 
 
 def test_estimates_without_a_value_break_nothing(chart: Chart) -> None:
-    for one in chart.figures(results_of(estimates(chart, None))):
+    for figure in chart.figures(results_of(estimates(chart, None))):
         with unchecked():
-            assert svg_text(one.chart(_WIDTHS[0]))
+            assert svg_text(figure.chart(_WIDTHS[0]))
 
 
 def test_it_changes_no_estimate(chart: Chart) -> None:

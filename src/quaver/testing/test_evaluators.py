@@ -141,10 +141,15 @@ class TestEveryEvaluator:
     ) -> None:
         # Each comes again with other thinking, other counts and another time, among the others and apart.
         labels, variant = TASKS["names"]
-        of = [one._replace(latency=at, prompt_tokens=at) for at in range(repeats) for one in some]
+        of = [
+            response._replace(latency=index, prompt_tokens=index)
+            for index in range(repeats)
+            for response in some
+        ]
         pair = getattr(made(name), "reads", "text") == "pair"
         rows = [
-            (0, 0, at, Response("0.8") if pair else one, one if pair else None) for at, one in enumerate(of)
+            (0, 0, index, Response("0.8") if pair else response, response if pair else None)
+            for index, response in enumerate(of)
         ]
         reader = annotation.Annotator(
             conditions=[Condition("m", variant.id, "d", 1)],
@@ -157,8 +162,8 @@ class TestEveryEvaluator:
         frames = [reader.frame(chunk) for chunk in chunks]
         found = [row for frame in frames for row in frame.select("label", "status", "reason").rows()]
         evaluator = made(name)
-        alone = [read(one, evaluator, labels, variant) for one in of]
-        assert found == [(one.label, one.status, one.reason) for one in alone]
+        alone = [read(response, evaluator, labels, variant) for response in of]
+        assert found == [(reading.label, reading.status, reading.reason) for reading in alone]
 
     @pytest.mark.parametrize("task", TASKS)
     @settings(max_examples=25)

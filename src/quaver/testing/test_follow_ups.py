@@ -27,7 +27,11 @@ def test_it_goes_on_from_the_prompt(follow_up: FollowUp) -> None:
 
 def test_it_quotes_the_answer_where_it_says_so(follow_up: FollowUp) -> None:
     messages = follow_up.messages(PROMPT, "It is good.")
-    quoted = [one for one in messages[2:] if one.role == "assistant" and "It is good." in one.content]
+    quoted = [
+        message
+        for message in messages[2:]
+        if message.role == "assistant" and "It is good." in message.content
+    ]
     assert bool(quoted) == follow_up.quotes_answer
     assert follow_up.quotes_answer or messages == follow_up.messages(PROMPT, "It is bad.")
 

@@ -49,10 +49,10 @@ def measured(name: str, frame: Any, **options: Any) -> list[Estimate]:
         frame = with_another_evaluator(name, frame)
     given = recipe(name).options
     own = given() if callable(given) else given
-    found: list[Estimate] = registry.load("measures", name)(frame, **{**FAST, **own, **options})
-    for estimate in found:
+    estimates: list[Estimate] = registry.load("measures", name)(frame, **{**FAST, **own, **options})
+    for estimate in estimates:
         check(estimate, name)
-    return found
+    return estimates
 
 
 def numbers(thing: Any) -> Iterator[float]:
@@ -101,20 +101,20 @@ Row = tuple[int, str, tuple[float, ...]]
 def summary(name: str, estimates: Sequence[Estimate], *, ends: bool = True) -> list[Row]:
     """What two runs must agree on: values and intervals by cell, without the labels' names."""
     if not ends and recipe(name).is_drawn:
-        estimates = [replace(one, value=point(name, one), reason=None) for one in estimates]
+        estimates = [replace(estimate, value=point(name, estimate), reason=None) for estimate in estimates]
     rows = []
-    for one in estimates:
-        shown = (one.value, one.low, one.high) if ends else (one.value,)
+    for estimate in estimates:
+        shown = (estimate.value, estimate.low, estimate.high) if ends else (estimate.value,)
         found = tuple(round(number, recipe(name).digits) for number in shown if number is not None)
-        rows.append((len(one.cell), one.reason or "", found))
+        rows.append((len(estimate.cell), estimate.reason or "", found))
     return sorted(rows)
 
 
 @pytest.mark.parametrize("name", plugins("measures", MeasureRecipe()))
 class TestEveryMeasure:
     def test_gives_estimates_with_a_value(self, name: str) -> None:
-        found = measured(name, noisy_annotations(30, models=TWO))
-        assert any(estimate.value is not None for estimate in found)
+        estimates = measured(name, noisy_annotations(30, models=TWO))
+        assert any(estimate.value is not None for estimate in estimates)
 
     def test_gives_the_same_of_a_lazy_frame_and_of_one_that_others_were_taken_of(self, name: str) -> None:
         frame = with_another_evaluator(name, noisy_annotations(models=TWO))
@@ -172,9 +172,9 @@ class TestEveryMeasure:
     def test_measures_each_cell_as_if_it_were_alone(self, name: str) -> None:
         two = noisy_annotations(models=TWO)
         frame = two.filter(pl.col("model") == "m")
-        found = measured(name, two, by=["model"])
-        first = [e for e in found if e.cell["model"] == "m"]
-        assert {e.cell["model"] for e in found} == {"m", "n"}
+        estimates = measured(name, two, by=["model"])
+        first = [e for e in estimates if e.cell["model"] == "m"]
+        assert {e.cell["model"] for e in estimates} == {"m", "n"}
         labels = label_set(LABELS)
         first = [e for e in measured(name, two, by=["model"], labels=labels) if e.cell["model"] == "m"]
         assert summary(name, first) != []
@@ -214,13 +214,13 @@ class TestEveryMeasure:
         if "fixed" in registry.load("measures", name).estimands:  # more items say no more of other prompts
             options["estimand"] = "fixed"
         ones, fours = measured(name, frame, **options), measured(name, pl.concat(copies), **options)
-        for one, four in zip(ones, fours, strict=True):
-            if one.value is None:
+        for estimate, four in zip(ones, fours, strict=True):
+            if estimate.value is None:
                 continue
             # Small-sample corrections (alpha's n − 1, pairs of an item with itself) move it a little.
-            assert point(name, four) == pytest.approx(point(name, one), abs=0.02)
-            if one.low is not None:
-                assert width(four) < 0.8 * width(one)
+            assert point(name, four) == pytest.approx(point(name, estimate), abs=0.02)
+            if estimate.low is not None:
+                assert width(four) < 0.8 * width(estimate)
 
     @pytest.mark.parametrize(
         ("options", "where"),

@@ -24,8 +24,8 @@ def model_of(name: str, options: Options) -> Model:
 
 @pytest.fixture(scope="module", params=plugins("models", ModelRecipe()))
 def name(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    result: str = request.param
+    return result
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def model(name: str) -> Iterator[Model]:
 
 
 def test_requests_of_several_calls_get_a_response_for_each(model: Model) -> None:
-    asked = [request(TEXTS[0], repeats=(0, 1, 2)), request(TEXTS[1]), request(TEXTS[2], repeats=(4, 5))]
-    found = list(model.answer(iter(asked)))
-    assert {id(one) for one, _ in found} == {id(one) for one in asked}
+    requests = [request(TEXTS[0], repeats=(0, 1, 2)), request(TEXTS[1]), request(TEXTS[2], repeats=(4, 5))]
+    found = list(model.answer(iter(requests)))
+    assert {id(one) for one, _ in found} == {id(one) for one in requests}
     for one_asked, responses in found:
         assert len(responses) == len(one_asked.calls)
         assert all(isinstance(response, Response) for response in responses)

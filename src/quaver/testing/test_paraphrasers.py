@@ -67,8 +67,8 @@ def context(name: str, tmp_path: Path) -> PromptContext:
 
 
 def engine(name: str) -> Paraphraser:
-    made: Paraphraser = built("paraphrasers", name, recipe(name).options)
-    return made
+    paraphraser: Paraphraser = built("paraphrasers", name, recipe(name).options)
+    return paraphraser
 
 
 def original(one: Paraphraser) -> str:
@@ -77,8 +77,8 @@ def original(one: Paraphraser) -> str:
 
 
 def made(name: str, context: PromptContext) -> Sequence[Paraphrase]:
-    one = engine(name)
-    return one.reword(context, Draft(original(one), one.exact), Said())
+    paraphraser = engine(name)
+    return paraphraser.reword(context, Draft(original(paraphraser), paraphraser.exact), Said())
 
 
 @pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
@@ -86,10 +86,10 @@ class TestEngine:
     def test_paraphrases_differ_from_the_original_and_from_each_other(
         self, name: str, context: PromptContext
     ) -> None:
-        one = engine(name)
+        paraphraser = engine(name)
         texts = [paraphrase.text for paraphrase in made(name, context)]
         assert len(texts) > 1
-        assert len({*texts, original(one)}) == len(texts) + 1
+        assert len({*texts, original(paraphraser)}) == len(texts) + 1
         assert all(text.strip() for text in texts)
 
     def test_names_are_their_own_and_fit_an_id(self, name: str, context: PromptContext) -> None:
@@ -107,13 +107,13 @@ class TestEngine:
             check(paraphrase.text, known, where=paraphrase.name)
 
     def test_only_what_is_kept_may_cost_anything(self, name: str, context: PromptContext) -> None:
-        one = engine(name)
-        draft = Draft(original(one), one.exact)
+        paraphraser = engine(name)
+        draft = Draft(original(paraphraser), paraphraser.exact)
         work, later = Said(), Said()
-        first = one.reword(context, draft, work)
-        assert bool(work.begun) == one.kept
-        if one.kept:  # it finds what is there, and adds nothing
-            assert one.reword(context, draft, later) == first
+        first = paraphraser.reword(context, draft, work)
+        assert bool(work.begun) == paraphraser.kept
+        if paraphraser.kept:  # it finds what is there, and adds nothing
+            assert paraphraser.reword(context, draft, later) == first
             assert later.begun == []
 
     def test_what_is_asked_for_can_be_kept(self, name: str, context: PromptContext) -> None:

@@ -24,8 +24,8 @@ def prompt_of(name: str) -> Variant:
 
 
 def family(name: str) -> VariantFamily:
-    made: VariantFamily = built("variants", name, recipe(name).options)
-    return made
+    result: VariantFamily = built("variants", name, recipe(name).options)
+    return result
 
 
 def variants(name: str, seed: int = 1) -> list[Variant]:

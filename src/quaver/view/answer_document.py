@@ -47,51 +47,51 @@ _MOST_SIBLINGS = 2_000
 def place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
     """The number of an item, and a column."""
     index = study.index
-    at = index.ids.find(item)
-    if at is None:
+    position = index.ids.find(item)
+    if position is None:
         raise UnknownName("item", item, [], where="item")
     if not 0 <= column < index.width:
         raise UnknownName("column", str(column), [], where="column")
-    return at, index.design.columns[column]
+    return position, index.design.columns[column]
 
 
 def answer(study: ViewedStudy, given: Given, beside: ViewedStudy | None = None) -> dict[str, Any]:
     """One answer in full."""
-    at, about = place_of(study, given.item, given.column)
+    index, about = place_of(study, given.item, given.column)
     view = study.view(given.asked)
     found: dict[str, Any] = {
-        "item": item_document(study, view, at),
+        "item": item_document(study, view, index),
         "column": column_document(about),
-        "neighbours": _neighbours(study, view, at, about.at),
-        "siblings": cell_documents(study, view.scope, _cells_of(study, at)),
+        "neighbours": _neighbours(study, view, index, about.at),
+        "siblings": cell_documents(study, view.scope, _cells_of(study, index)),
     }
     with stored(study.index) as db:
-        seen = Seen(study, db, at, about)
+        seen = Seen(study, db, index, about)
         return found | sent(seen, given.against, beside) | said(seen, view)
 
 
-def _cells_of(study: ViewedStudy, at: int) -> list[tuple[int, int]]:
+def _cells_of(study: ViewedStudy, index: int) -> list[tuple[int, int]]:
     """The same item in every column."""
-    return [(at, column.at) for column in study.index.design.columns[:_MOST_SIBLINGS]]
+    return [(index, column.at) for column in study.index.design.columns[:_MOST_SIBLINGS]]
 
 
-def item_document(study: ViewedStudy, view: GridView, at: int) -> dict[str, Any]:
+def item_document(study: ViewedStudy, view: GridView, position: int) -> dict[str, Any]:
     """An item in full."""
     index = study.index
-    text = index.item_text(at)
-    fields = {name: str(value)[:_LONGEST_FIELD] for name, value in index.item_fields(at).items()}
+    text = index.item_text(position)
+    fields = {name: str(value)[:_LONGEST_FIELD] for name, value in index.item_fields(position).items()}
     return {
-        "id": index.ids[at],
-        "at": at,
-        "groups": groups_of(study, at),
+        "id": index.ids[position],
+        "at": position,
+        "groups": groups_of(study, position),
         "text": text[:LONGEST],
         "length": len(text),
         "fields": fields,
-    } | item_numbers(study, view, at)
+    } | item_numbers(study, view, position)
 
 
-def _neighbours(study: ViewedStudy, view: GridView, at: int, column: int) -> dict[str, Any] | None:
-    row, size = view.place_of(at), len(view.rows)
+def _neighbours(study: ViewedStudy, view: GridView, index: int, column: int) -> dict[str, Any] | None:
+    row, size = view.place_of(index), len(view.rows)
     if row is None:
         return None
     columns = [one.at for one in view.columns()]
@@ -112,11 +112,11 @@ def _neighbours(study: ViewedStudy, view: GridView, at: int, column: int) -> dic
 
 def item(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """One item with its answers under every prompt, which tell the label too plainly for blind eyes."""
-    at, _ = place_of(study, given.item, 0)
+    index, _ = place_of(study, given.item, 0)
     view = study.view(given.asked)
-    cells = [] if given.blind else _cells_of(study, at)
+    cells = [] if given.blind else _cells_of(study, index)
     answers = cell_documents(study, view.scope, cells[given.window(50, 500)], given.characters(300))
-    return {"item": item_document(study, view, at), "total": len(cells), "answers": answers}
+    return {"item": item_document(study, view, index), "total": len(cells), "answers": answers}
 
 
 def mark_document(study: ViewedStudy, mark: Mark) -> dict[str, Any]:
@@ -128,10 +128,10 @@ def mark_document(study: ViewedStudy, mark: Mark) -> dict[str, Any]:
 def marks(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """The marks of a study."""
     every = study.book.marks()
-    some = [one for one in every if given.item in ("", one.item) and given.who in ("", one.who)]
-    people = Counter(one.who for one in every)
+    some = [mark for mark in every if given.item in ("", mark.item) and given.who in ("", mark.who)]
+    people = Counter(mark.who for mark in every)
     return {
-        "marks": [mark_document(study, one) for one in some[given.window(200, 5000)]],
+        "marks": [mark_document(study, mark) for mark in some[given.window(200, 5000)]],
         "total": len(some),
         "who": [{"who": name, "marks": number} for name, number in people.items()],
     }
@@ -200,29 +200,29 @@ def said(seen: Seen, view: GridView) -> dict[str, Any]:
     known = seen.reading(evaluator, modal)
     right = None if not gold or not known["legend"] else known["legend"] == gold
     readings = []
-    for place, name in enumerate(index.design.evaluators):
-        own = seen.reading(place)
+    for position, name in enumerate(index.design.evaluators):
+        own = seen.reading(position)
         readings.append({"evaluator": name} | {one: own[one] for one in _READ})
     bare: dict[str, Any] = {"reason": None, "truncated": False, "looping": False}
     bare |= {"mass_coverage": None, "spans": [], "spans_exact": True, "in": "text"}
     reading = {name: known[name] for name in _READ} | bare
-    found: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
-    found |= {"probabilities": None, "tokens": None, "tokens_total": 0}
-    found |= {"evaluator": index.design.evaluators[evaluator]}
-    found |= {"modal": index.design.meanings[modal][0], "gold": index.design.meanings[gold][0]}
+    result: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
+    result |= {"probabilities": None, "tokens": None, "tokens_total": 0}
+    result |= {"evaluator": index.design.evaluators[evaluator]}
+    result |= {"modal": index.design.meanings[modal][0], "gold": index.design.meanings[gold][0]}
     marks = study.book.by_item().get(index.ids[seen.at], ())
-    found["marks"] = [mark_document(study, one) for one in marks]
-    found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
+    result["marks"] = [mark_document(study, mark) for mark in marks]
+    result["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
     number = seen.number()
     facts = facts_of(db, number) if db is not None and number else None
     if db is None or facts is None:
-        return found
+        return result
     length = index.plane("length", "uint32").cell(seen.at, seen.column.at)
-    found["response"] = _response(seen, db, facts) | {"length": length}
-    found["follow_ups"] = _follow_ups(seen, db)
+    result["response"] = _response(seen, db, facts) | {"length": length}
+    result["follow_ups"] = _follow_ups(seen, db)
     if length <= _READ_AGAIN:
-        found |= _read_again(seen, db, evaluator, reading, readings)
-    return found
+        result |= _read_again(seen, db, evaluator, reading, readings)
+    return result
 
 
 def _response(seen: Seen, db: sqlite3.Connection, facts: dict[str, Any]) -> dict[str, Any]:
@@ -260,15 +260,15 @@ def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
 
 def _follow_ups(seen: Seen, db: sqlite3.Connection) -> list[dict[str, Any]]:
     """The further calls about the same answer."""
-    found = []
+    result = []
     for path in sorted(seen.study.index.folder.glob("response-*.plane")):
         name = path.stem.removeprefix("response-")
         if number := seen.number(name):
-            said = beginning(db, "responses", "text", number, LONGEST)
+            part = beginning(db, "responses", "text", number, LONGEST)
             facts = facts_of(db, number)
             sent = messages_of(db, facts["prompt"], LONGEST) if facts else []
-            found.append({"name": name, "text": said.text, "response": number, "prompt": sent})
-    return found
+            result.append({"name": name, "text": part.text, "response": number, "prompt": sent})
+    return result
 
 
 def _read_again(
@@ -283,30 +283,30 @@ def _read_again(
     variant = design.variants_by_id.get(seen.column.prompt)
     if response is None or variant is None:
         return {}
-    found: dict[str, Any] = {"tokens_total": len(response.tokens), "reading": reading}
-    found["tokens"] = [
-        {"text": one.text, "logprob": one.logprob, "top": [list(top) for top in one.top]}
-        for one in response.tokens[:_MOST_TOKENS]
+    result: dict[str, Any] = {"tokens_total": len(response.tokens), "reading": reading}
+    result["tokens"] = [
+        {"text": token.text, "logprob": token.logprob, "top": [list(top) for top in token.top]}
+        for token in response.tokens[:_MOST_TOKENS]
     ] or None
-    for place, name in enumerate(design.evaluators):
+    for index, name in enumerate(design.evaluators):
         made, follow_up = evaluator_of(seen.study, name), design.of.get(name, "")
         own = whole_response(db, seen.number(follow_up)) if follow_up else response
         if made is None or own is None:
             continue
         said = read(own, made, design.labels, variant, response if follow_up else None)
-        readings[place]["reason"] = said.reason
-        if place != evaluator:
+        readings[index]["reason"] = said.reason
+        if index != evaluator:
             continue
         names = ("reason", "truncated", "looping", "mass_coverage")
         reading |= {one: getattr(said, one) for one in names}
         reading["in"] = f"follow_up:{follow_up}" if follow_up else "text"
         if said.probabilities:
-            found["probabilities"] = [
+            result["probabilities"] = [
                 {"label": code, "p": said.probabilities.get(code, 0.0)} for code in design.codes
             ]
         if said.status in ("valid", "ambiguous"):
             reading |= _spans(own, made, design.labels, variant)
-    return found
+    return result
 
 
 def _spans(response: Response, evaluator: Evaluator, labels: Any, variant: Any) -> dict[str, Any]:
@@ -315,29 +315,32 @@ def _spans(response: Response, evaluator: Evaluator, labels: Any, variant: Any) 
     if reads == "pair":
         return {}
     if reads == "tokens":
-        first = next((one.text for one in response.tokens if one.text.strip()), "")
+        first = next((token.text for token in response.tokens if token.text.strip()), "")
         start = response.text.find(first.strip()) if first.strip() else -1
         spans = Spans(((start, start + len(first.strip())),) if start >= 0 else ())
     else:
         spans = spans_of(response, evaluator.reader(labels, variant), labels, variant)
-    return {"spans": [_span(response.text, *place) for place in spans.places], "spans_exact": spans.exact}
+    return {
+        "spans": [_span(response.text, *position) for position in spans.places],
+        "spans_exact": spans.exact,
+    }
 
 
 def _span(text: str, start: int, end: int) -> dict[str, Any]:
-    units = [len(text[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in (start, end)]
+    units = [len(text[:index].encode("utf-16-le", "surrogatepass")) // 2 for index in (start, end)]
     return {"from": start, "to": end, "from16": units[0], "to16": units[1], "why": "what the label rests on"}
 
 
 def evaluator_of(study: ViewedStudy, name: str) -> Evaluator | None:
     """An evaluator of the study; None where its plug-in is not installed."""
     key = (study.index.folder.name, name)
-    found: Evaluator | None = study.evaluators.get(key, lambda: _made(study, name))
-    return found
+    evaluator: Evaluator | None = study.evaluators.get(key, lambda: _made(study, name))
+    return evaluator
 
 
 def _made(study: ViewedStudy, name: str) -> Evaluator | None:
     specs = [EvaluatorSpec.model_validate(one) for one in study.index.design.readers]
-    spec = next((one for one in specs if one.title == name), EvaluatorSpec(use=name))
+    spec = next((evaluator for evaluator in specs if evaluator.title == name), EvaluatorSpec(use=name))
     try:
         plugin = registry.load("evaluators", spec.use)
         made: Evaluator = plugin(**bind(plugin, spec.options, Positions(None, {}), (), ("use", "name", "of")))
@@ -351,12 +354,12 @@ def sent(seen: Seen, against: int | None, beside: ViewedStudy | None) -> dict[st
     if seen.db is None:
         return {"prompt": [], "against": None}
     prompt, study = seen.prompt(), seen.study
-    other, place = beside or study, against
-    if place is None:
-        place = _to_compare(study, seen.column)
-    if place is None or not 0 <= place < other.index.width:
+    other, index = beside or study, against
+    if index is None:
+        index = _to_compare(study, seen.column)
+    if index is None or not 0 <= index < other.index.width:
         return {"prompt": prompt, "against": None}
-    theirs, column = [], other.index.design.columns[place]
+    theirs, column = [], other.index.design.columns[index]
     if other is study:
         theirs = replace(seen, column=column).prompt()
     elif (where := other.index.ids.find(study.index.ids[seen.at])) is not None:

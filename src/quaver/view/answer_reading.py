@@ -61,10 +61,10 @@ def stored(index: Index) -> Iterator[sqlite3.Connection | None]:
         yield db
 
 
-def number_of(index: Index, at: int, column: int, follow_up: str = "") -> int:
+def number_of(index: Index, position: int, column: int, follow_up: str = "") -> int:
     """The number of the response in a cell; 0 where there is none."""
     name = f"response-{follow_up}" if follow_up else "response"
-    return int(index.plane(name, "uint32").cell(at, column))
+    return int(index.plane(name, "uint32").cell(position, column))
 
 
 def facts_of(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
@@ -92,14 +92,14 @@ def pieces(
     kind = db.execute(f"SELECT typeof({column}) FROM {table} WHERE id = ?", (number,)).fetchone()
     if kind is None or kind[0] == "null":
         return
-    place, end = 0, None if count is None else start + count
+    index, end = 0, None if count is None else start + count
     with db.blobopen(table, column, number, readonly=True) as blob:
         for piece in iterdecode(iter(lambda: blob.read(_PIECE), b""), "utf-8", "replace"):
-            wanted = slice(max(0, start - place), None if end is None else end - place)
-            place += len(piece)
+            wanted = slice(max(0, start - index), None if end is None else end - index)
+            index += len(piece)
             if piece[wanted]:
                 yield piece[wanted]
-            if end is not None and place >= end:
+            if end is not None and index >= end:
                 return
 
 
@@ -162,7 +162,7 @@ def spans_of(response: Response, reader: Reader, labels: LabelSet, variant: Vari
         for one in islice(forms_of(labels, variant).mentions(answer), _MOST_MENTIONS)
         if one.codes
     ]
-    words = [one.span() for one in islice(_WORD.finditer(answer.text), _MOST_WORDS)]
+    words = [match.span() for match in islice(_WORD.finditer(answer.text), _MOST_WORDS)]
     whole = _said(reader(answer))
     for candidates in (mentions, words):
         needed = tuple(one for one in candidates if _said(reader(_covered(answer, [one]))) != whole)
@@ -197,33 +197,33 @@ def _places_in(raw: str, text: str) -> dict[int, int]:
     """For each character of an answer its place in the text as it came, as far as it can be found."""
     start = raw.rfind(text)
     if start >= 0:
-        return {at: start + at for at in range(len(text))}
+        return {index: start + index for index in range(len(text))}
     best: dict[int, int] = {}
     for begin in _beginnings(raw, text):
-        found = _aligned(raw, begin, text)
-        if len(found) == len(text):
-            return found
-        best = max(best, found, key=len)
+        result = _aligned(raw, begin, text)
+        if len(result) == len(text):
+            return result
+        best = max(best, result, key=len)
     return best
 
 
 def _beginnings(raw: str, text: str) -> Iterator[int]:
     """Where an answer may begin, the last place first: what comes before it was thinking."""
     first = text[0]
-    places = [at for at, char in enumerate(raw) if plain(char)[:1] == first]
+    places = [index for index, char in enumerate(raw) if plain(char)[:1] == first]
     yield from islice(reversed(places), 50)
 
 
 def _aligned(raw: str, begin: int, text: str) -> dict[int, int]:
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     done = 0
-    for at in range(begin, len(raw)):
+    for index in range(begin, len(raw)):
         if done == len(text):
             break
-        for char in plain(raw[at]):
+        for char in plain(raw[index]):
             if done < len(text) and text[done] == char:
-                found[done] = at
+                result[done] = index
                 done += 1
-            elif found:
-                return found
-    return found
+            elif result:
+                return result
+    return result

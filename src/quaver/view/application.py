@@ -125,7 +125,7 @@ class Viewer:
 
     def list(self, given: Given) -> dict[str, Any]:
         """The open studies."""
-        studies = [overview_document.brief(one) for one in self.studies.values()]
+        studies = [overview_document.brief(study) for study in self.studies.values()]
         return {"quaver": version("quaver"), "who": self.who, "studies": studies}
 
     def pulse(self, given: Given) -> dict[str, Any]:
@@ -193,11 +193,11 @@ def _status(error: QuaverError) -> int:
     return 409 if error.where == "quaver view" else 400
 
 
-def _response(found: Any, status: int = 200) -> Response:
+def _response(response: Any, status: int = 200) -> Response:
     """A response as it is; a document as JSON, without the value of any key."""
-    if isinstance(found, Response):
-        return found
-    text = Keys().out_of(json.dumps(found, separators=(",", ":"), default=str))
+    if isinstance(response, Response):
+        return response
+    text = Keys().out_of(json.dumps(response, separators=(",", ":"), default=str))
     return Response(text.encode(), status, media_type="application/json")
 
 
@@ -216,15 +216,15 @@ def _without_labels(document: Any, hidden: int) -> Any:
         return [_without_labels(part, hidden) for part in document]
     if not isinstance(document, dict):
         return document
-    found = {}
+    result = {}
     for name, value in document.items():
         if name == "legend":
-            found[name] = hidden
+            result[name] = hidden
         elif name == "marks":
-            found[name] = value
+            result[name] = value
         else:
-            found[name] = _WITHHELD[name] if name in _WITHHELD else _without_labels(value, hidden)
-    return found
+            result[name] = _WITHHELD[name] if name in _WITHHELD else _without_labels(value, hidden)
+    return result
 
 
 # --------------------------------------------------------------------------- what is no document
@@ -269,8 +269,8 @@ def raw(study: ViewedStudy, given: Given) -> Response:
     parts = ("text", "thinking", "raw", "prompt")
     if given.part not in parts:
         raise UnknownName("part", given.part, parts, where="part")
-    at, _ = answer_document.place_of(study, given.item, given.column)
-    number = number_of(study.index, at, given.column)
+    index, _ = answer_document.place_of(study, given.item, given.column)
+    number = number_of(study.index, index, given.column)
     window = slice(0, None) if given.download else given.window(1_000_000, 1_000_000)
     about = _as_file("answer.txt") if given.download else {}
     body = _pieces(study, number, given.part, window)
@@ -296,11 +296,11 @@ def chart(study: ViewedStudy, given: Given) -> Response:
 
 def report(study: ViewedStudy, given: Given) -> Response:
     """The study's report, in a page that can reach nothing."""
-    found = overview_document.report_of(study)
-    if found is None:
+    path = overview_document.report_of(study)
+    if path is None:
         raise UnknownName("report", "report.html", [], where="report")
     return FileResponse(
-        found, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
+        path, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
     )
 
 

@@ -83,9 +83,9 @@ def _about(study: ViewedStudy, side: Scope) -> dict[str, Any]:
 def _table(codes: list[str], counts: Any) -> dict[str, Any]:
     """How often each label of one side meets each of the other, the labels that occur."""
     seen = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1))
-    order = [at for at in range(1, len(codes) + 1) if len(codes) <= _MOST_LABELS or at in seen]
+    order = [index for index in range(1, len(codes) + 1) if len(codes) <= _MOST_LABELS or index in seen]
     order = [*order[:_MOST_LABELS], *([0] if 0 in seen else [])]
-    names = [codes[at - 1] if at else None for at in order]
+    names = [codes[index - 1] if index else None for index in order]
     return {"labels": names, "counts": counts[np.ix_(order, order)].tolist()}
 
 

@@ -75,8 +75,8 @@ def _clusters(view: GridView, design: IndexDesign) -> list[dict[str, Any]] | Non
         return None
     starts = np.cumsum([0, *view.clusters.sizes])
     return [
-        {"cluster": at + 1, "rows": size, "from": int(starts[at]), "label": _code(design, label)}
-        for at, (size, label) in enumerate(zip(view.clusters.sizes, view.clusters.labels, strict=True))
+        {"cluster": index + 1, "rows": size, "from": int(starts[index]), "label": _code(design, label)}
+        for index, (size, label) in enumerate(zip(view.clusters.sizes, view.clusters.labels, strict=True))
     ]
 
 
@@ -89,51 +89,51 @@ def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
     view, window = study.view(given.asked), given.window(100, 1000)
     if not given.find:
         return {"version": study.version, "rows": row_documents(study, view, window)}
-    place = view.place_of(study.index.ids.find(given.find))
-    if place is not None:
+    index = view.place_of(study.index.ids.find(given.find))
+    if index is not None:
         count = window.stop - window.start
-        start = max(0, place - count // 2)
+        start = max(0, index - count // 2)
         window = slice(start, start + count)
-    return {"version": study.version, "rows": row_documents(study, view, window), "found": place}
+    return {"version": study.version, "rows": row_documents(study, view, window), "found": index}
 
 
 def row_documents(study: ViewedStudy, view: GridView, window: slice) -> list[dict[str, Any]]:
     """The items of some rows, as the grid shows them beside these."""
     marks = study.book.by_item()
     return [
-        _row(study, view, place, int(row), marks) for place, row in enumerate(view.rows[window], window.start)
+        _row(study, view, index, int(row), marks) for index, row in enumerate(view.rows[window], window.start)
     ]
 
 
-def _row(study: ViewedStudy, view: GridView, place: int, row: int, marks: Any) -> dict[str, Any]:
+def _row(study: ViewedStudy, view: GridView, position: int, row: int, marks: Any) -> dict[str, Any]:
     """An item as the grid shows it beside its row."""
-    index, made = study.index, view.scope.statistics
+    index, statistics = study.index, view.scope.statistics
     name = index.ids[row]
     said = marks.get(name, ())
     known = {
-        "row": place,
+        "row": position,
         "at": row,
         "item": name,
         "text": index.item_text(row, _EXCERPT),
         "mark": said[-1].kind if said else None,
         "groups": groups_of(study, row),
-        "valid": share(made.valid[row], made.answered[row]),
-        "cluster": int(view.clusters.numbers[place]) if view.clusters else None,
+        "valid": share(statistics.valid[row], statistics.answered[row]),
+        "cluster": int(view.clusters.numbers[position]) if view.clusters else None,
     }
     return known | item_numbers(study, view, row)
 
 
 def item_numbers(study: ViewedStudy, view: GridView, row: int) -> dict[str, Any]:
     """An item's labels in numbers."""
-    index, made = study.index, view.scope.statistics
-    agreement, gold = share(made.top[row], made.valid[row]), int(index.gold[row])
+    index, statistics = study.index, view.scope.statistics
+    agreement, gold = share(statistics.top[row], statistics.valid[row]), int(index.gold[row])
     return {
         "gold": _code(index.design, gold) if gold else None,
-        "modal": _code(index.design, int(made.modal[row])),
+        "modal": _code(index.design, int(statistics.modal[row])),
         "agreement": agreement,
         "instability": None if agreement is None else 1 - agreement,
-        "accuracy": share(made.right[row], made.answered[row]) if gold else None,
-        "labels": int(made.labels[row]),
+        "accuracy": share(statistics.right[row], statistics.answered[row]) if gold else None,
+        "labels": int(statistics.labels[row]),
     }
 
 
@@ -188,13 +188,13 @@ def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
         if seen >= window.stop:
             break
     index, marks = study.index, study.book.by_item()
-    known = cell_documents(study, view.scope, [(at, column) for _, at, column in found], excerpt)
-    for (row, at, column), document in zip(found, known, strict=True):
+    known = cell_documents(study, view.scope, [(position, column) for _, position, column in found], excerpt)
+    for (row, position, column), document in zip(found, known, strict=True):
         about = index.design.columns[column]
-        said = [one for one in marks.get(index.ids[at], ()) if about_column(one, about)]
-        document |= {"item": index.ids[at], "of": index.item_text(at, excerpt), "row": row}
+        said = [mark for mark in marks.get(index.ids[position], ()) if about_column(mark, about)]
+        document |= {"item": index.ids[position], "of": index.item_text(position, excerpt), "row": row}
         document |= {
-            "gold": _code(index.design, int(index.gold[at])),
+            "gold": _code(index.design, int(index.gold[position])),
             "mark": said[-1].kind if said else None,
         }
     total = int(view.margins.matched[view.order].sum())
@@ -214,9 +214,9 @@ def cell_documents(
     texts = excerpts(index, cells, excerpt) if excerpt else [None] * len(cells)
     return [
         column_document(design.columns[column])
-        | read_as(design, codes[at], sure[at], modal[at])
-        | {"text": texts[at], "length": lengths[at]}
-        for at, (_, column) in enumerate(cells)
+        | read_as(design, codes[position], sure[position], modal[position])
+        | {"text": texts[position], "length": lengths[position]}
+        for position, (_, column) in enumerate(cells)
     ]
 
 
@@ -225,11 +225,11 @@ def about_column(mark: Mark, column: Column) -> bool:
     return mark.place == (column.model, column.prompt, column.decoding, column.repeat)
 
 
-def reading_of(study: ViewedStudy, evaluator: int, at: int, column: int, modal: int) -> dict[str, Any]:
+def reading_of(study: ViewedStudy, evaluator: int, position: int, column: int, modal: int) -> dict[str, Any]:
     """How an answer was read, as far as the index knows."""
     index = study.index
-    sure = index.plane(f"confidence-{evaluator}", "float32").cell(at, column)
-    return read_as(index.design, index.labels(evaluator).cell(at, column), sure, modal)
+    sure = index.plane(f"confidence-{evaluator}", "float32").cell(position, column)
+    return read_as(index.design, index.labels(evaluator).cell(position, column), sure, modal)
 
 
 def read_as(design: IndexDesign, legend: int, sure: float, modal: int) -> dict[str, Any]:

@@ -202,19 +202,19 @@ def _count(block: Block, chosen: Any, match: Any, sums: Any, counts: Any, labels
 
 def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
     """The order of rows; equal ones stay in the study's order."""
-    made, index = scope.statistics, scope.index
+    statistics, index = scope.statistics, scope.index
     if sort == "item":
         return np.arange(len(rows))
     if sort == "id":
         ranks = np.zeros(index.design.items, np.int64)
         ranks[index.ids.in_order()] = np.arange(len(ranks))
         return np.argsort(ranks[rows])
-    unlabelled = made.answered[rows] - made.valid[rows]
+    unlabelled = statistics.answered[rows] - statistics.valid[rows]
     keys: dict[str, Any] = {
-        "instability": (-unlabelled.astype(np.int64), -np.nan_to_num(made.instability[rows], nan=0.0)),
-        "agreement": (-np.nan_to_num(made.agreement[rows], nan=-1.0),),
-        "gold": (made.modal[rows], _last(index.gold[rows])),
-        "accuracy": (np.nan_to_num(made.accuracy(index.gold)[rows], nan=2.0),),
+        "instability": (-unlabelled.astype(np.int64), -np.nan_to_num(statistics.instability[rows], nan=0.0)),
+        "agreement": (-np.nan_to_num(statistics.agreement[rows], nan=-1.0),),
+        "gold": (statistics.modal[rows], _last(index.gold[rows])),
+        "accuracy": (np.nan_to_num(statistics.accuracy(index.gold)[rows], nan=2.0),),
         "unlabelled": (-unlabelled.astype(np.int64),),
     }
     if sort == "confidence":
@@ -245,8 +245,8 @@ def _confidence(scope: Scope, rows: Any) -> Any:
 
 def _ordered_columns(scope: Scope, margins: Margins, asked: Asked) -> Any:
     """The places of the columns that are shown, in order; equal ones stay in the design's order."""
-    columns = [scope.index.design.columns[int(at)] for at in scope.columns]
-    shown = [at for at in range(len(columns)) if asked.columns != "matching" or margins.matched[at]]
+    columns = [scope.index.design.columns[int(column)] for column in scope.columns]
+    shown = [index for index in range(len(columns)) if asked.columns != "matching" or margins.matched[index]]
     keys: Any = np.zeros(len(columns))
     if asked.by == "agreement":
         keys = -margins.agreeing / np.maximum(margins.valid, 1)
@@ -311,11 +311,11 @@ def clustered(scope: Scope, rows: Any) -> Clusters:
     some = np.unique(np.linspace(0, width - 1, min(width, _MOST_COLUMNS)).astype(np.int64))
     sample = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).astype(np.int64))]
     centres = _centres(_indicators(scope, np.asarray(sample), some))
-    place, far = np.zeros(len(rows), np.int16), np.zeros(len(rows), np.float32)
+    positions, far = np.zeros(len(rows), np.int16), np.zeros(len(rows), np.float32)
     for start in range(0, len(rows), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        place[part], far[part] = vq(_indicators(scope, rows[part], some), centres)
-    return _arranged(scope, rows, place, far)
+        positions[part], far[part] = vq(_indicators(scope, rows[part], some), centres)
+    return _arranged(scope, rows, positions, far)
 
 
 def _indicators(scope: Scope, rows: Any, some: Any) -> Any:

@@ -73,8 +73,8 @@ class IndexBuilder:
         self.folder = root / digest_of(study, self.design, self._placed)
         self.state = self._begun(root)
         self._planes = PlaneWriter(self.folder, self.design.items, len(self.design.columns))
-        for at in range(len(evaluators)):
-            self._planes.make(f"label-{at}", self.design.cell_type)
+        for index in range(len(evaluators)):
+            self._planes.make(f"label-{index}", self.design.cell_type)
 
     def _begun(self, root: Path) -> State:
         """Begin an index where there is none, and have it be the one in use."""
@@ -135,8 +135,8 @@ class IndexBuilder:
         self._keep_errors(store)
 
     def _frames(self) -> Iterator[pl.DataFrame]:
-        known, start = self.study.annotations, 0
-        lazy = known.lazy() if known is not None else scan_kept(self._frame or Path())
+        frame, start = self.study.annotations, 0
+        lazy = frame.lazy() if frame is not None else scan_kept(self._frame or Path())
         while not (part := lazy.select(READ).slice(start, _ROWS).collect()).is_empty():
             yield part
             start += part.height
@@ -167,7 +167,10 @@ class IndexBuilder:
 
     def _reader(self) -> Annotator:
         if self._annotator is None:
-            names, own = list(self.design.evaluators), [one.title for one in self.study.spec.evaluators]
+            names, own = (
+                list(self.design.evaluators),
+                [evaluator.title for evaluator in self.study.spec.evaluators],
+            )
             wanted = None if names == own else names
             of = readable(self.study, self.study.plugins.follow_ups(wanted))
             self._annotator = annotator_of(self.study, self.study.plugins.evaluators(wanted), of)
@@ -176,14 +179,14 @@ class IndexBuilder:
     # ------------------------------------------------------------------ putting them into cells
 
     def _put_labels(self, frame: pl.DataFrame) -> None:
-        evaluators = {name: at for at, name in enumerate(self.design.evaluators)}
+        evaluators = {name: index for index, name in enumerate(self.design.evaluators)}
         placed = self._cells.of_labels(frame)
         for (name,), part in placed.group_by("evaluator", maintain_order=True):
-            at, cells = evaluators.get(str(name)), part["cell"].to_numpy()
-            if at is None:
+            index, cells = evaluators.get(str(name)), part["cell"].to_numpy()
+            if index is None:
                 continue
             codes = legend_codes(self.design, part["label"].to_list(), part["status"].to_list())
-            self._planes.put(f"label-{at}", self.design.cell_type, cells, codes)
+            self._planes.put(f"label-{index}", self.design.cell_type, cells, codes)
             flags = sum(
                 part[name].fill_null(False).cast(pl.UInt8).to_numpy() * np.uint8(bit)
                 for name, bit in (("truncated", TRUNCATED), ("looping", LOOPING))
@@ -192,7 +195,7 @@ class IndexBuilder:
                 self._planes.put("flags", "uint8", cells, flags)
             if (sure := part["confidence"]).null_count() < part.height:
                 # Zero means that there is none, so that a plane of zeros says nothing.
-                self._planes.put(f"confidence-{at}", "float32", cells, sure.fill_null(-1).to_numpy() + 1)
+                self._planes.put(f"confidence-{index}", "float32", cells, sure.fill_null(-1).to_numpy() + 1)
 
     def _put_facts(self, rows: Sequence[Sequence[Any]]) -> None:
         """Put what is known of responses: number, place, answer, thinking."""
@@ -269,7 +272,7 @@ def reading(study: StudySource) -> Iterator[Store | None]:
 
 def _read_already(study: StudySource, store: Store | None) -> tuple[Path | None, list[str]]:
     """The annotation frame, where there is one that is true, and the evaluators whose readings there are."""
-    own = [one.title for one in study.spec.evaluators]
+    own = [evaluator.title for evaluator in study.spec.evaluators]
     path, frame = study.files.annotations, study.annotations
     try:
         if frame is not None:

@@ -87,12 +87,12 @@ def opened(path: Path, root: Path, functions: Sequence[str] = ()) -> StudySource
 
 def _is_stale(builder: IndexBuilder, wanted: bool) -> bool:
     """Whether there is no verdict that was made of what the index holds."""
-    made = builder.folder / "verdict.json"
+    path = builder.folder / "verdict.json"
     noted = builder.folder / "progress.json"
-    if wanted or not made.exists():
+    if wanted or not path.exists():
         return True
     states = [builder.folder / name for name in ("state.json",)]
-    return noted.exists() and any(one.stat().st_mtime > made.stat().st_mtime for one in states)
+    return noted.exists() and any(one.stat().st_mtime > path.stat().st_mtime for one in states)
 
 
 def _orphaned(seconds: float) -> bool:
@@ -178,19 +178,19 @@ def _charts(study: MeasuredStudy, folder: Path, lock: Any) -> list[dict[str, Any
     """The report's charts as files, and what is said of each."""
     shown = gallery(Results(lock, study.frame, study.estimates(), audit=study.charts()))
     pictures = drawn(shown)
-    made = folder / "charts"
-    made.mkdir(exist_ok=True)
-    found = []
+    path = folder / "charts"
+    path.mkdir(exist_ok=True)
+    result = []
     for figure in shown.figures:
         for kind, picture, whole in (
             ("", pictures[figure.name].wide, WIDE),
             (".narrow", pictures[figure.name].narrow, NARROW),
         ):
             svg = inline_svg(picture, f"{figure.name}{kind}".replace(".", "-"), figure.alternative, whole)
-            replace_text(made / f"{figure.name}{kind}.svg", _NO_XML.sub("\ufffd", svg))
+            replace_text(path / f"{figure.name}{kind}.svg", _NO_XML.sub("\ufffd", svg))
         about = ("name", "title", "section", "alternative", "closer")
-        found.append({name: getattr(figure, name) for name in about} | {"caption": figure.subtitle})
-    return found
+        result.append({name: getattr(figure, name) for name in about} | {"caption": figure.subtitle})
+    return result
 
 
 def main() -> None:
@@ -200,7 +200,7 @@ def main() -> None:
     failure.unlink(missing_ok=True)
     os.nice(5)
     try:
-        functions = [one for one in options if one != VERDICT]
+        functions = [option for option in options if option != VERDICT]
         keep(Path(path), Path(root), wanted=VERDICT in options, follow=True, functions=functions)
     except QuaverError as error:
         write_json(failure, error_document(error))

@@ -34,11 +34,11 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
     """The fixed part of a study's index."""
     experiment = study.experiment
     conditions = tuple(
-        (one.model, one.variant, one.decoding, one.repeats)
-        for one in experiment.conditions
-        if not one.follow_up
+        (condition.model, condition.variant, condition.decoding, condition.repeats)
+        for condition in experiment.conditions
+        if not condition.follow_up
     )
-    own = [one.title for one in study.spec.evaluators]
+    own = [evaluator.title for evaluator in study.spec.evaluators]
     named = None if list(evaluators) == own else evaluators
     of = study.plugins.follow_ups(named) if study.has_answers else {}
     texts = study.has_texts
@@ -57,8 +57,10 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
             "answers": study.has_answers,
         },
         task={"instruction": experiment.variants[0].instruction, "kind": study.kind},
-        decodings={name: asdict(one) for name, one in experiment.decodings.items()},
-        readers=[one.model_dump(mode="json") for one in study.spec.evaluators] if study.has_answers else [],
+        decodings={name: asdict(decoding) for name, decoding in experiment.decodings.items()},
+        readers=[evaluator.model_dump(mode="json") for evaluator in study.spec.evaluators]
+        if study.has_answers
+        else [],
         text_field=_text_field(study) if texts else "",
         store=str(study.files.responses.resolve()) if study.has_answers else "",
         folder=str(study.folder.resolve()),
@@ -68,14 +70,14 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
 
 def digest_of(study: StudySource, design: IndexDesign, placed: str) -> str:
     """Changes with everything that an index rests on, but for further answers."""
-    known = study.annotations
+    frame = study.annotations
     parts: list[Any] = [_FORM, design.document(), study.experiment.items_hash, placed]
     parts.append([dict(item.groups) for item in study.experiment.items] if design.groups else [])
     if study.has_answers:
         parts.append(mark_of_rules(study.plugins.evaluators().values()))
-        parts.append([one.model_dump() for one in study.spec.evaluators])
-    if known is not None:
-        parts.append(int(known.select(pl.exclude(pl.List)).hash_rows(seed=0).sum() or 0))
+        parts.append([evaluator.model_dump() for evaluator in study.spec.evaluators])
+    if frame is not None:
+        parts.append(int(frame.select(pl.exclude(pl.List)).hash_rows(seed=0).sum() or 0))
     text = json.dumps(parts, sort_keys=True, default=str)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
@@ -88,10 +90,10 @@ def placed_in(store: Store | None) -> str:
 def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
     """Write the items: ids, gold labels, groups, fields, texts."""
     items = study.experiment.items
-    for at, (name, values) in enumerate(design.groups.items()):
-        of = {value: place for place, value in enumerate(values, start=1)}
+    for index, (name, values) in enumerate(design.groups.items()):
+        of = {value: position for position, value in enumerate(values, start=1)}
         codes = np.array([of.get(item.groups.get(name, ""), 0) for item in items], np.uint16)
-        np.save(folder / f"group-{at}.npy", codes)
+        np.save(folder / f"group-{index}.npy", codes)
     with closing(TextWriter(folder)) as writer:
         writer.add("ids", (item.id for item in items))
         if not design.has["texts"]:
@@ -105,7 +107,7 @@ def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
 
 def write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:
     """Write the gold labels as they are now; whether they differ from those that were there."""
-    places = {code: place for place, code in enumerate(design.codes, start=1)}
+    places = {code: index for index, code in enumerate(design.codes, start=1)}
     gold = np.array([places.get(label or "", 0) for label in gold_labels(study)], design.cell_type)
     path = folder / "gold.npy"
     if path.exists() and np.array_equal(np.load(path), gold):
@@ -193,11 +195,14 @@ class CallCells:
     def __init__(self, cells: Cells, conditions: Sequence[Condition], store: Store) -> None:
         self._cells = cells
         names = dict.fromkeys((*_CONDITION, "follow_up"), pl.String())
-        keys = [(one.model, one.variant, one.decoding, one.follow_up) for one in conditions]
-        own = pl.DataFrame(keys, schema=names, orient="row").with_row_index("own")
+        keys = [
+            (condition.model, condition.variant, condition.decoding, condition.follow_up)
+            for condition in conditions
+        ]
+        frame = pl.DataFrame(keys, schema=names, orient="row").with_row_index("own")
         self._conditions = (
             _stored(store, _CONDITIONS, {"condition": pl.Int64(), **names})
-            .join(own, on=[*names], how="left")
+            .join(frame, on=[*names], how="left")
             .join(cells.conditions, on=_CONDITION, how="left")
         )
         schema = {"number": pl.Int64(), "item": pl.String()}

@@ -109,7 +109,7 @@ class KeptTexts:
 
     def places_in(self, other: KeptTexts) -> Any:
         """For each of these texts its number among others; -1 where it is not there."""
-        found = np.full(len(self), -1, np.int64)
+        result = np.full(len(self), -1, np.int64)
         sql = f"SELECT a.n, b.n FROM main.{self._table} a JOIN other.{other._table} b USING (text)"
         try:
             with closing(_opened(self.path)) as db:
@@ -117,8 +117,8 @@ class KeptTexts:
                 pairs = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from error
-        found[pairs[:, 0]] = pairs[:, 1]
-        return found
+        result[pairs[:, 0]] = pairs[:, 1]
+        return result
 
     def search(self, wanted: str) -> TextSearch:
         """A search for a part of texts, not yet begun."""

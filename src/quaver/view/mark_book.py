@@ -95,7 +95,7 @@ class MarkBook:
         """Those that count: of each person and thing the last one, unless it was taken back."""
         with self._lock:
             self._refresh()
-            return [one for one in self._marks.values() if not one.removed]
+            return [mark for mark in self._marks.values() if not mark.removed]
 
     @property
     def version(self) -> str:
@@ -108,10 +108,10 @@ class MarkBook:
 
     def by_item(self) -> Mapping[str, list[Mark]]:
         """The marks by item."""
-        found: dict[str, list[Mark]] = defaultdict(list)
-        for one in self.marks():
-            found[one.item].append(one)
-        return found
+        result: dict[str, list[Mark]] = defaultdict(list)
+        for mark in self.marks():
+            result[mark.item].append(mark)
+        return result
 
     def add(self, given: Mapping[str, Any], who: str, when: str | None = None) -> Mark:
         """Add a mark."""
@@ -119,16 +119,16 @@ class MarkBook:
 
     def add_all(self, some: Sequence[Mapping[str, Any]], who: str, when: str | None = None) -> list[Mark]:
         """Add marks, all or none."""
-        made = [self._made(one, who, when) for one in some]
-        self._write(made)
-        return made
+        marks = [self._made(one, who, when) for one in some]
+        self._write(marks)
+        return marks
 
     def remove(self, name: str) -> Mark | None:
         """Take a mark back; None where there is no such mark."""
-        known = next((one for one in self.marks() if one.id == name), None)
-        if known is not None:
-            self._write([replace(known, removed=True, when=now())])
-        return known
+        mark = next((one for one in self.marks() if one.id == name), None)
+        if mark is not None:
+            self._write([replace(mark, removed=True, when=now())])
+        return mark
 
     def _made(self, given: Mapping[str, Any], who: str, when: str | None) -> Mark:
         try:
@@ -156,7 +156,7 @@ class MarkBook:
         now = (about.st_ino, about.st_size, about.st_mtime_ns)
         if now == self._read:
             return
-        self._marks = {one.id: one for one in map(self._mark_of, self._lines.documents())}
+        self._marks = {mark.id: mark for mark in map(self._mark_of, self._lines.documents())}
         self._read = now
 
     def _mark_of(self, document: dict[str, Any]) -> Mark:

@@ -52,15 +52,15 @@ def _export_csv(study: ViewedStudy, asked: Asked, blind: bool) -> Iterator[str]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for one in study.book.marks():
-        row = asdict(one) | {"coder": one.who}
+    for mark in study.book.marks():
+        row = asdict(mark) | {"coder": mark.who}
         writer.writerow([safe_cell(str(row[name])) if row[name] is not None else "" for name in _COLUMNS])
     yield out.getvalue()
 
 
 def _export_jsonl(study: ViewedStudy, asked: Asked, blind: bool) -> Iterator[str]:
-    for one in study.book.marks():
-        yield json.dumps(asdict(one), ensure_ascii=False) + "\n"
+    for mark in study.book.marks():
+        yield json.dumps(asdict(mark), ensure_ascii=False) + "\n"
 
 
 def _tasks(made: Callable[..., dict[str, Any]]) -> Callable[[ViewedStudy, Asked, bool], Iterator[str]]:
@@ -70,11 +70,11 @@ def _tasks(made: Callable[..., dict[str, Any]]) -> Callable[[ViewedStudy, Asked,
         view, marks = study.view(asked), study.book.by_item()
         modal, agreement = view.scope.statistics.modal, view.scope.statistics.agreement
         between = "["
-        for at in view.rows:
-            item = study.index.ids[int(at)]
-            said = None if blind or not modal[at] else study.index.design.meanings[int(modal[at])][0]
-            about = [one for one in marks.get(item, ()) if one.label]
-            document = made(study, int(at), item, said, float(agreement[at]), about)
+        for row in view.rows:
+            item = study.index.ids[int(row)]
+            said = None if blind or not modal[row] else study.index.design.meanings[int(modal[row])][0]
+            about = [mark for mark in marks.get(item, ()) if mark.label]
+            document = made(study, int(row), item, said, float(agreement[row]), about)
             yield between + json.dumps(document, ensure_ascii=False)
             between = ",\n"
         yield "]\n" if between != "[" else "[]\n"
@@ -83,33 +83,33 @@ def _tasks(made: Callable[..., dict[str, Any]]) -> Callable[[ViewedStudy, Asked,
 
 
 def _export_label_studio(
-    study: ViewedStudy, at: int, item: str, said: str | None, share: float, marks: list[Mark]
+    study: ViewedStudy, index: int, item: str, said: str | None, share: float, marks: list[Mark]
 ) -> dict[str, Any]:
     def result(label: str) -> list[dict[str, Any]]:
         value = {"choices": [label]}
         return [{"from_name": QUESTION, "to_name": "text", "type": "choices", "value": value}]
 
-    found: dict[str, Any] = {"data": {"item": item, "text": study.index.item_text(at)}}
+    found: dict[str, Any] = {"data": {"item": item, "text": study.index.item_text(index)}}
     if said is not None:
         found["predictions"] = [{"model_version": "quaver", "score": round(share, 6), "result": result(said)}]
     if marks:
         found["annotations"] = [
-            {"completed_by": {"email": one.who}, "result": result(str(one.label)), "created_at": one.when}
-            for one in marks
+            {"completed_by": {"email": mark.who}, "result": result(str(mark.label)), "created_at": mark.when}
+            for mark in marks
         ]
     return found
 
 
 def _export_argilla(
-    study: ViewedStudy, at: int, item: str, said: str | None, share: float, marks: list[Mark]
+    study: ViewedStudy, index: int, item: str, said: str | None, share: float, marks: list[Mark]
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": item, "fields": {"text": study.index.item_text(at)}}
-    found |= {"metadata": {"item": item}, "suggestions": {}, "responses": {}, "vectors": {}}
+    result: dict[str, Any] = {"id": item, "fields": {"text": study.index.item_text(index)}}
+    result |= {"metadata": {"item": item}, "suggestions": {}, "responses": {}, "vectors": {}}
     if said is not None:
-        found["suggestions"] = {QUESTION: {"value": said, "score": round(share, 6), "agent": "quaver"}}
+        result["suggestions"] = {QUESTION: {"value": said, "score": round(share, 6), "agent": "quaver"}}
     if marks:
-        found["responses"] = {QUESTION: [{"value": one.label, "user_id": one.who} for one in marks]}
-    return found
+        result["responses"] = {QUESTION: [{"value": mark.label, "user_id": mark.who} for mark in marks]}
+    return result
 
 
 FORMATS: dict[str, tuple[str, Callable[[ViewedStudy, Asked, bool], Iterator[str]]]] = {
@@ -145,7 +145,7 @@ def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[st
         ) from None
     known = {_same(asdict(mark)) for mark in study.book.marks()}
     labels = study.index.design.labels
-    names = {one.name: one.code for one in labels.labels if one.name not in labels.codes}
+    names = {label.name: label.code for label in labels.labels if label.name not in labels.codes}
     cells = LabelCells(labels.codes, names)
     given, skipped = [], []
     for number, row in enumerate(rows, start=1):
@@ -174,10 +174,10 @@ def _wrong(study: ViewedStudy, row: Row, cells: LabelCells) -> str:
     if study.index.ids.find(str(row.get("item") or "")) is None:
         return f"the study has no item {str(row.get('item') or '')[:80]!r}"
     if (label := row.get("label")) not in (None, ""):
-        found = cells.read(str(label).strip())
-        if found is None or found.label is None:
+        cell = cells.read(str(label).strip())
+        if cell is None or cell.label is None:
             return f"the study has no label {str(label)[:80]!r}"
-        row["label"] = found.label
+        row["label"] = cell.label
     if row.get("mark") not in (None, "", "agree", "disagree", "unclear"):
         return f"{str(row['mark'])[:40]!r} is no mark"
     if not (row.get("label") or row.get("mark") or row.get("note")):
@@ -237,30 +237,30 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
     body = request.body()
     state = GoldFiles(Path(study.index.design.folder)).state()
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
-    given = _given(study, body.who, drawn)
-    gold = _gold_now(study, given["item"])
-    after = GoldState(state.design, state.draw, pl.concat([state.coded, given.drop("blind")]))
+    frame = _given(study, body.who, drawn)
+    gold = _gold_now(study, frame["item"])
+    after = GoldState(state.design, state.draw, pl.concat([state.coded, frame.drop("blind")]))
     labels = after.apart | after.settled.gold
     conflicts = [item for item in gold if item not in labels]
     other = others_gold(
-        state, given.filter(pl.col("role") == "apart", ~pl.col("item").is_in(conflicts)), gold
+        state, frame.filter(pl.col("role") == "apart", ~pl.col("item").is_in(conflicts)), gold
     )
     kept = gold.keys() - conflicts - (set() if body.replace else set(other))
     twice, agreement = coder_agreement(
-        ratings(given.with_columns(role=pl.lit("coder"))), study.index.design.labels
+        ratings(frame.with_columns(role=pl.lit("coder"))), study.index.design.labels
     )
     folder = study.book.path.parent
     named = shlex.quote(str(study.path))
-    found = {
+    result = {
         "items": len(kept),
         "new": sum(gold[item] is None for item in kept),
         "conflicts": [
-            {"item": item, "labels": dict(given.filter(item=item).select("coder", "label").iter_rows())}
+            {"item": item, "labels": dict(frame.filter(item=item).select("coder", "label").iter_rows())}
             for item in conflicts[:_MOST_CONFLICTS]
         ],
         "disagreed": len(conflicts),
         "other": [{"item": item, "gold": gold[item], "label": labels[item]} for item in other],
-        "seen": given.height - int(given["blind"].sum()),
+        "seen": frame.height - int(frame["blind"].sum()),
         "twice": twice,
         "agreement": None if agreement is None else agreement.details["percent"],
         "alpha": None if agreement is None else agreement.value,
@@ -268,17 +268,17 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
         "how": f"quaver gold {named}" + " --adjudicate NAME" * bool(drawn.intersection(conflicts)),
     }
     if body.preview or not gold:
-        return found
+        return result
     files = []
     for name, role in (("gold-drawn.csv", "coder"), ("gold-apart.csv", "apart")):
-        rows = given.filter(pl.col("role") == role)
+        rows = frame.filter(pl.col("role") == role)
         if rows.height:
             with replacing(folder / name) as part, part.open("wb") as file:
                 write_csv(rows.select(_GOLD_COLUMNS), file, header=True)
             files.append(str(folder / name))
             options = ["--apart", REASON, *["--replace"] * body.replace] if role == "apart" else []
             _take(study.path, folder / name, options)
-    return found | {"file": ", ".join(files)}
+    return result | {"file": ", ".join(files)}
 
 
 def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame:
@@ -295,7 +295,7 @@ def _gold_now(study: ViewedStudy, items: pl.Series) -> dict[str, str | None]:
     """The gold labels that items have now."""
     index = study.index
     places = {item: index.ids.find(item) or 0 for item in items}
-    return {item: index.design.meanings[int(index.gold[at])][0] for item, at in places.items()}
+    return {item: index.design.meanings[int(index.gold[position])][0] for item, position in places.items()}
 
 
 def _take(study: Path, file: Path, options: list[str]) -> None:

@@ -84,7 +84,7 @@ def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
         "answers": 0,
         "too_large": False,
     } | verdict
-    found = {
+    result = {
         "brief": brief(study),
         "progress": {**_NO_PROGRESS, **progress, "process": study.collecting},
         "verdict": {name: value for name, value in made.items() if name != "charts"},
@@ -95,8 +95,8 @@ def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
         "design": None,
     }
     if index is None:
-        return found
-    return found | {
+        return result
+    return result | {
         "since": _since(study),
         "report": f"../{study.ticket}/" if report_of(study) else None,
         "task": index.design.task,
@@ -168,7 +168,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     variants = design.variants_by_id
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
-        "labels": [{"code": one.code, "name": one.name} for one in design.labels.labels],
+        "labels": [{"code": label.code, "name": label.name} for label in design.labels.labels],
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
@@ -176,15 +176,15 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
                 "id": name,
                 "short": short_name(name),
                 "factors": dict(variants[name].factors) if name in variants else {},
-                "original": place == 0,
+                "original": position == 0,
             }
-            for place, name in enumerate(design.prompts)
+            for position, name in enumerate(design.prompts)
         ],
         "groups": {
             name: {"values": values[:_MOST_VALUES], "count": len(values)}
             for name, values in design.groups.items()
         },
-        "columns": [asdict(one) for one in design.columns],
+        "columns": [asdict(column) for column in design.columns],
         "has": has,
         "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],
         "examples": [
@@ -198,10 +198,12 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
 
 def _has(index: Index) -> dict[str, bool]:
     design = index.design
-    sure = any(index.plane(f"confidence-{at}", "float32").exists for at in range(len(design.evaluators)))
+    sure = any(
+        index.plane(f"confidence-{position}", "float32").exists for position in range(len(design.evaluators))
+    )
     return {
         "gold": bool((index.gold > 0).any()),
         "confidence": sure,
         "answers": design.has["answers"],
-        "repeats": any(one[3] > 1 for one in design.conditions),
+        "repeats": any(condition[3] > 1 for condition in design.conditions),
     }

@@ -20,10 +20,10 @@ _TERM = re.compile(
 def completions(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """The ways to go on at a place in a query line."""
     line = given.asked.query
-    at = len(line) if given.at is None else given.at
-    word = _WORD.search(line[:at])
-    start = word.start() if word else at
-    typed = line[start:at]
+    index = len(line) if given.at is None else given.at
+    word = _WORD.search(line[:index])
+    start = word.start() if word else index
+    typed = line[start:index]
     if term := _TERM.match(typed):
         # Of a list of values, the last one is being typed.
         rest = term["rest"]
@@ -31,19 +31,22 @@ def completions(study: ViewedStudy, given: Given) -> dict[str, Any]:
         start += term.start("rest") + comma + 1
         field = study.fields(Asked()).get(unquoted(term["field"]))
         options = _beginning(field.options if field else (), unquoted(rest[comma + 1 :]))
-        found = [(f"{quoted(one.text)} ", one) for one in options]
+        found = [(f"{quoted(option.text)} ", option) for option in options]
     else:
         minus = "-" if typed.startswith("-") else ""
         names = study.fields(Asked()).names() if study.index_or_none() else FIELDS
         every = [Option(name, name, FIELDS.get(name)) for name in names]
         options = _beginning(every, typed.removeprefix("-"))
-        found = [(f"{minus}{written(one.text)}:", one) for one in options]
-    shown = [{"text": text, "shown": one.shown, "means": one.means, "count": one.n} for text, one in found]
-    return {"from": start, "to": at, "options": shown[:_MOST]}
+        found = [(f"{minus}{written(option.text)}:", option) for option in options]
+    shown = [
+        {"text": text, "shown": option.shown, "means": option.means, "count": option.n}
+        for text, option in found
+    ]
+    return {"from": start, "to": index, "options": shown[:_MOST]}
 
 
 def _beginning(options: Any, typed: str) -> list[Option]:
     """The options that begin with what was typed, then those that contain it."""
     wanted = typed.lower()
-    containing = [one for one in options if wanted in one.shown.lower()]
-    return sorted(containing, key=lambda one: not one.shown.lower().startswith(wanted))
+    containing = [option for option in options if wanted in option.shown.lower()]
+    return sorted(containing, key=lambda option: not option.shown.lower().startswith(wanted))

@@ -129,8 +129,8 @@ class Fields:
         if common in NUMBERS_OF_ITEMS:
             return self._of_items(common)
         if common in FIELDS:
-            made: Field = getattr(self, f"_{common}")()
-            return made
+            field: Field = getattr(self, f"_{common}")()
+            return field
         own = [*self.design.groups, *self._factors]
         if name not in own:
             name = next((one for one in own if one.lower() == common), "")
@@ -172,7 +172,7 @@ class Fields:
 
     def _factor(self, name: str) -> Field:
         variants = self.design.variants_by_id
-        return self._of_columns([variants[one.prompt].factors.get(name) for one in self.design.columns])
+        return self._of_columns([variants[column.prompt].factors.get(name) for column in self.design.columns])
 
     def _label(self) -> Field:
         labels = len(self.design.codes)
@@ -242,11 +242,11 @@ class Fields:
         counts: Any = None
         if coded.level == "item":
             counts = np.bincount(coded.codes, minlength=len(coded.names) + 1)
-        found = []
+        options = []
         for code, name in enumerate(coded.names, start=1):
             n = None if counts is None else int(counts[code])
-            found.append(Option(name, name or '""', coded.titles.get(name), n))
-        return found
+            options.append(Option(name, name or '""', coded.titles.get(name), n))
+        return options
 
     def _confidence(self) -> Field:
         def values(block: Block) -> Any:
@@ -310,7 +310,7 @@ class Fields:
             return lambda _: of_cells(holds)
 
         def is_original(value: Value) -> Condition:
-            return self._where("column", [one.prompt == design.prompts[0] for one in design.columns])
+            return self._where("column", [column.prompt == design.prompts[0] for column in design.columns])
 
         def is_changed(value: Value) -> Condition:
             if self.scope.changed is None:
@@ -323,7 +323,7 @@ class Fields:
                 raise QueryError("no gold sample has been drawn", value.at)
             drawn = np.zeros(design.items, bool)
             places = map(self.index.ids.find, draw.filter("drawn")["item"])
-            drawn[[place for place in places if place is not None]] = True
+            drawn[[index for index in places if index is not None]] = True
             return self._where("item", drawn)
 
         def has_flag(flag: int) -> Callable[[Value], Condition]:
@@ -370,11 +370,11 @@ class Fields:
     def _evaluators(self) -> Field:
         def differ(block: Block) -> Any:
             """Another evaluator reads it differently."""
-            found = np.zeros(block.codes.shape, bool)
+            result = np.zeros(block.codes.shape, bool)
             for evaluator in self.scope.other_evaluators:
                 other = block.readings(evaluator)
-                found |= (other != block.codes) & (other > 0)
-            return found
+                result |= (other != block.codes) & (other > 0)
+            return result
 
         return self._choice("evaluators", {"differ": lambda _: of_cells(differ)})
 
@@ -383,8 +383,8 @@ class Fields:
             if value.open:
                 return self._where("item", self._found("ids", value.text))
             known = np.zeros(self.design.items, bool)
-            if (place := self.index.ids.find(value.text)) is not None:
-                known[place] = True
+            if (index := self.index.ids.find(value.text)) is not None:
+                known[index] = True
             return self._where("item", known)
 
         return self._each(found)

@@ -125,9 +125,9 @@ def parsed(line: str) -> Query:
     if len(tokens) > _MOST_PARTS:
         raise QueryError("the query has too many parts", (0, len(line)), expected=f"{_MOST_PARTS} at most")
     reader = _Reader(tokens, len(line))
-    found = reader.either(0) if tokens else Both(())
+    result = reader.either(0) if tokens else Both(())
     reader.end()
-    return found
+    return result
 
 
 class _Token(NamedTuple):
@@ -137,42 +137,42 @@ class _Token(NamedTuple):
 
 
 def _tokens(line: str) -> Iterator[_Token]:
-    place = 0
-    while found := _TOKEN.match(line, place):
-        kind, start = found.lastgroup or "", found.start(found.lastgroup or 0)
+    index = 0
+    while match := _TOKEN.match(line, index):
+        kind, start = match.lastgroup or "", match.start(match.lastgroup or 0)
         if kind == "op":
-            term, place = _term(line, found)
+            term, index = _term(line, match)
             yield _Token("part", term.at, term)
             continue
-        place = found.end()
-        at = (start, place)
+        index = match.end()
+        at = (start, index)
         if kind in ("open", "close", "minus"):
             yield _Token(kind, at)
         elif kind == "quoted":
-            yield _Token("part", at, Words(_plain(found["quoted"], at), at))
-        elif (word := found["word"]).lower() in ("and", "or", "not"):
+            yield _Token("part", at, Words(_plain(match["quoted"], at), at))
+        elif (word := match["word"]).lower() in ("and", "or", "not"):
             yield _Token(word.lower(), at)
         else:
             yield _Token("part", at, Words(word, at))
 
 
-def _term(line: str, found: re.Match[str]) -> tuple[Term, int]:
+def _term(line: str, match: re.Match[str]) -> tuple[Term, int]:
     """A term, and where it ends."""
-    start, place, values = found.start("field"), found.end(), []
-    while value := _VALUE.match(line, place):
+    start, index, values = match.start("field"), match.end(), []
+    while value := _VALUE.match(line, index):
         at, quoted = value.span(), value["quoted"] is not None
         text = _ESCAPED.sub(r"\1", value["quoted"]) if quoted else value["bare"]
         is_open = text.endswith("*") and not quoted and len(text) > 1
         values.append(Value(text[:-1] if is_open else text, at, is_open))
-        place = value.end()
-        if line[place : place + 1] != ",":
+        index = value.end()
+        if line[index : index + 1] != ",":
             break
-        place += 1
-    name = found["field"]
-    name = _plain(name, (start, found.end("field"))) if name.startswith('"') else name
+        index += 1
+    name = match["field"]
+    name = _plain(name, (start, match.end("field"))) if name.startswith('"') else name
     if not values:
-        raise QueryError(f"nothing stands after {name}{found['op']}", (start, place), expected="a value")
-    return Term(name, found["op"], tuple(values), (start, place)), place
+        raise QueryError(f"nothing stands after {name}{match['op']}", (start, index), expected="a value")
+    return Term(name, match["op"], tuple(values), (start, index)), index
 
 
 def _plain(quoted: str, at: Place) -> str:
@@ -214,10 +214,10 @@ class _Reader:
             return Negated(self._not(depth + 1))
         token = self._next()
         if self._take("open"):
-            found = self.either(depth + 1)
+            result = self.either(depth + 1)
             if not self._take("close"):
                 raise QueryError("a bracket is not closed", (token.at[0], self._length), expected=")")
-            return found
+            return result
         if token.part is None:
             what = "the query ends here" if token.kind == "end" else f"{token.kind!r} stands here"
             raise QueryError("a condition is missing", token.at, expected="a condition", found=what)

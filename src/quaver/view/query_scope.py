@@ -49,7 +49,7 @@ class Scope:
     @cached_property
     def other_evaluators(self) -> list[int]:
         """The evaluators whose readings are not shown."""
-        return [at for at in range(len(self.index.design.evaluators)) if at != self.evaluator]
+        return [index for index in range(len(self.index.design.evaluators)) if index != self.evaluator]
 
 
 class Block:
@@ -146,10 +146,10 @@ def _joined(parts: list[Condition], join: Any, nothing: bool) -> Condition:
     level = _LEVELS[max((_LEVELS.index(part.level) for part in parts), default=0)]
 
     def holds(block: Block) -> Any:
-        found = np.full((1, 1), nothing)
+        result = np.full((1, 1), nothing)
         for part in parts:
-            found = join(found, part.holds(block))
-        return found
+            result = join(result, part.holds(block))
+        return result
 
     return Condition(level, holds, any(part.of_missing for part in parts))
 
@@ -172,14 +172,14 @@ def fitting(value: Value, forms: Mapping[str, list[int]], field: str) -> set[int
     """The codes that a value means: of the form as it is, or else in any case of letters."""
     if value.text in forms and not value.open:
         return set(forms[value.text])
-    wanted, found = value.text.lower(), set()
+    wanted, result = value.text.lower(), set()
     for form, codes in forms.items():
         plain = form.lower()
         if plain.startswith(wanted) if value.open else plain == wanted:
-            found.update(codes)
-    if not found:
+            result.update(codes)
+    if not result:
         raise unknown_in(value.text, forms, field, value.at)
-    return found
+    return result
 
 
 def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
@@ -240,19 +240,19 @@ def statistics_of(index: Index, evaluator: int, columns: Any) -> ItemStatistics:
     design, plane = index.design, index.labels(evaluator)
     top, valid, answered, right = (np.zeros(design.items, np.uint32) for _ in range(4))
     modal, distinct = np.zeros(design.items, design.cell_type), np.zeros(design.items, np.uint16)
-    made = ItemStatistics(modal, top, valid, answered, distinct, right)
+    statistics = ItemStatistics(modal, top, valid, answered, distinct, right)
     for start, stop in index.blocks():
         codes = chosen(plane.rows(start, stop), columns)
         counts = counts_of(codes, design)
         labels = counts[:, 1 : len(design.codes) + 1]
-        made.modal[start:stop], made.top[start:stop] = modal_of(labels, design)
-        made.valid[start:stop] = labels.sum(axis=1)
-        made.answered[start:stop] = counts[:, 1:].sum(axis=1)
-        made.labels[start:stop] = (labels > 0).sum(axis=1)
+        statistics.modal[start:stop], statistics.top[start:stop] = modal_of(labels, design)
+        statistics.valid[start:stop] = labels.sum(axis=1)
+        statistics.answered[start:stop] = counts[:, 1:].sum(axis=1)
+        statistics.labels[start:stop] = (labels > 0).sum(axis=1)
         gold = index.gold[start:stop]
         rows = np.arange(stop - start)
-        made.right[start:stop] = np.where(gold > 0, counts[rows, gold], 0)
-    return made
+        statistics.right[start:stop] = np.where(gold > 0, counts[rows, gold], 0)
+    return statistics
 
 
 def chosen(cells: Any, columns: Any) -> Any:
@@ -279,18 +279,20 @@ def modal_of(labels: Any, design: IndexDesign) -> tuple[Any, Any]:
 
 def folded_codes(codes: Any, starts: Any, design: IndexDesign) -> Any:
     """The most frequent label over the repeats of each condition; without labels, one of the statuses."""
-    found = np.zeros((codes.shape[0], len(starts)), codes.dtype)
-    best = np.zeros(found.shape, np.uint32)
+    result = np.zeros((codes.shape[0], len(starts)), codes.dtype)
+    best = np.zeros(result.shape, np.uint32)
     for code in _by_rank(design):
         count = np.add.reduceat((codes == code).astype(np.uint32), starts, axis=1)
-        better = count > best if code <= len(design.codes) else (found == 0) & (count > 0)
-        found[better], best[better] = code, count[better]
-    return found
+        better = count > best if code <= len(design.codes) else (result == 0) & (count > 0)
+        result[better], best[better] = code, count[better]
+    return result
 
 
 def _by_rank(design: IndexDesign) -> Iterator[int]:
     """Labels in the order of the alphabet, then the statuses."""
-    yield from (at + 1 for at in sorted(range(len(design.codes)), key=lambda at: design.codes[at]))
+    yield from (
+        index + 1 for index in sorted(range(len(design.codes)), key=lambda index: design.codes[index])
+    )
     yield from range(len(design.codes) + 1, len(design.meanings))
 
 

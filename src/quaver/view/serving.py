@@ -31,16 +31,16 @@ CACHE = ".view"
 
 def studies_of(paths: Sequence[Path]) -> dict[str, ViewedStudy]:
     """The studies to show, by the names that they have in addresses."""
-    found: dict[str, ViewedStudy] = {}
+    result: dict[str, ViewedStudy] = {}
     for path in paths:
         folder, root = place_of(path)
         name = base = re.sub(r"[^\w.-]+", "-", folder).strip("-.") or "study"
         number = 1
-        while name in found:
+        while name in result:
             number += 1
             name = f"{base}-{number}"
-        found[name] = ViewedStudy(name, path.resolve(), root, found)
-    return found
+        result[name] = ViewedStudy(name, path.resolve(), root, result)
+    return result
 
 
 def place_of(path: Path) -> tuple[str, Path]:
@@ -76,11 +76,11 @@ def listening(port: int | None) -> socket.socket:
     """A socket on this machine alone."""
     wanted = [PORT, 0] if port is None else [port]
     for one in wanted:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
-            made.bind(("127.0.0.1", one))
+            connection.bind(("127.0.0.1", one))
         except OSError as error:
-            made.close()
+            connection.close()
             if one == wanted[-1]:
                 raise QuaverError(
                     "the server cannot listen there",
@@ -89,8 +89,8 @@ def listening(port: int | None) -> socket.socket:
                     fix="name another port, or none",
                 ) from error
             continue
-        made.listen(128)
-        return made
+        connection.listen(128)
+        return connection
     raise AssertionError  # the last one was made or raised
 
 
@@ -148,8 +148,8 @@ def serve(
         ) from error
     studies = studies_of(paths)
     check_functions(paths, functions)
-    made = listening(port)
-    number, token = made.getsockname()[1], secrets.token_urlsafe(24)
+    connection = listening(port)
+    number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
     processes = [IndexProcess(study, functions) for study in studies.values()]
     viewer = Viewer(studies)
     guarded = Guard(viewer.app(), token, number, viewer.reports)
@@ -166,7 +166,7 @@ def serve(
     )
     begun(f"http://127.0.0.1:{number}/{token}/")
     try:
-        uvicorn.Server(config).run(sockets=[made])
+        uvicorn.Server(config).run(sockets=[connection])
     finally:
         for process in processes:
             process.stop()

@@ -98,20 +98,20 @@ def _shared(seen: Seen, prompts: dict[str, int], known: list[Any]) -> int | list
     messages = seen.prompt(_LONGEST)
     if not messages:
         return []
-    place = prompts.setdefault(repr(messages), len(known))
-    if place == len(known):
+    index = prompts.setdefault(repr(messages), len(known))
+    if index == len(known):
         known.append(messages)
-    return place
+    return index
 
 
 def _charts(study: ViewedStudy, charts: list[dict[str, Any]]) -> dict[str, str]:
     """The charts by their addresses."""
-    found = {}
-    for one in charts:
+    result = {}
+    for chart in charts:
         for name in ("href", "narrow"):
-            path = study.index.folder / "charts" / one[name].rpartition("/")[2]
-            found[one[name]] = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return found
+            path = study.index.folder / "charts" / chart[name].rpartition("/")[2]
+            result[chart[name]] = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return result
 
 
 _IMPORT = re.compile(
@@ -167,22 +167,22 @@ def _in_order(page: Path) -> Iterator[tuple[str, str]]:
             return
         done.add(name)
         text = (page / name).read_text(encoding="utf-8")
-        for one in _IMPORT.finditer(text):
-            yield from visited(one["file"])
+        for match in _IMPORT.finditer(text):
+            yield from visited(match["file"])
         yield name, text
 
     yield from visited(_START)
 
 
 def _wrapped(name: str, text: str) -> str:
-    exports = [one["name"] for one in _EXPORT.finditer(text)]
-    body = _EXPORT.sub(lambda one: f"{one['kind']} {one['name']}", _IMPORT.sub(_taken, text))
+    exports = [match["name"] for match in _EXPORT.finditer(text)]
+    body = _EXPORT.sub(lambda match: f"{match['kind']} {match['name']}", _IMPORT.sub(_taken, text))
     return f"modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {', '.join(exports)} }};\n}})();"
 
 
-def _taken(one: re.Match[str]) -> str:
-    what = one["whole"] or "{" + re.sub(r"\bas\b", ":", one["names"]) + "}"
-    return f"const {what} = modules[{json.dumps(one['file'])}];"
+def _taken(match: re.Match[str]) -> str:
+    what = match["whole"] or "{" + re.sub(r"\bas\b", ":", match["names"]) + "}"
+    return f"const {what} = modules[{json.dumps(match['file'])}];"
 
 
 def _digest(text: str) -> str:
@@ -214,7 +214,7 @@ def frames(study: ViewedStudy, asked: Asked, *, whole: bool) -> Iterator[pl.Data
 
 
 def _schema(index: Index) -> dict[str, Any]:
-    factors = dict.fromkeys(name for one in index.design.variants for name in one.factors)
+    factors = dict.fromkeys(name for variant in index.design.variants for name in variant.factors)
     names = ("item", "text", *index.design.groups, "gold", "model", "prompt", *factors, "decoding")
     schema: dict[str, Any] = dict.fromkeys(names, pl.String)
     schema["repeat"] = pl.Int32
@@ -226,25 +226,25 @@ def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int]]) -> lis
     """Answers as rows of the table, which has nothing where a row does not name a column."""
     index, view, out_of = study.index, study.view(asked), Keys().out_of
     evaluator = index.design.evaluators[view.scope.evaluator]
-    items = {at: _item(study, at) for at in {at for at, _ in cells}}
-    found = []
+    items = {position: _item(study, position) for position in {position for position, _ in cells}}
+    result = []
     with stored(index) as db:
-        for (at, column), known in zip(cells, cell_documents(study, view.scope, cells), strict=True):
+        for (position, column), known in zip(cells, cell_documents(study, view.scope, cells), strict=True):
             variant = index.design.variants_by_id.get(known["prompt"])
-            number = number_of(index, at, column) if db is not None else 0
+            number = number_of(index, position, column) if db is not None else 0
             answer = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
             row: dict[str, Any] = dict(variant.factors) if variant else {}
-            row |= items[at]
+            row |= items[position]
             row |= {name: known[name] for name in _OF_ANSWER}
             row |= {"evaluator": evaluator, "answer": None if answer is None else out_of(answer)}
-            found.append(row)
-    return found
+            result.append(row)
+    return result
 
 
-def _item(study: ViewedStudy, at: int) -> dict[str, Any]:
+def _item(study: ViewedStudy, position: int) -> dict[str, Any]:
     index = study.index
-    text, gold = Keys().out_of(index.item_text(at)), index.design.meanings[int(index.gold[at])][0]
-    return {**groups_of(study, at), "item": index.ids[at], "text": text, "gold": gold}
+    text, gold = Keys().out_of(index.item_text(position)), index.design.meanings[int(index.gold[position])][0]
+    return {**groups_of(study, position), "item": index.ids[position], "text": text, "gold": gold}
 
 
 def _jsonl(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:

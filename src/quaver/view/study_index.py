@@ -85,11 +85,11 @@ class IndexDesign:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column, conditions outermost."""
-        found: list[Column] = []
-        for place, (model, variant, decoding, repeats) in enumerate(self.conditions):
+        columns: list[Column] = []
+        for index, (model, variant, decoding, repeats) in enumerate(self.conditions):
             for repeat in range(repeats):
-                found.append(Column(len(found), model, variant, decoding, repeat, place))
-        return tuple(found)
+                columns.append(Column(len(columns), model, variant, decoding, repeat, index))
+        return tuple(columns)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ class IndexDesign:
     @cached_property
     def variants_by_id(self) -> dict[str, Variant]:
         """Every variant by its id."""
-        return {one.id: one for one in self.variants}
+        return {variant.id: variant for variant in self.variants}
 
     def document(self) -> dict[str, Any]:
         """All of it as a mapping for JSON."""
@@ -149,7 +149,7 @@ def design_of(document: Any) -> IndexDesign:
 
 def legend_codes(design: IndexDesign, labels: Sequence[str | None], statuses: Sequence[str]) -> list[int]:
     """The legend codes of annotations."""
-    of_label = {code: place for place, code in enumerate(design.codes, start=1)}
+    of_label = {code: index for index, code in enumerate(design.codes, start=1)}
     of_status = {status: design.status_code(status) for status in STATUSES} | {
         "valid": design.status_code("tied")
     }
@@ -226,14 +226,14 @@ class Plane:
 
     def _read(self, starts: Any, count: int) -> Any:
         """Pieces of some rows each."""
-        found = np.zeros((len(starts), count, self.width), self._kind)
-        if not found.size or not self.exists:
-            return found
+        result = np.zeros((len(starts), count, self.width), self._kind)
+        if not result.size or not self.exists:
+            return result
         with self._path.open("rb", buffering=0) as file:
-            for place, start in enumerate(starts):
+            for index, start in enumerate(starts):
                 file.seek(int(start) * self.width * self._kind.itemsize)
-                file.readinto(found[place])
-        return found
+                file.readinto(result[index])
+        return result
 
 
 class Index:
@@ -269,7 +269,7 @@ class Index:
     def groups(self) -> dict[str, Any]:
         """The codes of the items' groups, from 1 in the order of the design's values."""
         names = enumerate(self.design.groups)
-        return {name: np.load(self.folder / f"group-{at}.npy") for at, name in names}
+        return {name: np.load(self.folder / f"group-{index}.npy") for index, name in names}
 
     def texts(self, name: str) -> KeptTexts:
         """One of the tables of texts."""
@@ -284,19 +284,19 @@ class Index:
         made = Plane(self.folder / f"{name}.plane", kind, self.width)
         return self._planes.setdefault(name, made)
 
-    def item_text(self, at: int, longest: int | None = None) -> str:
+    def item_text(self, index: int, longest: int | None = None) -> str:
         """An item's text as the first prompt shows it, or its beginning."""
         if not self.design.has["texts"]:
             return ""
         if not self.design.text_field:
             shown = self.texts("shown")
-            return shown[at] if longest is None else shown.begin(at, longest)
-        text = str(self.item_fields(at).get(self.design.text_field, ""))
+            return shown[index] if longest is None else shown.begin(index, longest)
+        text = str(self.item_fields(index).get(self.design.text_field, ""))
         return text if longest is None else text[:longest]
 
-    def item_fields(self, at: int) -> dict[str, Any]:
+    def item_fields(self, index: int) -> dict[str, Any]:
         """An item's fields."""
-        return dict(json.loads(self.texts("fields")[at])) if self.design.has["texts"] else {}
+        return dict(json.loads(self.texts("fields")[index])) if self.design.has["texts"] else {}
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The rows in pieces of about a million cells: where each starts and stops."""

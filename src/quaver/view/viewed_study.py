@@ -53,14 +53,14 @@ class _Kept(Generic[ValueT]):
                 if key in self._found:
                     self._found.move_to_end(key)
                     return self._found[key]
-            made = make()
+            result = make()
             with self._lock:
-                if keep(made):
-                    self._found[key] = made
+                if keep(result):
+                    self._found[key] = result
                 while len(self._found) > self._most:
                     self._found.popitem(last=False)
                 self._locks.pop(key, None)
-        return made
+        return result
 
 
 class ViewedStudy:
@@ -216,15 +216,15 @@ class ViewedStudy:
 
     def _marks(self) -> dict[str, dict[int, tuple[str, ...]]]:
         """What is marked: by kind, the values by item."""
-        found: dict[str, dict[int, tuple[str, ...]]] = {}
+        result: dict[str, dict[int, tuple[str, ...]]] = {}
         for name, marks in self.book.by_item().items():
-            if (at := self.index.ids.find(name)) is None:
+            if (index := self.index.ids.find(name)) is None:
                 continue
             for kind, attribute in _OF_MARKS.items():
-                values = tuple(getattr(one, attribute) for one in marks if getattr(one, attribute))
+                values = tuple(getattr(mark, attribute) for mark in marks if getattr(mark, attribute))
                 if values:
-                    found.setdefault(kind, {})[at] = values
-        return found
+                    result.setdefault(kind, {})[index] = values
+        return result
 
     def changed(self, evaluator: int) -> Any:
         """The items whose most frequent label has changed since the last look; None without one."""
@@ -252,7 +252,7 @@ def alignment(index: Index, other: Index) -> tuple[Any, Any]:
     """
     if index is other:
         return np.arange(index.design.items), np.arange(len(index.design.meanings))
-    places = {code: at for at, code in enumerate(both_codes(index, other), start=1)}
+    places = {code: position for position, code in enumerate(both_codes(index, other), start=1)}
     return index.ids.places_in(other.ids), np.array([0, *(places[code] for code in other.design.codes)])
 
 

@@ -100,7 +100,7 @@ class Looked:
     def text(self) -> str:
         """What happened, in a line or a few."""
         if self.alarms:
-            lines = [f"{one.model}: {one.words} (since {one.since})." for one in self.alarms]
+            lines = [f"{alarm.model}: {alarm.words} (since {alarm.since})." for alarm in self.alarms]
             return "\n".join(
                 [f"Alarm for {self.study}: the model may no longer be the one you measured.", *lines]
             )
@@ -120,8 +120,8 @@ class Looked:
             "time": self.times[-1],
             "since": self.times[0],
             "alarm": bool(self.alarms),
-            "alarms": [one.document() for one in self.alarms],
-            "models": [{"model": one.model} | one.occasions[-1].document() for one in self.models],
+            "alarms": [alarm.document() for alarm in self.alarms],
+            "models": [{"model": model.model} | model.occasions[-1].document() for model in self.models],
             "folder": str(self.folder),
         }
 
@@ -129,12 +129,12 @@ class Looked:
 def alarms_of(
     model: str,
     asked: Sequence[Mapping[str, Any]],
-    found: Sequence[Occasion],
+    occasions: Sequence[Occasion],
     thresholds: Mapping[Aspect, float],
 ) -> list[Alarm]:
     """Every reason for an alarm about one model; one that was given stays, whatever comes later."""
     alarms: dict[str, Alarm] = {}
-    for one, occasion in zip(asked, found, strict=True):
+    for one, occasion in zip(asked, occasions, strict=True):
         for aspect, words in _facts(model, asked[0], one, occasion):
             alarms.setdefault(aspect, Alarm(model, aspect, one["time"], occasion.number, words))
         for name in reached(occasion, thresholds):
@@ -149,11 +149,11 @@ def _facts(
     model: str, first: Mapping[str, Any], now: Mapping[str, Any], occasion: Occasion
 ) -> list[tuple[str, str]]:
     """What is not drawn from answers: it either is another than at first or is not."""
-    found = []
+    result = []
     if now["identities"].get(model) != first["identities"].get(model):
-        found.append(("identity", f"another model is asked: {now['identities'].get(model)}"))
+        result.append(("identity", f"another model is asked: {now['identities'].get(model)}"))
     if now["prices"].get(model) != first["prices"].get(model):
-        found.append(
+        result.append(
             (
                 "price",
                 f"its price has changed from {first['prices'].get(model)} to {now['prices'].get(model)}",
@@ -161,8 +161,8 @@ def _facts(
         )
     if occasion.served:
         named = ", another ".join(map(_plain, occasion.served[:3]))
-        found.append(("configuration", f"the server names another {named}"))
-    return found
+        result.append(("configuration", f"the server names another {named}"))
+    return result
 
 
 def _plain(text: str) -> str:
@@ -171,7 +171,10 @@ def _plain(text: str) -> str:
 
 
 def _examples(occasion: Occasion) -> str:
-    some = [f"{_plain(one.item)}: {_plain(one.before)} → {_plain(one.after)}" for one in occasion.changes[:3]]
+    some = [
+        f"{_plain(change.item)}: {_plain(change.before)} → {_plain(change.after)}"
+        for change in occasion.changes[:3]
+    ]
     more = len(occasion.changes) - len(some)
     return f" ({'; '.join(some)}{f' and {more} more' if more > 0 else ''})" if some else ""
 
@@ -197,30 +200,30 @@ def write_page(looked: Looked, canary: Canary) -> None:
 def _watched(model: ModelLook, times: Sequence[str], canary: Canary) -> WatchedModel:
     changes = [
         (
-            _shown(times[at]),
-            one.item,
-            one.variant,
-            one.before,
-            one.after,
-            f"{one.again[0]} of {one.again[1]}",
+            _shown(times[index]),
+            change.item,
+            change.variant,
+            change.before,
+            change.after,
+            f"{change.again[0]} of {change.again[1]}",
         )
-        for at, occasion in enumerate(model.occasions)
-        for one in occasion.changes
+        for index, occasion in enumerate(model.occasions)
+        for change in occasion.changes
     ]
     error = canary.options.error
     return WatchedModel(
         model.model,
-        [(_shown(one.since), one.words) for one in model.alarms],
+        [(_shown(alarm.since), alarm.words) for alarm in model.alarms],
         [
-            Point(at, name, log10(max(1e-6, value * error * SHARES[name])))
-            for at, one in enumerate(model.occasions)
-            for name, value in one.evidence.items()
+            Point(index, name, log10(max(1e-6, value * error * SHARES[name])))
+            for index, occasion in enumerate(model.occasions)
+            for name, value in occasion.evidence.items()
         ],
         [
-            Point(at, label, one.labels[label] / one.labels.total())
-            for at, one in enumerate(model.occasions)
+            Point(index, label, occasion.labels[label] / occasion.labels.total())
+            for index, occasion in enumerate(model.occasions)
             for label in sorted({label for other in model.occasions for label in other.labels})
-            if one.labels.total()
+            if occasion.labels.total()
         ],
         list(_agreement(model)),
         changes[-_MOST_CHANGES:],
@@ -229,10 +232,10 @@ def _watched(model: ModelLook, times: Sequence[str], canary: Canary) -> WatchedM
 
 def _agreement(model: ModelLook) -> Iterator[Point]:
     """Alpha between each look's labels and the first ones, where labels vary at all."""
-    for at, one in enumerate(model.occasions):
-        value = krippendorff_alpha(list(one.pairs)).value if at and len(one.pairs) > 1 else None
+    for index, occasion in enumerate(model.occasions):
+        value = krippendorff_alpha(list(occasion.pairs)).value if index and len(occasion.pairs) > 1 else None
         if value is not None:
-            yield Point(at, "alpha", float(value))
+            yield Point(index, "alpha", float(value))
 
 
 def _how(canary: Canary) -> Iterator[str]:

@@ -75,9 +75,9 @@ class Occasion:
     def document(self) -> dict[str, Any]:
         """For JSON."""
         changes = [
-            {"item": one.item, "prompt": one.variant, "before": one.before, "after": one.after}
-            | {"differing": one.again[0], "answers": one.again[1]}
-            for one in self.changes
+            {"item": change.item, "prompt": change.variant, "before": change.before, "after": change.after}
+            | {"differing": change.again[0], "answers": change.again[1]}
+            for change in self.changes
         ]
         return {
             "occasion": self.number,
@@ -117,50 +117,50 @@ class Drift:
 
     def take_in(self, number: int, answers: Sequence[CanaryAnswer], price: Price | None) -> Occasion:
         """Take in an occasion, of which a prompt's first answer counts; all of them on the first one."""
-        found = Occasion(number, len(answers))
+        occasion = Occasion(number, len(answers))
         rows: dict[int, dict[int, CanaryAnswer]] = {}
-        for one in answers:
-            rows.setdefault(one.number, {})[one.prompt] = one
+        for answer in answers:
+            rows.setdefault(answer.number, {})[answer.prompt] = answer
         here = rows.get(0, {})
         for row in rows.values() if number == 0 else [here]:
-            for one in row.values():
-                self._compare(one, learns=number == 0)
+            for answer in row.values():
+                self._compare(answer, learns=number == 0)
         asked = [prompt for prompt in self._canary.asked_at(number) if prompt in here]
         for prompt in asked:
-            found.labels[here[prompt].label] += 1
-            found.pairs.append((self._reference[prompt].label, here[prompt].label))
-        found.changes = [self._change(here[prompt]) for prompt in here if self._differing[prompt][-1]]
+            occasion.labels[here[prompt].label] += 1
+            occasion.pairs.append((self._reference[prompt].label, here[prompt].label))
+        occasion.changes = [self._change(here[prompt]) for prompt in here if self._differing[prompt][-1]]
         if number == 0:
-            self._learn([rows.get(at, {}) for at in range(self._canary.options.first)], price)
+            self._learn([rows.get(index, {}) for index in range(self._canary.options.first)], price)
         else:
             for name, moved in self._moved.items():
                 moved.look(asked, self._values(name, [here[prompt] for prompt in asked], price))
-        found.evidence = {name: moved.evidence for name, moved in self._moved.items()}
-        found.evidence["labels"] = max(one.evidence for one in self._labels) / len(self._labels)
-        found.served = self._new_configurations(answers, first=number == 0)
-        return found
+        occasion.evidence = {name: moved.evidence for name, moved in self._moved.items()}
+        occasion.evidence["labels"] = max(one.evidence for one in self._labels) / len(self._labels)
+        occasion.served = self._new_configurations(answers, first=number == 0)
+        return occasion
 
     def suspects(self) -> list[int]:
         """The prompts whose last answer was another one than at first, the steadiest first."""
         last = [prompt for prompt, differ in self._differing.items() if differ[-1]]
         return sorted(last, key=lambda prompt: sum(self._differing[prompt]) / len(self._differing[prompt]))
 
-    def _compare(self, one: CanaryAnswer, *, learns: bool) -> None:
+    def _compare(self, answer: CanaryAnswer, *, learns: bool) -> None:
         """Hold an answer against its prompt's first one."""
-        if one.prompt not in self._reference:
-            self._reference[one.prompt], self._differing[one.prompt] = one, [False]
+        if answer.prompt not in self._reference:
+            self._reference[answer.prompt], self._differing[answer.prompt] = answer, [False]
             return
-        differs = self._differs(one)
-        self._differing[one.prompt].append(differs)
-        take = self._labels[one.prompt].learn if learns else self._labels[one.prompt].look
+        differs = self._differs(answer)
+        self._differing[answer.prompt].append(differs)
+        take = self._labels[answer.prompt].learn if learns else self._labels[answer.prompt].look
         take(float(differs))
 
     def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]], price: Price | None) -> None:
         """Take in the first occasion's answers, row by row."""
         for name in _MOVED:
             values = np.full((len(rows), len(self._canary.pool)), nan)
-            for at, row in enumerate(rows):
-                values[at, list(row)] = self._values(name, list(row.values()), price)
+            for index, row in enumerate(rows):
+                values[index, list(row)] = self._values(name, list(row.values()), price)
             self._moved[name] = Moved(
                 values,
                 self._canary.parts,
@@ -169,38 +169,40 @@ class Drift:
                 reference=name == "answers",
             )
 
-    def _differs(self, one: CanaryAnswer) -> bool:
-        return one.label != self._reference[one.prompt].label
+    def _differs(self, answer: CanaryAnswer) -> bool:
+        return answer.label != self._reference[answer.prompt].label
 
-    def _change(self, one: CanaryAnswer) -> Change:
+    def _change(self, answer: CanaryAnswer) -> Change:
         """What a prompt with another answer than at first was answered."""
-        item, variant, _ = self._canary.pool[one.prompt]
-        differ = self._differing[one.prompt]
-        return Change(item, variant, self._reference[one.prompt].label, one.label, (sum(differ), len(differ)))
+        item, variant, _ = self._canary.pool[answer.prompt]
+        differ = self._differing[answer.prompt]
+        return Change(
+            item, variant, self._reference[answer.prompt].label, answer.label, (sum(differ), len(differ))
+        )
 
     def _values(self, name: Aspect, answers: Sequence[CanaryAnswer], price: Price | None) -> Floats:
-        values = [self._value(name, one, price) for one in answers]
+        values = [self._value(name, answer, price) for answer in answers]
         return np.array([nan if value is None else value for value in values])
 
-    def _value(self, name: Aspect, one: CanaryAnswer, price: Price | None) -> float | None:
-        reference = self._reference[one.prompt]
+    def _value(self, name: Aspect, answer: CanaryAnswer, price: Price | None) -> float | None:
+        reference = self._reference[answer.prompt]
         if name == "answers":
-            return float(self._differs(one))
+            return float(self._differs(answer))
         if name == "refusals":
-            return float(one.refused)
+            return float(answer.refused)
         if name == "lengths":
-            return one.length
+            return answer.length
         if name == "prices":
-            return one.cost(price)
-        return one.logprob(reference.response.tokens[0].text) if reference.response.tokens else None
+            return answer.cost(price)
+        return answer.logprob(reference.response.tokens[0].text) if reference.response.tokens else None
 
     def _new_configurations(self, answers: Sequence[CanaryAnswer], *, first: bool) -> list[str]:
         served = {
             f"{kind} {value}"
-            for one in answers
+            for answer in answers
             for kind, value in (
-                ("model", one.response.served_model),
-                ("fingerprint", one.response.fingerprint),
+                ("model", answer.response.served_model),
+                ("fingerprint", answer.response.fingerprint),
             )
             if value
         }

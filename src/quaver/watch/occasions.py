@@ -117,7 +117,7 @@ def _seen(writer: PromptWriter, item: Item) -> str:
     """A hash of what a model sees."""
     messages = writer.write(item, writer.text(item)).messages
     return blake2b(
-        repr([tuple(one) for one in messages]).encode("utf-8", "surrogatepass"), digest_size=8
+        repr([tuple(message) for message in messages]).encode("utf-8", "surrogatepass"), digest_size=8
     ).hexdigest()
 
 
@@ -153,12 +153,16 @@ def _decoding(
 ) -> Decoding:
     """Greedy; one token with log-probabilities where the model gives them and one token says something."""
     logprobs = min(_LOGPROBS, model.abilities.logprobs)
-    plain = all(not one.schema and not one.explains and one.output == "label" for one in variants)
+    plain = all(
+        not variant.schema and not variant.explains and variant.output == "label" for variant in variants
+    )
     one_token = plain and logprobs > 0 and not options.whole
-    known = list(experiment.decodings.values())
-    longest = max([one.max_tokens for one in known] + [one.max_tokens or 0 for one in variants])
+    decodings = list(experiment.decodings.values())
+    longest = max(
+        [decoding.max_tokens for decoding in decodings] + [variant.max_tokens or 0 for variant in variants]
+    )
     return replace(
-        known[0],
+        decodings[0],
         name=name,
         temperature=0.0,
         top_p=1.0,
@@ -241,8 +245,8 @@ class Occasions:
         self._known: dict[tuple[str, int], list[CanaryAnswer]] = {}
         self._read = 0
         self._failed: list[int] = []
-        places = {item.id: at for at, item in enumerate(experiment.items)}
-        self._at = {(places[item], variant): at for at, (item, variant, _) in enumerate(canary.pool)}
+        places = {item.id: index for index, item in enumerate(experiment.items)}
+        self._at = {(places[item], variant): index for index, (item, variant, _) in enumerate(canary.pool)}
         ids = [item.id for item in experiment.items]
         for name, model in models.items():
             model.prepare(1)
@@ -301,7 +305,9 @@ class Occasions:
                     fix="put back a copy of the folder `watch`, or begin anew with quaver watch --renew",
                 ) from None
             chunk = self.store.read_after(self._read, _CHUNK)
-        return sorted(self._known.get((model, occasion), ()), key=lambda one: (one.number, one.prompt))
+        return sorted(
+            self._known.get((model, occasion), ()), key=lambda answer: (answer.number, answer.prompt)
+        )
 
     def _take_in(self, chunk: Sequence[tuple[int, Row]]) -> None:
         """Read answers' labels."""
@@ -313,9 +319,9 @@ class Occasions:
                 continue
             about = self._experiment.conditions[condition]
             occasion, number = divmod(repeat, _ROOM)
-            place = self._at[item, about.variant]
+            index = self._at[item, about.variant]
             said = label or (status if status == "refused" else response.text.strip()[:80]) or status
-            answer = CanaryAnswer(place, about.model, occasion, number, said, status == "refused", response)
+            answer = CanaryAnswer(index, about.model, occasion, number, said, status == "refused", response)
             self._known.setdefault((about.model, occasion), []).append(answer)
 
 

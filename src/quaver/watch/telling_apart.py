@@ -108,7 +108,7 @@ def tell_apart(study: Study, first: str, second: str, *, most: int = MOST, error
     if first == second:
         raise QuaverError("a model is compared with itself", where="apart", expected="two names", found=first)
     models = {name: source.models[name] for name in (first, second)}
-    whole = any(not one.abilities.logprobs for one in models.values())
+    whole = any(not model.abilities.logprobs for model in models.values())
     options = CanaryOptions(prompts=max(1, most // 2), parts=1, first=FIRST, whole=whole, error=error)
     canary = locked(source.experiment, options, source.spec.seed)
     time = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -117,9 +117,9 @@ def tell_apart(study: Study, first: str, second: str, *, most: int = MOST, error
     with sole_writer(files.path), files.store() as store:
         files.write("canary.json", canary.document())
         experiment = part_of(source.experiment, canary, models)
-        asked = Occasions(canary, experiment, models, store, annotator_of(source, experiment))
+        occasions = Occasions(canary, experiment, models, store, annotator_of(source, experiment))
         order = _order(source, canary, first, second)
-        return _Telling(asked, canary, (first, second), most, time).result(order, files.path)
+        return _Telling(occasions, canary, (first, second), most, time).result(order, files.path)
 
 
 def _order(source: StudyFile, canary: Canary, first: str, second: str) -> list[int]:
@@ -135,16 +135,16 @@ def _order(source: StudyFile, canary: Canary, first: str, second: str) -> list[i
     modal = pl.col("label").fill_null(NO_LABEL).mode().sort().first()
     labels = asked.group_by([*place, "model"]).agg(modal).group_by(place).agg(pl.col("label").n_unique())
     apart = set(labels.filter(pl.col("label") > 1).select(place).collect().iter_rows())
-    return sorted(everything, key=lambda at: canary.pool[at][:2] not in apart)
+    return sorted(everything, key=lambda index: canary.pool[index][:2] not in apart)
 
 
 class _Telling:
     """Asks prompt after prompt until the models are told apart, or no call is left."""
 
     def __init__(
-        self, asked: Occasions, canary: Canary, names: tuple[str, str], most: int, occasion: str
+        self, occasions: Occasions, canary: Canary, names: tuple[str, str], most: int, occasion: str
     ) -> None:
-        self._asked, self._canary, self._names = asked, canary, names
+        self._asked, self._canary, self._names = occasions, canary, names
         self._left, self._most, self._occasion = most, most, f"apart {occasion}"
         self._sides, self._calls = TwoSides(), 0
         self._prompts = 0
@@ -190,12 +190,14 @@ class _Telling:
         """A model's answers to a prompt so far, after it was asked some more."""
         self._asked.ask(0, self._occasion, {model: [prompt]}, numbers)
         self._calls += len(numbers)
-        return [one for one in self._asked.answers(model, 0) if one.prompt == prompt]
+        return [answer for answer in self._asked.answers(model, 0) if answer.prompt == prompt]
 
 
 def _given(first: Sequence[CanaryAnswer], second: Sequence[CanaryAnswer]) -> tuple[list[Given], list[Given]]:
     """The answers' labels, and how likely each was to begin as most of them do."""
-    begun = Counter(one.response.tokens[0].text for one in (*first, *second) if one.response.tokens)
+    begun = Counter(answer.response.tokens[0].text for answer in (*first, *second) if answer.response.tokens)
     token = min(begun, key=lambda text: (-begun[text], text)) if begun else ""
-    here, there = ([Given(one.label, one.logprob(token)) for one in side] for side in (first, second))
+    here, there = (
+        [Given(answer.label, answer.logprob(token)) for answer in side] for side in (first, second)
+    )
     return here, there

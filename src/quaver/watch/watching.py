@@ -44,8 +44,8 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
         store.take_in()
         canary = _canary(files, source, options)
         experiment = part_of(source.experiment, canary, source.models)
-        asked = Occasions(canary, experiment, source.models, store, annotator_of(source, experiment))
-        look = _Look(source, files, canary, experiment, asked)
+        occasions = Occasions(canary, experiment, source.models, store, annotator_of(source, experiment))
+        look = _Look(source, files, canary, experiment, occasions)
         look.ask()
         return look.judged()
 
@@ -68,9 +68,9 @@ def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None
     """The canary as it is locked; locked now, on the first occasion."""
     known = files.read("canary.json")
     if not known:
-        made = locked(source.experiment, options or CanaryOptions(), source.spec.seed)
-        files.write("canary.json", made.document())
-        return made
+        result = locked(source.experiment, options or CanaryOptions(), source.spec.seed)
+        files.write("canary.json", result.document())
+        return result
     canary = Canary.read(known)
     if options is not None and options != canary.options:
         raise QuaverError(
@@ -144,9 +144,9 @@ class _Look:
 
     def _suspects(self, model: str, part: Sequence[int]) -> list[int]:
         """The prompts that a look asks a model besides its part; none once there was an alarm."""
-        drift, found = self._drift(model, self.known[:-1])
+        drift, occasions = self._drift(model, self.known[:-1])
         thresholds = drift.thresholds()
-        if any(reached(one, thresholds) for one in found):
+        if any(reached(occasion, thresholds) for occasion in occasions):
             return []
         return [one for one in drift.suspects() if one not in part][: self.canary.options.confirmed]
 
@@ -154,8 +154,12 @@ class _Look:
         """A model's drift over some occasions from the first one on."""
         drift = Drift(self.canary, len(self.source.models))
         found = [
-            drift.take_in(one["number"], self.asked.answers(model, one["number"]), self._price(one, model))
-            for one in occasions
+            drift.take_in(
+                occasion["number"],
+                self.asked.answers(model, occasion["number"]),
+                self._price(occasion, model),
+            )
+            for occasion in occasions
         ]
         return drift, found
 
@@ -167,11 +171,11 @@ class _Look:
         """What the looks so far found of every model."""
         models = []
         for name in self.source.models:
-            drift, found = self._drift(name, self.known)
-            alarms: list[Alarm] = alarms_of(name, self.known, found, drift.thresholds())
-            models.append(ModelLook(name, found, alarms))
+            drift, occasions = self._drift(name, self.known)
+            alarms: list[Alarm] = alarms_of(name, self.known, occasions, drift.thresholds())
+            models.append(ModelLook(name, occasions, alarms))
         times = [one["time"] for one in self.known]
-        self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for one in models for alarm in one.alarms]
+        self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for model in models for alarm in model.alarms]
         self._write()
         looked = Looked(self.source.spec.name, self.now["number"], times, models, self.files.path)
         write_page(looked, self.canary)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaver.errors import MeasureError
-from quaver.estimation.reading import beside
+from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_bins import assigned, debiased_ece
 from quaver.measures.calibration.calibration_error import brier, ece, mce
 from quaver.measures.calibration.token_confidence import reliability_curve

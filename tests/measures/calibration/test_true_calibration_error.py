@@ -6,7 +6,7 @@ import pytest
 
 from quaver.estimation.bootstrap import Units
 from quaver.estimation.intervals import Interval
-from quaver.estimation.reading import Graded
+from quaver.estimation.measure_input import Graded
 from quaver.measures import brier, ece, ece_shift, mce, verbal_calibration
 from quaver.measures.calibration.calibration_bins import assigned
 from quaver.measures.calibration.confidence_shifts import difference

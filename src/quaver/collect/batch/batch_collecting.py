@@ -120,16 +120,16 @@ class BatchCollector:
         self, row: BatchRow, name: str, request: Request, came: Any, group: _Group, taken: Taken
     ) -> bool:
         """Settle one request by what came back; whether the provider executed it."""
-        found = self._service.read(request, came)
-        if isinstance(found, Unanswered):
-            taken.fatal = taken.fatal or found.fatal
-            if found.traffic != NO_TRAFFIC:
-                self._store.add_traffic(row.source, found.traffic)
-            self._unanswered(name, request, found, group)
+        responses = self._service.read(request, came)
+        if isinstance(responses, Unanswered):
+            taken.fatal = taken.fatal or responses.fatal
+            if responses.traffic != NO_TRAFFIC:
+                self._store.add_traffic(row.source, responses.traffic)
+            self._unanswered(name, request, responses, group)
         else:
-            group.answered.append((request, [valid_response(one) for one in found]))
+            group.answered.append((request, [valid_response(response) for response in responses]))
             group.outcomes[name] = "answered"
-        return not isinstance(found, Unanswered) or found.counts or found.fatal is not None
+        return not isinstance(responses, Unanswered) or responses.counts or responses.fatal is not None
 
     def _unanswered(self, name: str, request: Request, found: Unanswered, group: _Group) -> None:
         """Leave a request to the next batch, unless it has failed too often."""
@@ -146,8 +146,10 @@ class BatchCollector:
         """Settle the requests for which there is no result."""
         group = _Group()
         if look.state == "failed":
-            taken.queue = any(one.queue for one in look.problems)
-            taken.fatal = taken.fatal or next((one.fatal for one in look.problems if one.fatal), None)
+            taken.queue = any(problem.queue for problem in look.problems)
+            taken.fatal = taken.fatal or next(
+                (problem.fatal for problem in look.problems if problem.fatal), None
+            )
             refused = self._refused_lines(row, look.problems)
             for name in refused.keys() & out.keys():
                 error = error_response(printable(refused[name]))
@@ -157,7 +159,7 @@ class BatchCollector:
                 taken.fatal = ModelError(
                     "the provider did not accept a batch",
                     where=row.name,
-                    found="; ".join(one.message for one in look.problems) or "no reason was given",
+                    found="; ".join(problem.message for problem in look.problems) or "no reason was given",
                     fix="nothing was asked and nothing was paid; correct the model's options and run again",
                 )
         elif look.state == "done":
@@ -167,11 +169,11 @@ class BatchCollector:
 
     def _refused_lines(self, row: BatchRow, problems: Sequence[Problem]) -> dict[str, str]:
         """By a request's id, why its line was refused."""
-        lines = {one.line: one.message for one in problems if one.line is not None}
+        lines = {problem.line: problem.message for problem in problems if problem.line is not None}
         if not lines:
             return {}
         names = enumerate(self._batches.outcomes(row), 1)
-        return {name: f"the batch refused it: {lines[at]}" for at, name in names if at in lines}
+        return {name: f"the batch refused it: {lines[index]}" for index, name in names if index in lines}
 
     def _not_its_own(self, row: BatchRow) -> Taken:
         """A batch that was taken for this one is another: it has to be looked for again."""
@@ -193,7 +195,7 @@ class BatchCollector:
 
     @staticmethod
     def _note(look: Look, foreign: int) -> str | None:
-        parts = [one.message for one in look.problems[:3]]
+        parts = [problem.message for problem in look.problems[:3]]
         parts += [f"{foreign:,} results belonged to no request of this batch"] * bool(foreign)
         return without_keys(printable("; ".join(parts)))[:500] or None
 

@@ -106,20 +106,20 @@ def ledger(store: Store) -> list[Entry]:
     columns = ", ".join((*KEY, *SUMS, "first", "last"))
     sources = {source: names for source, *names in store.rows(_SOURCES)}
     apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for row in store.rows(f"SELECT {columns} FROM tallies ORDER BY first"):
         _check_numbers(store, row[len(KEY) :])
         model, reused, batch = sources.get(row[0], (None, None, 0))
         of = (model or "", reused, row[1], row[2], bool(batch))
         everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
         if unplaced is None:
-            found.append(_entry(of, True, everything))
+            entries.append(_entry(of, True, everything))
             continue
         sums = [one - other for one, other in zip(everything[:-2], unplaced[:-2], strict=True)]
         if sums[0]:
-            found.append(_entry(of, True, (*sums, *everything[-2:])))
-        found.append(_entry(of, False, unplaced))
-    return [*found, *_beside(store, sources)]
+            entries.append(_entry(of, True, (*sums, *everything[-2:])))
+        entries.append(_entry(of, False, unplaced))
+    return [*entries, *_beside(store, sources)]
 
 
 def _check_numbers(store: Store, row: Sequence[Any]) -> None:
@@ -175,18 +175,18 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estim
         of responses that match no call any more.
     """
     calls, tokens, money = 0, 0.0, 0.0
-    for one in entries:
-        if one.reused is not None:
+    for entry in entries:
+        if entry.reused is not None:
             continue
-        calls += one.calls if one.placed or one.paraphrases else 0
-        read, wrote = one.prompt_tokens, one.completion_tokens
+        calls += entry.calls if entry.placed or entry.paraphrases else 0
+        read, wrote = entry.prompt_tokens, entry.completion_tokens
         if estimated:
-            read, wrote = read + one.estimated_prompt, wrote + one.estimated_completion
+            read, wrote = read + entry.estimated_prompt, wrote + entry.estimated_completion
         tokens += read + wrote
-        price = prices.get(one.model)
-        if price and one.batch:
+        price = prices.get(entry.model)
+        if price and entry.batch:
             price = price.in_batch
-        money += price.of(read, one.cached_tokens, wrote) if price else 0.0
+        money += price.of(read, entry.cached_tokens, wrote) if price else 0.0
     return Spent(calls, tokens, money)
 
 
@@ -198,8 +198,12 @@ def configurations(entries: Iterable[Entry]) -> list[Configuration]:
         if not entry.placed or key[1:] == (None, None):
             continue
         answers, first, last = entry.calls - entry.errors, entry.first, entry.last
-        if (known := found.get(key)) is not None:
-            answers, first, last = known.calls + answers, min(known.first, first), max(known.last, last)
+        if (configuration := found.get(key)) is not None:
+            answers, first, last = (
+                configuration.calls + answers,
+                min(configuration.first, first),
+                max(configuration.last, last),
+            )
         found[key] = Configuration(*key, answers, first, last)
     return sorted(found.values(), key=lambda one: (one.model, one.first))
 
@@ -207,11 +211,14 @@ def configurations(entries: Iterable[Entry]) -> list[Configuration]:
 def changed(found: Sequence[Configuration]) -> list[str]:
     """A message for each model that answered from several configurations."""
     by_model: dict[str, list[Configuration]] = defaultdict(list)
-    for one in found:
-        by_model[one.model].append(one)
+    for configuration in found:
+        by_model[configuration.model].append(configuration)
     return [
         f"{model} answered from {len(several)} configurations: "
-        + "; ".join(f"{_named(one)} ({one.calls:,} answers from {moment(one.first)})" for one in several)
+        + "; ".join(
+            f"{_named(configuration)} ({configuration.calls:,} answers from {moment(configuration.first)})"
+            for configuration in several
+        )
         for model, several in by_model.items()
         if len(several) > 1
     ]
@@ -283,8 +290,8 @@ def pace(store: Store, now: float | None = None) -> float:
     return len(lately) / max(1.0, now - min(lately)) if lately else 0.0
 
 
-def _named(one: Configuration) -> str:
-    return " ".join(part for part in (one.served_model, one.fingerprint) if part)
+def _named(configuration: Configuration) -> str:
+    return " ".join(part for part in (configuration.served_model, configuration.fingerprint) if part)
 
 
 Following = Callable[[Request, Sequence[Response]], Sequence[Request]]

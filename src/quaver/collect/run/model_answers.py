@@ -132,10 +132,10 @@ class _Given:
 
     def _takes(self, group: Sequence[Any]) -> bool:
         """Count a group's requests as answered, if all of them are outstanding."""
-        taken = [self.outstanding.pop(id(request), None) for request, _ in group]
-        if all(taken):
+        requests = [self.outstanding.pop(id(request), None) for request, _ in group]
+        if all(requests):
             return True
-        self.outstanding.update((id(one), one) for one in taken if one is not None)
+        self.outstanding.update((id(request), request) for request in requests if request is not None)
         return False
 
     def _settled(self, answered: object) -> Answered:
@@ -251,7 +251,7 @@ def engine_noise(model: Model, requests: Sequence[Request]) -> list[Noise]:
     return [
         _compared("again", cold, twice[1::2]),
         _compared("reordered", cold, backwards),
-        _compared("together", [one for one in cold for _ in range(_TOGETHER)], together),
+        _compared("together", [response for response in cold for _ in range(_TOGETHER)], together),
     ]
 
 
@@ -293,8 +293,12 @@ def _ask(model: Model, requests: Sequence[Request]) -> list[Response]:
 
 def _compared(way: str, cold: Sequence[Response], other: Sequence[Response]) -> Noise:
     pairs = list(zip(cold, other, strict=True))
-    other_text = sum(one.text != two.text for one, two in pairs)
-    tops = [(one.tokens[0].top, two.tokens[0].top) for one, two in pairs if one.tokens and two.tokens]
+    other_text = sum(response.text != two.text for response, two in pairs)
+    tops = [
+        (response.tokens[0].top, two.tokens[0].top)
+        for response, two in pairs
+        if response.tokens and two.tokens
+    ]
     if not tops:
         return Noise(way, len(pairs), other_text)
     differences = [

@@ -222,19 +222,19 @@ class Budget:
         """Tokens and money."""
         prompt = completion = 0.0
         cached = 0
-        for one in responses:
-            if one.prompt_tokens is None and one.completion_tokens is None:
+        for response in responses:
+            if response.prompt_tokens is None and response.completion_tokens is None:
                 # Failures are free; answers without counts are estimated.
-                if self._estimates and one.finish != "error":
+                if self._estimates and response.finish != "error":
                     prompt += len(written_prompt(request.prompt.messages)) * TOKENS_A_CHARACTER
-                    completion += (len(one.text) + len(one.thinking or "")) * TOKENS_A_CHARACTER
+                    completion += (len(response.text) + len(response.thinking or "")) * TOKENS_A_CHARACTER
                 continue
-            new = written(one, len(responses))
-            prompt += one.prompt_tokens or 0
-            cached += one.cached_tokens or 0
+            new = written(response, len(responses))
+            prompt += response.prompt_tokens or 0
+            cached += response.cached_tokens or 0
             completion += new
             if self._estimates:
-                self._expectation(request).learn(request, one.prompt_tokens or 0, new)
+                self._expectation(request).learn(request, response.prompt_tokens or 0, new)
         if not (prompt or completion):
             return 0.0, 0.0
         money = self._prices.get(request.model, _FREE).of(prompt, cached, completion)

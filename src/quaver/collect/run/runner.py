@@ -37,9 +37,9 @@ _QUEUE = 4
 class _Worker(threading.Thread):
     """Asks one model."""
 
-    def __init__(self, asked: AskedModel, budget: Budget, answers: Queue[object], writer: Writer) -> None:
-        super().__init__(name=f"quaver-{asked.name}", daemon=True)
-        self._asked, self._budget, self._answers, self._writer = asked, budget, answers, writer
+    def __init__(self, model: AskedModel, budget: Budget, answers: Queue[object], writer: Writer) -> None:
+        super().__init__(name=f"quaver-{model.name}", daemon=True)
+        self._asked, self._budget, self._answers, self._writer = model, budget, answers, writer
         self._held: list[Kept] = []
         self._holding = threading.Lock()
         self.in_flight = 0
@@ -126,14 +126,14 @@ def collect(
 
 
 def _ask(
-    asked: Sequence[AskedModel],
+    models: Sequence[AskedModel],
     writer: Writer,
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
     """Let models answer what the budget has room for; adds failures to ``failures``."""
     answers: Queue[object] = Queue(maxsize=_QUEUE)
-    workers = [_Worker(one, budget, answers, writer) for one in asked]
+    workers = [_Worker(model, budget, answers, writer) for model in models]
     for worker in workers:
         worker.start()
     try:
@@ -156,7 +156,7 @@ def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception
 @contextmanager
 def _metering(asked: Mapping[str, AskedModel], budget: Budget) -> Iterator[None]:
     """Count replies that become no answer in the budget, as they arrive."""
-    meters = [(name, one.meter) for name, one in asked.items() if one.meter]
+    meters = [(name, model.meter) for name, model in asked.items() if model.meter]
     for name, meter in meters:
         meter.report_to(partial(budget.discard, name))
     try:

@@ -294,7 +294,9 @@ class Writer:
         try:
             return self._kept(model, group)
         except UNFIT:
-            fitting = [(asked, [self._fitting(one) for one in responses]) for asked, responses in group]
+            fitting = [
+                (request, [self._fitting(response) for response in responses]) for request, responses in group
+            ]
             return self._kept(model, fitting)
 
     def _kept(self, model: str, group: Sequence[Answered]) -> Kept:
@@ -336,7 +338,7 @@ class Writer:
                 self._store.add_traffic(asked.source, traffic)
         if self._group:
             began = time.monotonic()
-            unfit = self._store.write([one for kept, _ in self._group for one in kept.receipts])
+            unfit = self._store.write([receipt for kept, _ in self._group for receipt in kept.receipts])
             self._spill.forget(kept.receipts for kept, _ in self._group)
             self._took = time.monotonic() - began
             stored, self._group, self._size, self._weight = self._group, [], 0, 0
@@ -366,16 +368,18 @@ class Writer:
 
 def _notable(group: Sequence[Answered]) -> list[Answered]:
     """The answers of which the journal has something to say: errors, and those that say who gave them."""
-    found = []
+    result = []
     for answered in group:
-        for one in answered[1]:
-            if one.finish == "error" or one.served_model or one.fingerprint:
-                found.append(answered)
+        for response in answered[1]:
+            if response.finish == "error" or response.served_model or response.fingerprint:
+                result.append(answered)
                 break
-    return found
+    return result
 
 
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:
     """An answer, with the errors that were stored in place of some responses."""
     request, responses = answered
-    return request, [unfit.get(call.key, one) for call, one in zip(request.calls, responses, strict=True)]
+    return request, [
+        unfit.get(call.key, response) for call, response in zip(request.calls, responses, strict=True)
+    ]

@@ -106,13 +106,13 @@ class StoredBatches:
             self._store.insert_many(
                 "INSERT INTO batch_requests (batch, id, position, messages, seed, terms) VALUES {rows}",
                 (
-                    (number, name, at, one.messages, one.seed, one.terms)
-                    for at, (name, one) in enumerate(requests)
+                    (number, name, index, receipt.messages, receipt.seed, receipt.terms)
+                    for index, (name, receipt) in enumerate(requests)
                 ),
             )
             self._store.insert_many(
                 "INSERT INTO batch_calls VALUES {rows}",
-                ((number, name, *call) for name, one in requests for call in one.calls),
+                ((number, name, *call) for name, receipt in requests for call in receipt.calls),
             )
 
         self._store.write_whatever_happens(write)
@@ -176,8 +176,8 @@ class StoredBatches:
         """Write answers of a batch together with the outcomes of its requests, all or none."""
         placed = row.study is not None and self._store.noted("study") == row.study
 
-        def write(some: Sequence[Receipt]) -> None:
-            self._store.insert(some, placed=placed)
+        def write(receipts: Sequence[Receipt]) -> None:
+            self._store.insert(receipts, placed=placed)
             sql = "UPDATE batch_requests SET outcome = ? WHERE batch = ? AND id = ?"
             self._store.db.executemany(sql, [(outcome, row.id, name) for name, outcome in outcomes.items()])
 

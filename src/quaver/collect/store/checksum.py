@@ -14,7 +14,7 @@ from quaver.core.records import Response
 
 _LATENCY = Response._fields.index("latency")
 _FLOATS = (float, type(None))
-_COUNTS = [at for at, name in enumerate(Response._fields) if name.endswith("_tokens")]
+_COUNTS = [index for index, name in enumerate(Response._fields) if name.endswith("_tokens")]
 _UNCOUNTED = (None,) * len(_COUNTS)
 _counts = itemgetter(*_COUNTS)
 
@@ -29,7 +29,7 @@ def checksum(*values: Any) -> int:
     >>> checksum(1, 2.0, "yes", None) == checksum(1, 2.0, "yes.", None)
     False
     """
-    plain = [float(one) if isinstance(one, int) else one for one in values]
+    plain = [float(value) if isinstance(value, int) else value for value in values]
     return zlib.crc32(to_json(plain, inf_nan_mode="null", bytes_mode="hex"))
 
 

@@ -251,8 +251,8 @@ class Database:
         """The same for rows whose values are given column by column."""
         width = len(columns)
         flat: list[Any] = [None] * (width * len(columns[0]))
-        for at, values in enumerate(columns):
-            flat[at::width] = values
+        for index, values in enumerate(columns):
+            flat[index::width] = values
         self._insert_flat(sql, flat, width)
 
     def _insert_flat(self, sql: str, values: list[Any], width: int) -> None:

@@ -60,8 +60,8 @@ class _Reader(sqlite3.Connection):
 def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
     """A read-only connection to another study's store."""
     if (live := live_uri(path)) is not None:
-        found: sqlite3.Connection = sqlite3.connect(live, uri=True, **how)
-        return found
+        result: sqlite3.Connection = sqlite3.connect(live, uri=True, **how)
+        return result
     if uri := read_only_uri(path):
         return _Reader(uri, uri=True, **how)
     copy = copied(path)

@@ -33,7 +33,7 @@ from quaver.collect.store.response_tables import (
 )
 from quaver.collect.store.spill import Receipt, Spill, SpillFile
 from quaver.collect.store.tallies import count_new
-from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
+from quaver.core.annotations import SHOWN, AnswerColumns, AnswerRows, Row, Values
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Response
 from quaver.core.response_validation import error_line, error_response
@@ -46,7 +46,7 @@ _WHOLE = _PLACED + len(SUMMED.split(", "))
 _SAID = _WHOLE - len(COLUMNS.split(", "))
 """Where what a model said begins: text, finish, error, thinking, tokens."""
 
-_COUNTS = [_PLACED + at for at, name in enumerate(SUMMED.split(", ")) if name in WHOLE_NUMBERS]
+_COUNTS = [_PLACED + index for index, name in enumerate(SUMMED.split(", ")) if name in WHOLE_NUMBERS]
 """Where the values are whole numbers, which are read as floats."""
 
 CHUNK = 20_000
@@ -114,20 +114,20 @@ class Store(Database):
         self, receipts: Sequence[Receipt], write: Callable[[Sequence[Receipt]], None]
     ) -> dict[bytes, Response]:
         """Write receipts by a function, with an error in place of each response that does not fit."""
-        parts = [receipts[at : at + _PART] for at in range(0, len(receipts), _PART)]
+        parts = [receipts[index : index + _PART] for index in range(0, len(receipts), _PART)]
         try:
             self.write_whatever_happens(lambda: write(receipts), [partial(write, part) for part in parts])
         except UNFIT:  # row by row, so that one bad response does not lose the others
             errors: dict[bytes, Response] = {}
-            fitting = [self._fitted(one, errors) for one in receipts]
+            fitting = [self._fitted(receipt, errors) for receipt in receipts]
             self.write_whatever_happens(lambda: write(fitting))
             return errors
         return {}
 
-    def _fitted(self, one: Receipt, errors: dict[bytes, Response]) -> Receipt:
+    def _fitted(self, receipt: Receipt, errors: dict[bytes, Response]) -> Receipt:
         """A receipt with an error in place of each row that SQLite rejects."""
         rows = []
-        for call, row in zip(one.calls, one.rows, strict=True):
+        for call, row in zip(receipt.calls, receipt.rows, strict=True):
             try:
                 self.db.execute(f"SELECT {','.join('?' * len(row))}", row)
                 rows.append(row)
@@ -135,7 +135,7 @@ class Store(Database):
                 why = f"the answer cannot be stored: {error_line(error)}"
                 errors[call.key] = error_response(why)
                 rows.append(row_of(errors[call.key]))
-        return one._replace(rows=rows)
+        return receipt._replace(rows=rows)
 
     def insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
         """Write the responses of receipts, and place their calls if these belong to the study.
@@ -145,18 +145,18 @@ class Store(Database):
         """
         if not receipts:
             return
-        prompts = self.prompt_ids([one.messages for one in receipts])
-        terms = self._term_ids({one.terms for one in receipts})
-        under = [terms[one.terms] for one in receipts]
-        calls = [call for one in receipts for call in one.calls]
-        rows = [row for one in receipts for row in one.rows]
+        prompts = self.prompt_ids([receipt.messages for receipt in receipts])
+        terms = self._term_ids({receipt.terms for receipt in receipts})
+        under = [terms[receipt.terms] for receipt in receipts]
+        calls = [call for receipt in receipts for call in receipt.calls]
+        rows = [row for receipt in receipts for row in receipt.rows]
         sources, _, seeds, received, *_ = zip(*receipts, strict=True)
         about: list[Sequence[Any]] = [prompts, sources, under, seeds, received]
         if len(calls) > len(receipts):
-            of = [at for at, one in enumerate(receipts) for _ in one.calls]
-            about = [[values[at] for at in of] for values in about]
-            first = [one.seed - one.calls[0].repeat for one in receipts]
-            about[3] = [first[at] + call.repeat for at, call in zip(of, calls, strict=True)]
+            of = [index for index, receipt in enumerate(receipts) for _ in receipt.calls]
+            about = [[values[index] for index in of] for values in about]
+            first = [receipt.seed - receipt.calls[0].repeat for receipt in receipts]
+            about[3] = [first[index] + call.repeat for index, call in zip(of, calls, strict=True)]
         *others, seeds, received = about
         kept = [checksum_of_new(*one) for one in zip(seeds, received, rows, strict=True)]
         keys = [call.key for call in calls]
@@ -166,11 +166,11 @@ class Store(Database):
     def _add(self, columns: Sequence[Sequence[Any]], calls: Sequence[Call], *, placed: bool) -> None:
         """Write responses and place their calls."""
         rows = len(calls)
-        used = [at for at, values in enumerate(columns) if values.count(None) < rows]
-        names = [_STORED_COLUMNS[at] for at in used]
+        used = [index for index, values in enumerate(columns) if values.count(None) < rows]
+        names = [_STORED_COLUMNS[index] for index in used]
         with self.counting(names) as before:
             sql = INSERT.format(columns=", ".join(names), rows="VALUES {rows}")
-            self.insert_columns(sql, [columns[at] for at in used])
+            self.insert_columns(sql, [columns[index] for index in used])
         if not placed:  # the study has changed since: its calls find their answers by key
             self.db.execute("DELETE FROM meta WHERE name = 'study'")
             return
@@ -196,9 +196,9 @@ class Store(Database):
 
     def _term_ids(self, terms: Collection[str]) -> dict[str, int]:
         """Write new terms; returns the numbers of all."""
-        self.db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in terms])
+        self.db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(term,) for term in terms])
         find = "SELECT id FROM terms WHERE asked = ?"
-        return {one: self.db.execute(find, (one,)).fetchone()[0] for one in terms}
+        return {term: self.db.execute(find, (term,)).fetchone()[0] for term in terms}
 
     def prompt_ids(self, prompts: Sequence[str]) -> list[int]:
         """Write the prompts; consecutive requests with the same prompt share one."""
@@ -229,7 +229,7 @@ class Store(Database):
         Returns:
             By key, a response with text and finish alone.
         """
-        found: dict[bytes, Response] = {}
+        result: dict[bytes, Response] = {}
         but = "" if errors else " AND finish != 'error'"
         with self._reading, self.translated():
             for start in range(0, len(keys), 500):
@@ -237,8 +237,8 @@ class Store(Database):
                 marks = ",".join("?" * len(part))
                 sql = f"SELECT key, text, finish FROM responses WHERE key IN ({marks}){but}"
                 for key, text, finish in self._look_up.execute(sql, part):
-                    found[key] = Response(text, finish)
-        return found
+                    result[key] = Response(text, finish)
+        return result
 
     def read(self, after: int = 0, last: int | None = None, chunk: int = CHUNK) -> Iterator[AnswerRows]:
         """The study's responses, in the order of arrival, some thousands at a time."""
@@ -271,12 +271,12 @@ class Store(Database):
     def spans(self, answers: int) -> list[tuple[int, int]]:
         """The study's responses in parts of some many, by the numbers before each part and at its end."""
         sql = "SELECT max(response) FROM (SELECT response FROM calls WHERE response > ? ORDER BY 1 LIMIT ?)"
-        found: list[tuple[int, int]] = []
+        result: list[tuple[int, int]] = []
         after = 0
         while (last := self.value(sql, (after, answers))) is not None:
-            found.append((after, last))
+            result.append((after, last))
             after = last
-        return found
+        return result
 
     def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Row]]:
         """Some of the responses that arrived later, each with its number; no snapshot stays open."""
@@ -314,10 +314,10 @@ class Store(Database):
             about = [None if row[_WHOLE] is None else row[_WHOLE + 1 :] for row in rows]
         return AnswerRows(
             columns[:3],
-            Said(*columns[_SAID : _SAID + SHOWN]),
+            AnswerColumns(*columns[_SAID : _SAID + SHOWN]),
             about,
-            lambda at: response_of(_with_whole_numbers(rows[at])[_SAID:_WHOLE]),
-            lambda at: response_of(rows[at][_WHOLE + 1 :]),
+            lambda index: response_of(_with_whole_numbers(rows[index])[_SAID:_WHOLE]),
+            lambda index: response_of(rows[index][_WHOLE + 1 :]),
         )
 
     def sources(self) -> list[dict[str, Any]]:
@@ -354,15 +354,15 @@ class Store(Database):
             if new:
                 known = {number: self.register(*facts) for number, facts in left.sources.items()}
                 placed = self.noted("study") == left.study
-                new = [one._replace(source=known[one.source]) for one in new]
-                self.write_fitting(new, lambda some: self.insert(some, placed=placed))
+                new = [receipt._replace(source=known[receipt.source]) for receipt in new]
+                self.write_fitting(new, lambda receipts: self.insert(receipts, placed=placed))
             self._spilled.unlink(missing_ok=True)
-        return sum(len(one.calls) for one in new)
+        return sum(len(receipt.calls) for receipt in new)
 
     def waiting(self) -> int:
         """How many responses of a killed run the next run will store."""
         with self.translated():
-            return sum(len(one.calls) for one in self._new(SpillFile(self._spilled)))
+            return sum(len(receipt.calls) for receipt in self._new(SpillFile(self._spilled)))
 
     @property
     def _spilled(self) -> Path:
@@ -370,22 +370,22 @@ class Store(Database):
 
     def _new(self, left: SpillFile) -> list[Receipt]:
         """The receipts in a spill that the store lacks, at least in part."""
-        return [one for one in left.receipts() if self._lacks(one)]
+        return [receipt for receipt in left.receipts() if self._lacks(receipt)]
 
-    def _lacks(self, one: Receipt) -> bool:
-        known = self.answered([call.key for call in one.calls])
+    def _lacks(self, receipt: Receipt) -> bool:
+        known = self.answered([call.key for call in receipt.calls])
         return any(
             call.key not in known or (known[call.key].finish == "error" != row[_FINISH])
-            for call, row in zip(one.calls, one.rows, strict=True)
+            for call, row in zip(receipt.calls, receipt.rows, strict=True)
         )
 
 
 def _with_whole_numbers(row: tuple[Any, ...]) -> list[Any]:
     """A row with whole numbers where they are read as floats."""
     values = list(row)
-    for at in _COUNTS:
-        if isinstance(values[at], float) and values[at].is_integer():
-            values[at] = int(values[at])
+    for index in _COUNTS:
+        if isinstance(values[index], float) and values[index].is_integer():
+            values[index] = int(values[index])
     return values
 
 

@@ -68,17 +68,17 @@ class _File:
             except (ValueError, IndexError, struct.error):
                 yield None
 
-    def _row(self, page: bytes, at: int) -> Row:
-        length, at = _varint(page, at)
-        number, at = _varint(page, at)
+    def _row(self, page: bytes, index: int) -> Row:
+        length, index = _varint(page, index)
+        number, index = _varint(page, index)
         number -= (number >> 63) << 64
         local = self._local(length)
-        if at + local > len(page):
+        if index + local > len(page):
             raise ValueError("longer than its page")
-        payload = page[at : at + local]
+        payload = page[index : index + local]
         if local < length:
             payload += self._overflow(
-                int.from_bytes(page[at + local : at + local + 4], "big"), length - local
+                int.from_bytes(page[index + local : index + local + 4], "big"), length - local
             )
         return number, _values(payload)
 
@@ -105,7 +105,7 @@ class _File:
 
 def _committed(journal: bytes, size: int) -> dict[int, bytes]:
     """The newest committed content of each page in a write-ahead log."""
-    found: dict[int, bytes] = {}
+    result: dict[int, bytes] = {}
     pending: dict[int, bytes] = {}
     salts, whole = journal[16:24], _FRAME_HEAD + size
     for start in range(_JOURNAL_HEAD, len(journal) - whole + 1, whole):
@@ -114,31 +114,31 @@ def _committed(journal: bytes, size: int) -> dict[int, bytes]:
             break
         pending[number] = journal[start + _FRAME_HEAD : start + whole]
         if pages:  # ends a transaction
-            found |= pending
+            result |= pending
             pending = {}
-    return found
+    return result
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
+def _varint(content: bytes, index: int) -> tuple[int, int]:
     """A varint of one to nine bytes, and where it ends."""
     value = 0
     for _ in range(8):
-        byte = content[at]
-        at += 1
+        byte = content[index]
+        index += 1
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
-            return value, at
-    return value << 8 | content[at], at + 1
+            return value, index
+    return value << 8 | content[index], index + 1
 
 
 def _values(payload: bytes) -> list[Any]:
     """The values of a row."""
-    end, at = _varint(payload, 0)
+    end, index = _varint(payload, 0)
     if end > len(payload):
         raise ValueError("its header is longer than the row")
     values, start = [], end
-    while at < end:
-        kind, at = _varint(payload, at)
+    while index < end:
+        kind, index = _varint(payload, index)
         value, start = _value(payload, kind, start)
         values.append(value)
     if start != len(payload):
@@ -146,14 +146,14 @@ def _values(payload: bytes) -> list[Any]:
     return values
 
 
-def _value(payload: bytes, kind: int, at: int) -> tuple[Any, int]:
+def _value(payload: bytes, kind: int, index: int) -> tuple[Any, int]:
     """A value of a type, and where it ends."""
     if kind in (0, 8, 9):
-        return (None if kind == 0 else kind - 8), at
+        return (None if kind == 0 else kind - 8), index
     length = _INTEGERS.get(kind, 8 if kind == 7 else (kind - 12) // 2)
-    if kind in (10, 11) or at + length > len(payload):
+    if kind in (10, 11) or index + length > len(payload):
         raise ValueError("not a type of SQLite")
-    content = payload[at : at + length]
+    content = payload[index : index + length]
     value: Any = content
     if kind in _INTEGERS:
         value = int.from_bytes(content, "big", signed=True)
@@ -161,7 +161,7 @@ def _value(payload: bytes, kind: int, at: int) -> tuple[Any, int]:
         value = struct.unpack(">d", content)[0]
     elif kind % 2:
         value = content.decode()
-    return value, at + length
+    return value, index + length
 
 
 _RESPONSE = (
@@ -240,7 +240,7 @@ class Salvage:
     def _add_response(self, number: int, values: Sequence[Any]) -> None:
         whole = [number, *values[1:], *[None] * (len(_RESPONSE) - len(values))]
         self.highest = max(self.highest, number)
-        summed = checksum(*(whole[at] for at in _SUMMED))
+        summed = checksum(*(whole[index] for index in _SUMMED))
         if whole[-1] not in (None, summed):
             self.unread += 1
             return
@@ -301,19 +301,19 @@ def leave_prompts_empty(store: Store) -> int:
 
 def salvaged(path: Path, target: Path) -> Salvage:
     """Make a new store of what can be read of a damaged one."""
-    found = Salvage()
+    salvage = Salvage()
     for row in rows_in(path, journal(path)):
-        found.add(row)
+        salvage.add(row)
     with closing(Store(target)) as store:
-        put_back(store, _tables(found))
-    return found
+        put_back(store, _tables(salvage))
+    return salvage
 
 
-def _tables(found: Salvage) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
+def _tables(salvage: Salvage) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
     """The rows by table; prompts come first, since the tallies of responses need them."""
-    keys = {row[1]: row for row in found.responses.values()}  # one response per key
-    yield "prompts", ((n, messages, checksum_of_prompt(messages)) for n, messages in found.prompts.items())
-    yield from ((table, rows.values()) for table, rows in found.others.items())
+    keys = {row[1]: row for row in salvage.responses.values()}  # one response per key
+    yield "prompts", ((n, messages, checksum_of_prompt(messages)) for n, messages in salvage.prompts.items())
+    yield from ((table, rows.values()) for table, rows in salvage.others.items())
     yield "responses", sorted(keys.values())
 
 

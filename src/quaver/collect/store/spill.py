@@ -103,7 +103,7 @@ def text_of(line: bytes) -> Any:
 
 def document_of(group: Sequence[Receipt]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """What a line has about receipts: their terms, and the receipts with the places of their terms."""
-    places = {terms: at for at, terms in enumerate(dict.fromkeys([one.terms for one in group]))}
+    places = {terms: index for index, terms in enumerate(dict.fromkeys([one.terms for one in group]))}
     rest = [
         (source, messages, seed, received, places[under], [(*call,) for call in calls], rows)
         for source, messages, seed, received, under, calls, rows in group  # plain tuples are fastest to write

@@ -111,7 +111,7 @@ def _totals_of(columns: frozenset[str]) -> str:
     """The query for the totals of new responses that have values in some columns only."""
     by_key = ", ".join(f"r.{name}" for name in KEY if name in columns)
     sql = f"{_TOTALS} WHERE r.id > ? GROUP BY {by_key}"
-    return re.sub(r"\br\.(\w+)", lambda found: found[0] if found[1] in columns | {"id"} else "NULL", sql)
+    return re.sub(r"\br\.(\w+)", lambda match: match[0] if match[1] in columns | {"id"} else "NULL", sql)
 
 
 REFILL = f"""

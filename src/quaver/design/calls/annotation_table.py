@@ -36,39 +36,39 @@ class LabelRows(NamedTuple):
     label: list[str]
 
 
-def label_rows(asked: AnnotationsSpec, rows: Sequence[Row]) -> LabelRows:
+def label_rows(spec: AnnotationsSpec, rows: Sequence[Row]) -> LabelRows:
     """Every cell of a label, in the order of the table."""
     factors: list[tuple[str, ...]] = [()] * len(rows)
-    if asked.variant:
+    if spec.variant:
         shared: dict[tuple[str, ...], tuple[str, ...]] = {}
-        columns = [_column(rows, name, "none") for name in asked.variant]
+        columns = [_column(rows, name, "none") for name in spec.variant]
         factors = [shared.setdefault(levels, levels) for levels in zip(*columns, strict=True)]
-    items, repeats = item_ids(asked, rows), _column(rows, asked.repeat)
-    drawn = _column(rows, asked.decoding, IMPORTED)
-    if not asked.coders:
-        coders = _column(rows, asked.coder, IMPORTED)
-        labels = _column(rows, asked.label)
-        if asked.repeats_in_order:
+    items, repeats = item_ids(spec, rows), _column(rows, spec.repeat)
+    drawn = _column(rows, spec.decoding, IMPORTED)
+    if not spec.coders:
+        coders = _column(rows, spec.coder, IMPORTED)
+        labels = _column(rows, spec.label)
+        if spec.repeats_in_order:
             repeats = _in_turn(zip(items, coders, factors, drawn, strict=True))
         return LabelRows(range(len(rows)), items, coders, factors, drawn, repeats, labels)
     cells = [
-        (at, items[at], name, factors[at], drawn[at], repeats[at], label)
-        for at, row in enumerate(rows)
-        for name in asked.coders
+        (index, items[index], name, factors[index], drawn[index], repeats[index], label)
+        for index, row in enumerate(rows)
+        for name in spec.coders
         if (label := row.text(name))
     ]
     return LabelRows(*map(list, zip(*cells, strict=True))) if cells else LabelRows([], [], [], [], [], [], [])
 
 
-def item_ids(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
+def item_ids(spec: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
     """Each row's item; without a column of items, each row is an item."""
-    if asked.item is None:
+    if spec.item is None:
         return [str(number) for number in range(1, len(rows) + 1)]
-    found = _column(rows, asked.item)
-    if "" in found:
-        where = f"{rows[found.index('')].where}: {asked.item}"
+    result = _column(rows, spec.item)
+    if "" in result:
+        where = f"{rows[result.index('')].where}: {spec.item}"
         raise ItemError("this row has no item", where=where, found="an empty cell")
-    return found
+    return result
 
 
 def _column(rows: Sequence[Row], column: str | None, absent: str = "") -> list[str]:
@@ -80,11 +80,11 @@ def _column(rows: Sequence[Row], column: str | None, absent: str = "") -> list[s
 def _in_turn(places: Iterable[tuple[Any, ...]]) -> list[str]:
     """For each row, how many rows before it are in the same place."""
     seen: Counter[tuple[Any, ...]] = Counter()
-    found = []
-    for place in places:
-        found.append(str(seen[place]))
-        seen[place] += 1
-    return found
+    result = []
+    for position in places:
+        result.append(str(seen[position]))
+        seen[position] += 1
+    return result
 
 
 FIX = "add it to the labels, map it to one of them, or list it under unlabelled"
@@ -92,7 +92,7 @@ FIX = "add it to the labels, map it to one of them, or list it under unlabelled"
 
 
 def imported_frame(
-    asked: AnnotationsSpec,
+    spec: AnnotationsSpec,
     cells: LabelRows,
     rows: Sequence[Row],
     items: Mapping[str, Item],
@@ -101,7 +101,7 @@ def imported_frame(
 ) -> pl.DataFrame:
     """The annotation frame of a table."""
     repeats = _repeats(cells.repeat)
-    read = _readings(asked, cells, rows, labels)
+    read = _readings(spec, cells, rows, labels)
     columns: dict[str, list[Any]] = {
         "model": cells.coder,
         "variant": [variants[levels].id for levels in cells.factors],
@@ -117,10 +117,10 @@ def imported_frame(
     extra: dict[str, list[Any]] = {}
     for factor in next(iter(variants.values())).factors if variants else ():
         extra[factor] = [variants[levels].factors[factor] for levels in cells.factors]
-    for group in (column_of("group", name) for name in asked.groups):
+    for group in (column_of("group", name) for name in spec.groups):
         extra[group] = [items[item].groups[group] for item in cells.item]
     kinds = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
-    if asked.original is not None:
+    if spec.original is not None:
         extra[ORIGINAL] = [variants[levels].covariates[ORIGINAL] for levels in cells.factors]
         kinds[ORIGINAL] = pl.Boolean
     empty = [None] * len(cells.label)
@@ -148,24 +148,26 @@ def _check_places(frame: pl.DataFrame, cells: LabelRows, rows: Sequence[Row]) ->
 
 
 def _readings(
-    asked: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row], labels: LabelSet
+    spec: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row], labels: LabelSet
 ) -> dict[str, CellLabel]:
     """The meaning of every text that the cells of labels hold."""
-    reader = LabelCells(labels.codes, asked.map, asked.unlabelled)
-    found: dict[str, CellLabel] = {}
+    reader = LabelCells(labels.codes, spec.map, spec.unlabelled)
+    result: dict[str, CellLabel] = {}
     outside: dict[str, int] = {}
-    for at, written in enumerate(cells.label):
-        if written in found or written in outside:
+    for index, written in enumerate(cells.label):
+        if written in result or written in outside:
             continue
         if read := reader.read(written):
-            found[written] = read
+            result[written] = read
         else:
-            outside[written] = at
+            outside[written] = index
     if outside:
-        written, at = next(iter(outside.items()))
-        where = f"{rows[cells.row[at]].where}: {asked.label or cells.coder[at]}"
-        raise outside_label_set(f"the label of item {cells.item[at]!r}", where, [*outside], labels.codes, FIX)
-    return found
+        written, index = next(iter(outside.items()))
+        where = f"{rows[cells.row[index]].where}: {spec.label or cells.coder[index]}"
+        raise outside_label_set(
+            f"the label of item {cells.item[index]!r}", where, [*outside], labels.codes, FIX
+        )
+    return result
 
 
 _MOST_REPEAT = 2**31
@@ -260,34 +262,34 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
     return Imported(experiment, frame, _answers(asked, rows) if asked.raw is not None else ())
 
 
-def _check_columns(asked: AnnotationsSpec, first: Row, source: Positions) -> None:
+def _check_columns(spec: AnnotationsSpec, first: Row, source: Positions) -> None:
     columns: list[tuple[str, str | None]] = [
-        *((role, getattr(asked, role)) for role in ROLES),
-        *(("coders", name) for name in asked.coders),
-        *(("variant", name) for name in asked.variant),
-        *(("groups", name) for name in asked.groups),
-        ("gold", asked.gold.column if asked.gold else None),
+        *((role, getattr(spec, role)) for role in ROLES),
+        *(("coders", name) for name in spec.coders),
+        *(("variant", name) for name in spec.variant),
+        *(("groups", name) for name in spec.groups),
+        ("gold", spec.gold.column if spec.gold else None),
     ]
     for role, name in columns:
         where = source.where("annotations", role)
-        if name == NEAR_DUPLICATES and role == "groups" and asked.text is not None:
+        if name == NEAR_DUPLICATES and role == "groups" and spec.text is not None:
             continue
         if name is not None and name not in first:
             raise UnknownName("column", name, first, where=where)
 
 
 def _prompts(
-    asked: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row]
+    spec: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row]
 ) -> dict[tuple[str, ...], tuple[str, bool | None]]:
     """Each variant's prompt, and whether it is the original, by its levels."""
-    if asked.prompt is None and asked.original is None:
+    if spec.prompt is None and spec.original is None:
         return dict.fromkeys(cells.factors, ("", None))
     found: dict[tuple[str, ...], tuple[str, str, Row]] = {}
-    for levels, at in zip(cells.factors, cells.row, strict=True):
-        row = rows[at]
-        own = row.text(asked.prompt), row.text(asked.original)
+    for levels, index in zip(cells.factors, cells.row, strict=True):
+        row = rows[index]
+        own = row.text(spec.prompt), row.text(spec.original)
         *known, first = found.setdefault(levels, (*own, row))
-        for column, one, other in zip((asked.prompt, asked.original), known, own, strict=True):
+        for column, one, other in zip((spec.prompt, spec.original), known, own, strict=True):
             if one != other:
                 raise ItemError(
                     f"the variant {', '.join(levels) or ORIGINAL!r} has two values of {column!r}",
@@ -296,7 +298,7 @@ def _prompts(
                     found=f"another one at {first.where}",
                     fix="under `variant`, list the columns that distinguish the prompts, or leave this out",
                 )
-    originals = asked.original is not None
+    originals = spec.original is not None
     return {
         levels: (prompt, mark.casefold() in _YES if originals else None)
         for levels, (prompt, mark, _) in found.items()
@@ -304,11 +306,11 @@ def _prompts(
 
 
 def _variant(
-    asked: AnnotationsSpec, levels: tuple[str, ...], labels: LabelSet, prompt: str, original: bool | None
+    spec: AnnotationsSpec, levels: tuple[str, ...], labels: LabelSet, prompt: str, original: bool | None
 ) -> Variant:
     """A variant as far as the table shows it: how its prompt and the text were combined is not known."""
-    text = asked.text
-    factors = dict(zip(asked.variant, levels, strict=True))
+    text = spec.text
+    factors = dict(zip(spec.variant, levels, strict=True))
     return Variant(
         id=",".join(f"{name}={level}" for name, level in factors.items()) or ORIGINAL,
         factors={column_of("factor", name): level for name, level in factors.items()},
@@ -323,13 +325,13 @@ def _variant(
     )
 
 
-def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dict[str, Item]:
-    own = {getattr(asked, role) for role in ROLES if role not in ("item", "text")}
-    own |= {*asked.coders, *asked.variant}
-    fixed = {name for name in (asked.gold and asked.gold.column, asked.text, *asked.groups) if name}
+def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dict[str, Item]:
+    own = {getattr(spec, role) for role in ROLES if role not in ("item", "text")}
+    own |= {*spec.coders, *spec.variant}
+    fixed = {name for name in (spec.gold and spec.gold.column, spec.text, *spec.groups) if name}
     steady = {name for name in rows[0] if name not in own} | fixed
     fields: dict[str, Row] = {}
-    for item, row in zip(item_ids(asked, rows), rows, strict=True):
+    for item, row in zip(item_ids(spec, rows), rows, strict=True):
         known = fields.setdefault(item, row)
         moving = [name for name in steady if known.get(name) != row.get(name)] if known is not row else ()
         for name in moving:
@@ -341,42 +343,42 @@ def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dic
                     found=f"{row.text(name)!r} and {known.text(name)!r}",
                 )
         steady.difference_update(moving)
-    if asked.text is not None and asked.item == "item":  # the name by which the text's template finds columns
+    if spec.text is not None and spec.item == "item":  # the name by which the text's template finds columns
         own.add("item")
     kept = [name for name in rows[0] if name in steady and name not in own]
-    found = [
+    items = [
         Item(
             item,
             {name: values.get(name) for name in kept},
-            _gold(asked, values, labels, item),
-            {column_of("group", name): values.text(name) for name in asked.groups if name in values},
+            _gold(spec, values, labels, item),
+            {column_of("group", name): values.text(name) for name in spec.groups if name in values},
         )
         for item, values in fields.items()
     ]
-    if asked.text is not None and NEAR_DUPLICATES in asked.groups and NEAR_DUPLICATES not in rows[0]:
-        found = with_near_duplicates(found, [one.text(asked.text) for one in fields.values()])
-    return {item.id: item for item in found}
+    if spec.text is not None and NEAR_DUPLICATES in spec.groups and NEAR_DUPLICATES not in rows[0]:
+        items = with_near_duplicates(items, [one.text(spec.text) for one in fields.values()])
+    return {item.id: item for item in items}
 
 
-def _gold(asked: AnnotationsSpec, values: Row, labels: LabelSet, item: str) -> str | None:
-    if asked.gold is None:
+def _gold(spec: AnnotationsSpec, values: Row, labels: LabelSet, item: str) -> str | None:
+    if spec.gold is None:
         return None
-    known = {text: code for text, code in asked.gold.map.items() if code is not None}
-    nothing = [text for text, code in asked.gold.map.items() if code is None]
-    reader = LabelCells(labels.codes, {**asked.map, **known}, [*asked.unlabelled, *nothing])
-    found = values.text(asked.gold.column)
+    known = {text: code for text, code in spec.gold.map.items() if code is not None}
+    nothing = [text for text, code in spec.gold.map.items() if code is None]
+    reader = LabelCells(labels.codes, {**spec.map, **known}, [*spec.unlabelled, *nothing])
+    found = values.text(spec.gold.column)
     read = reader.read(found)
     if read is None:
-        where = f"{values.where}: {asked.gold.column}"
+        where = f"{values.where}: {spec.gold.column}"
         raise outside_label_set(f"the gold label of item {item!r}", where, [found], labels.codes, FIX)
     return read.label
 
 
-def _answers(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[Response]:
+def _answers(spec: AnnotationsSpec, rows: Sequence[Row]) -> list[Response]:
     """The raw answers, as the table holds them."""
-    thinking = asked.thinking
+    thinking = spec.thinking
     return [
-        Response(_whole(row, asked.raw), thinking=(_whole(row, thinking) or None) if thinking else None)
+        Response(_whole(row, spec.raw), thinking=(_whole(row, thinking) or None) if thinking else None)
         for row in rows
     ]
 

@@ -232,7 +232,7 @@ class Plan:
 
     @cached_property
     def _quoted(self) -> dict[str, dict[int, list[_Quoting]]]:
-        found: dict[str, dict[int, list[_Quoting]]] = {}
+        result: dict[str, dict[int, list[_Quoting]]] = {}
         for index, condition in enumerate(self.experiment.conditions):
             if condition.parent is None:
                 continue
@@ -242,8 +242,8 @@ class Plan:
             )
             follow_up = self.experiment.follow_ups[condition.follow_up]
             quoting = _Quoting(index, follow_up, asked, self._recipe, shared)
-            found.setdefault(condition.model, {}).setdefault(condition.parent, []).append(quoting)
-        return found
+            result.setdefault(condition.model, {}).setdefault(condition.parent, []).append(quoting)
+        return result
 
     @cached_property
     def terms(self) -> Sequence[str]:

@@ -122,7 +122,8 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
         writer = PromptWriter(variants[0], labels)
         items = with_near_duplicates(items, [writer.text(item) for item in items])
     decodings = {
-        name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
+        name: decoding.decoding(name, derive(spec.seed, "decoding"))
+        for name, decoding in spec.decoding.items()
     }
     conditions = conditions_of(spec, variants, source)
     check_constraints(spec, variants, conditions, source)
@@ -144,18 +145,18 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
 
 def follow_ups_of(spec: StudySpec, source: Positions) -> dict[str, FollowUp]:
     """A study's follow-ups, by their names in it."""
-    found: dict[str, FollowUp] = {}
-    for index, asked in enumerate(spec.follow_ups):
+    result: dict[str, FollowUp] = {}
+    for index, follow_up in enumerate(spec.follow_ups):
         loc = ("follow_ups", index)
         for other in spec.follow_ups[:index]:
-            if (other.use, other.options) == (asked.use, asked.options):
+            if (other.use, other.options) == (follow_up.use, follow_up.options):
                 raise SpecError(
-                    "this follow-up is asked for twice", where=source.where(*loc), found=asked.use
+                    "this follow-up is asked for twice", where=source.where(*loc), found=follow_up.use
                 )
-        plugin = registry.load("follow_ups", asked.use, where=source.where(*loc))
+        plugin = registry.load("follow_ups", follow_up.use, where=source.where(*loc))
         with source.locating(*loc):
-            found[asked.title] = plugin(**bind(plugin, asked.options, source, loc, ("use", "name")))
-    return found
+            result[follow_up.title] = plugin(**bind(plugin, follow_up.options, source, loc, ("use", "name")))
+    return result
 
 
 def _check_options(labels: LabelSet, items: Sequence[Item], source: Positions) -> None:

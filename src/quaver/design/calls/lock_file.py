@@ -60,7 +60,7 @@ def lock_document(
         "variants": variants,
         "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
-        "follow_ups": {name: _messages(one) for name, one in experiment.follow_ups.items()},
+        "follow_ups": {name: _messages(follow_up) for name, follow_up in experiment.follow_ups.items()},
         "conditions": [asdict(condition) for condition in experiment.conditions],
         "calls": experiment.calls,
         "keys": {"recipe": RECIPE},
@@ -106,7 +106,7 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
             for condition in experiment.conditions
             if condition.follow_up
         ],
-        {name: _messages(one) for name, one in experiment.follow_ups.items()},
+        {name: _messages(follow_up) for name, follow_up in experiment.follow_ups.items()},
         dict(identities),
         experiment.items_hash,
     ]
@@ -116,8 +116,8 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
 
 def _parts(variant: Variant) -> dict[str, Any]:
     """A variant's parts; of its examples only id and gold label, since the prompt shows them."""
-    shown = [{"id": one.id, "gold": one.gold} for one in variant.examples]
-    return {one.name: getattr(variant, one.name) for one in fields(variant)} | {"examples": shown}
+    shown = [{"id": item.id, "gold": item.gold} for item in variant.examples]
+    return {field.name: getattr(variant, field.name) for field in fields(variant)} | {"examples": shown}
 
 
 def _ordered(variant: Variant) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _ordered(variant: Variant) -> dict[str, Any]:
 
     Descriptions of it (its origin, its distance from the original, whose score it asks for) change no call.
     """
-    shown = [[one.id, one.gold, dict(one.fields)] for one in variant.examples]
+    shown = [[item.id, item.gold, dict(item.fields)] for item in variant.examples]
     parts = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
     return {name: value for name, value in parts.items() if name not in ("origin", "covariates", "score_of")}
 

@@ -49,8 +49,8 @@ def nested(
     notes = []
     for first, only, where in families:
         _check_only(only, variants, where)
-        left = [one for one in variants if _fits(one, only) or _has(one, first)]
-        if all(_has(one, first) for one in left):
+        left = [variant for variant in variants if _fits(variant, only) or _has(variant, first)]
+        if all(_has(variant, first) for variant in left):
             raise SpecError(
                 "these levels would never occur",
                 where=where,
@@ -91,8 +91,8 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
     """Model × variant × decoding, models outermost, without what an ``only`` leaves out."""
     asked: dict[tuple[str, str], set[str]] = {}
     askers: list[tuple[str, str, Only, tuple[str | int, ...]]] = [
-        *(("model", one.name, one.only, ("models", at)) for at, one in enumerate(spec.models)),
-        *(("decoding", name, one.only, ("decoding", name)) for name, one in spec.decoding.items()),
+        *(("model", model.name, model.only, ("models", index)) for index, model in enumerate(spec.models)),
+        *(("decoding", name, decoding.only, ("decoding", name)) for name, decoding in spec.decoding.items()),
     ]
     for kind, name, only, loc in askers:
         where = source.where(*loc, "only")
@@ -111,11 +111,11 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
                 found=_in_words(only),
             )
     return [
-        Condition(model.name, variant.id, name, given.repeats or spec.repeats)
+        Condition(model.name, variant.id, name, decoding.repeats or spec.repeats)
         for model in spec.models
         for variant in variants
         if variant.id in asked["model", model.name]
-        for name, given in spec.decoding.items()
+        for name, decoding in spec.decoding.items()
         if variant.id in asked["decoding", name]
     ]
 
@@ -126,23 +126,23 @@ def check_constraints(
     """Check that each prompt's answers can be given with its decoding."""
     known = {variant.id: variant for variant in variants}
     scores = {variant.id for variant in variants if variant.output == "score"}
-    for one in conditions:
-        answers = known[one.variant].answers.values()
-        for at, stop in enumerate(spec.decoding[one.decoding].stop):
+    for condition in conditions:
+        answers = known[condition.variant].answers.values()
+        for index, stop in enumerate(spec.decoding[condition.decoding].stop):
             if cut := next((answer for answer in answers if stop in answer), None):
                 raise SpecError(
                     "an answer could never be given in full",
-                    where=source.where("decoding", one.decoding, "stop", at),
+                    where=source.where("decoding", condition.decoding, "stop", index),
                     expected="no `stop` inside an answer",
                     found=f"stop: {stop!r}, answer: {cut!r}",
                     fix="leave it out, or give the label another answer (prompt.answers)",
                 )
-        if one.variant in scores and spec.decoding[one.decoding].constraint == "labels":
+        if condition.variant in scores and spec.decoding[condition.decoding].constraint == "labels":
             raise SpecError(
                 "the prompt asks for a score, but the decoding allows labels only",
-                where=source.where("decoding", one.decoding, "constraint"),
+                where=source.where("decoding", condition.decoding, "constraint"),
                 expected="constraint: none for prompts that ask for scores",
-                found=one.variant,
+                found=condition.variant,
                 fix="use this decoding for the other prompts only, for example only: {output: label}",
             )
 
@@ -303,7 +303,7 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
         return prompt
     if "postfix" not in given.model_fields_set:
         prompt = replace(prompt, postfix=ASKS)
-    longest = max(one.max_tokens for one in spec.decoding.values())
+    longest = max(decoding.max_tokens for decoding in spec.decoding.values())
     return asking_for_fields(prompt, labels, held=spec.task.held, longest=longest)
 
 

@@ -143,10 +143,10 @@ class WorkOrder:
         writer, items = self._writers[index], self._items
         if writer.text_key not in self._sorted:
             texts = [writer.text(item) for item in items]
-            order = sorted(range(len(items)), key=lambda at: (texts[at], at))
+            order = sorted(range(len(items)), key=lambda position: (texts[position], position))
             self._sorted[writer.text_key] = order
             self._repeated[writer.text_key] = [
-                at for at, following in pairwise(order) if texts[at] == texts[following]
+                position for position, following in pairwise(order) if texts[position] == texts[following]
             ]
         return self._sorted[writer.text_key]
 
@@ -230,8 +230,8 @@ class Share:
     @classmethod
     def read(cls, text: str) -> Share:
         """The share that ``3/8`` names."""
-        found = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text)
-        number, of = map(int, found.groups()) if found else (0, 0)
+        match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text)
+        number, of = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= of:
             raise SpecError(
                 "this names no shard",
@@ -274,7 +274,7 @@ class Dealt:
         self._width = 1 if items >= _ITEMS_A_SHARE * share.of else variants
         drawn = derive(seed, "shards")
         self._mine = _dealt(share, [f"{drawn} {item.id}" for item in experiment.items], self._width)
-        self._places = {variant.id: at for at, variant in enumerate(experiment.variants)}
+        self._places = {variant.id: index for index, variant in enumerate(experiment.variants)}
 
     def has(self, variant: int, item: int) -> bool:
         """Whether the share has the calls of a prompt, by the positions of variant and item."""
@@ -283,18 +283,18 @@ class Dealt:
     def calls_of(self, condition: int) -> int:
         """How many of its calls a condition has."""
         one = self._experiment.conditions[condition]
-        place = self._places[one.variant] % self._width
-        return sum(self._mine[place :: self._width]) * one.repeats
+        index = self._places[one.variant] % self._width
+        return sum(self._mine[index :: self._width]) * one.repeats
 
     @property
     def calls(self) -> int:
         """How many calls it has."""
-        return sum(self.calls_of(at) for at in range(len(self._experiment.conditions)))
+        return sum(self.calls_of(index) for index in range(len(self._experiment.conditions)))
 
 
 def _dealt(share: Share, items: Sequence[str], width: int) -> bytearray:
     """For each unit, whether the share has it: each item, or each item × variant."""
-    names = ((item if width == 1 else f"{item} {at}").encode() for item in items for at in range(width))
+    names = ((item if width == 1 else f"{item} {index}").encode() for item in items for index in range(width))
     digests = [blake2b(name, digest_size=8).digest() for name in names]
     mine = bytearray(len(digests))
     for rank, unit in enumerate(sorted(range(len(digests)), key=lambda unit: (digests[unit], unit))):

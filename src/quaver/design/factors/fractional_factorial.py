@@ -42,7 +42,9 @@ class Fraction:
 
     def holds(self, levels: Sequence[int]) -> bool:
         """Whether a combination is asked; ``levels`` are positions, 0 or 1, in the factors' order."""
-        return all(prod(2 * levels[at] - 1 for at in factors) == sign for factors, sign in self.generators)
+        return all(
+            prod(2 * levels[index] - 1 for index in factors) == sign for factors, sign in self.generators
+        )
 
     @property
     def size(self) -> int:
@@ -104,7 +106,7 @@ a × c = b × d; a × d = b × c.
 
     def _named(self, word: Word) -> str:
         factors, sign = word
-        return ("−" if sign < 0 else "") + " × ".join(self.factors[at] for at in sorted(factors))
+        return ("−" if sign < 0 else "") + " × ".join(self.factors[factor] for factor in sorted(factors))
 
 
 def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) -> Fraction:
@@ -127,7 +129,7 @@ def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) ->
             found=size,
         )
     wanted = parts.bit_length() - 1
-    words = [_word(one, factors, f"generators[{at}]") for at, one in enumerate(generators)]
+    words = [_word(one, factors, f"generators[{index}]") for index, one in enumerate(generators)]
     if not words and wanted == 1:
         words = [(frozenset(range(len(factors))), 1)]
     if len(words) != wanted:
@@ -137,22 +139,22 @@ def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) ->
             expected="generators: [D = ABC], with a letter for each factor in its order, or their names",
             found=f"{len(words)}",
         )
-    made = Fraction(tuple(factors), tuple(words))
-    if not all(factors for factors, _ in made.relation):
+    result = Fraction(tuple(factors), tuple(words))
+    if not all(factors for factors, _ in result.relation):
         raise SpecError(
             "these generators repeat or contradict each other",
             where="generators",
             expected="generators that do not follow from each other",
             found=", ".join(generators),
         )
-    if made.resolution < 2:
-        alone = next(iter(made.relation[0][0]))
+    if result.resolution < 2:
+        alone = next(iter(result.relation[0][0]))
         raise SpecError(
             f"these generators leave the factor {factors[alone]!r} only one level",
             where="generators",
             found=", ".join(generators),
         )
-    return made
+    return result
 
 
 def _word(generator: str, factors: Sequence[str], where: str) -> Word:
@@ -167,8 +169,8 @@ def _word(generator: str, factors: Sequence[str], where: str) -> Word:
             found=generator,
         )
     word: frozenset[int] = frozenset([_at(left.strip(), factors, where)])
-    for at in _product(right, factors, where):
-        word ^= {at}
+    for index in _product(right, factors, where):
+        word ^= {index}
     if not word:
         raise SpecError("a factor cannot be generated from itself", where=where, found=generator)
     return word, sign

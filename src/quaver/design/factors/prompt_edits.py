@@ -229,10 +229,10 @@ def editable(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) ->
 def _of(prompt: Variant, factor: str, level: LevelOfFactor) -> Iterator[Editable]:
     if level.turn > 0:  # it only orders what other levels made: there is no text
         return
-    made = level.edit(prompt)
+    variant = level.edit(prompt)
     name = f"{factor}={level.name}" if factor else level.name
     remarks = str(level.covariates.get("flags", ""))
     for part in PARTS:
-        text, original = getattr(made, part), getattr(prompt, part)
+        text, original = getattr(variant, part), getattr(prompt, part)
         if text != original:
             yield Editable(name, factor, level.name, part, text, original, remarks)

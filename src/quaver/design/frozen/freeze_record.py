@@ -70,8 +70,10 @@ def parts_of(
         "items": _of_items(experiment.items, lambda item: [item.fields.get(name) for name in wanted]),
         "covariates": _of_items(experiment.items, lambda item: _covariates(item, sorted(covariates))),
         "labels": _labels(experiment.labels),
-        "prompts": {one["id"]: _prompt(one) for one in variants},
-        "examples": {one["id"]: digest(one["examples"]) for one in variants if one.get("examples")},
+        "prompts": {variant["id"]: _prompt(variant) for variant in variants},
+        "examples": {
+            variant["id"]: digest(variant["examples"]) for variant in variants if variant.get("examples")
+        },
         "models": {name: str(facts.get("identity", "")) for name, facts in lock["models"].items()},
         "asking": _asking(spec, lock),
         "evaluators": _named(spec.evaluators, lock.get("evaluators", {})),
@@ -84,14 +86,16 @@ def parts_of(
 def _labels(labels: LabelSet) -> dict[str, Any]:
     """The labels with their level of measurement; of fields, those of each."""
     if isinstance(labels, Codebook):
-        return {one.name: {"definition": one.definition, **_labels(one.labels)} for one in labels.fields}
-    return {one.code: asdict(one) for one in labels.labels} | {"level of measurement": labels.level}
+        return {
+            field.name: {"definition": field.definition, **_labels(field.labels)} for field in labels.fields
+        }
+    return {label.code: asdict(label) for label in labels.labels} | {"level of measurement": labels.level}
 
 
 def item_columns(spec: StudySpec, items: Sequence[Item]) -> list[str]:
     """The columns of the items that a freeze fixes: all but those that hold labels by people."""
-    golds = [spec.items.gold, *(one.gold for one in spec.task.fields.values())]
-    people = {*spec.items.coders, *(name for one in golds if one for name in one.sources)}
+    golds = [spec.items.gold, *(field.gold for field in spec.task.fields.values())]
+    people = {*spec.items.coders, *(name for gold in golds if gold for name in gold.sources)}
     return sorted({name for item in items for name in item.fields} - people)
 
 
@@ -140,23 +144,24 @@ def _asking(spec: StudySpec, lock: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(asked: Sequence[Any], rules: Mapping[str, str]) -> dict[str, Any]:
     """Plug-ins as the study file names them, with their rules; a second of a name has a number."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for one in asked:
         name = str(getattr(one, "title", one.use))
         title, more = name, 2
-        while title in found:
+        while title in result:
             title, more = f"{name} ({more})", more + 1
         options = one.model_dump(mode="json", exclude_defaults=True) | {"use": one.use}
-        found[title] = options | ({"rule": digest(rules[name])} if name in rules else {})
-    return found
+        result[title] = options | ({"rule": digest(rules[name])} if name in rules else {})
+    return result
 
 
 def _conclusions(spec: StudySpec) -> dict[str, Any]:
     return {
-        one.name or f"{one.formula.strip()}; {one.effect.strip()}": one.model_dump(
+        conclusion.name
+        or f"{conclusion.formula.strip()}; {conclusion.effect.strip()}": conclusion.model_dump(
             mode="json", exclude_defaults=True
         )
-        for one in spec.conclusions
+        for conclusion in spec.conclusions
     }
 
 
@@ -214,13 +219,13 @@ class Entry:
 
 def entries_in(document: Mapping[str, Any]) -> list[Entry]:
     """The entries of a file, oldest first."""
-    found = []
-    known = [one.name for one in fields(Entry)]
+    entries = []
+    known = [field.name for field in fields(Entry)]
     for one in document.get("frozen", ()):
         given = {name: one[name] for name in known if name in one} | {"before": Before(**one["before"])}
         given |= {name: tuple(one[name]) for name in ("columns", "covariates")}
-        found.append(Entry(**given))
-    return found
+        entries.append(Entry(**given))
+    return entries
 
 
 def broken(document: Mapping[str, Any]) -> list[str]:
@@ -229,15 +234,15 @@ def broken(document: Mapping[str, Any]) -> list[str]:
     >>> broken({"frozen": [{"at": "2026-11-22", "previous": "", "digest": "0"}]})
     ['the entry of 2026-11-22 was changed after it was sealed']
     """
-    found, previous = [], ""
+    result, previous = [], ""
     for one in document.get("frozen", ()):
         bare = {name: value for name, value in one.items() if name != "digest"}
         if digest(bare) != one.get("digest"):
-            found.append(f"the entry of {one.get('at')} was changed after it was sealed")
+            result.append(f"the entry of {one.get('at')} was changed after it was sealed")
         if one.get("previous") != previous:
-            found.append(f"the entry of {one.get('at')} does not follow the one before it")
+            result.append(f"the entry of {one.get('at')} does not follow the one before it")
         previous = one.get("digest")
-    return found
+    return result
 
 
 def with_entry(document: Mapping[str, Any], new: Entry) -> dict[str, Any]:

@@ -175,7 +175,9 @@ def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
     plain = {name: _whole_numbers([_plain(value) for value in values]) for name, values in columns.items()}
     names = list(plain)
     cells = zip(*plain.values(), strict=True)
-    return [Row(zip(names, row, strict=True), where, f" row {at}") for at, row in enumerate(cells, start=1)]
+    return [
+        Row(zip(names, row, strict=True), where, f" row {index}") for index, row in enumerate(cells, start=1)
+    ]
 
 
 def _whole_numbers(values: list[Any]) -> list[Any]:

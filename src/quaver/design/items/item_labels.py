@@ -37,9 +37,9 @@ def with_labels(
 ) -> list[Item]:
     """The items with their gold labels and, among their groups, the label of each coder."""
     found = list(items)
-    for name, one in spec.task.fields.items():
-        labels, own = one.field(name).labels, ("task", "fields", name)
-        golds = gold_labels(items, one.gold, labels, columns, source, own, loc, several=one.several)
+    for name, field in spec.task.fields.items():
+        labels, own = field.field(name).labels, ("task", "fields", name)
+        golds = gold_labels(items, field.gold, labels, columns, source, own, loc, several=field.several)
         found = [
             item if code is None else replace(item, golds={**item.golds, name: code})
             for item, code in zip(found, golds, strict=True)
@@ -94,7 +94,7 @@ def gold_labels(
         return [reader.of_columns(item, number, gold.columns) for number, item in enumerate(items, start=1)]
     (column,) = gold.sources
     known: dict[str, str] = {}  # by the text of a cell
-    found = []
+    result = []
     for number, item in enumerate(items, start=1):
         cell = item.fields.get(column)
         label = known.get(cell) if type(cell) is str else None
@@ -102,8 +102,8 @@ def gold_labels(
             label = reader.label(item, number, column, "the gold label", several=several)
             if type(cell) is str and not reader.has_options:
                 known[cell] = label
-        found.append(label or None)
-    return found
+        result.append(label or None)
+    return result
 
 
 def _given(reader: _Labels, item: Item, number: int, coders: Sequence[str]) -> dict[str, str]:
@@ -129,15 +129,15 @@ def ties(items: Sequence[Item], coders: Sequence[str]) -> int:
     return sum(bool(labels) and majority(labels) is None for labels in given)
 
 
-def notes_on_gold(asked: ItemsSpec, items: Sequence[Item]) -> list[str]:
+def notes_on_gold(spec: ItemsSpec, items: Sequence[Item]) -> list[str]:
     """What a reader must know of items that were added for their gold labels, and of a majority of coders."""
     notes = []
     if beside := sum(item.beside for item in items):
         added = f"{beside:,} of the {len(items):,} items were added to a random sample for their gold labels"
         notes.append(f"{added}: measures of correctness alone count them.")
-    if asked.gold and asked.gold.coders:
-        *first, last = asked.coders
-        tied = ties(items, asked.coder_columns)
+    if spec.gold and spec.gold.coders:
+        *first, last = spec.coders
+        tied = ties(items, spec.coder_columns)
         none = sum(item.gold is None for item in items) - tied
         more = f"; {none:,} have no coder's label" if none else ""
         tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
@@ -198,12 +198,12 @@ class _Labels:
 
     def _set(self, given: Sequence[str], where: str, what: str) -> str:
         """The set of the labels that a cell holds; empty where it holds nothing but texts for no label."""
-        found = [self._cells.read(one) for one in given]
-        strange = [one for one, known in zip(given, found, strict=True) if known is None]
+        cells = [self._cells.read(one) for one in given]
+        strange = [one for one, cell in zip(given, cells, strict=True) if cell is None]
         if strange:
             fix = "add the label, or map the text; labels of one cell have ; between them, and [] is none"
             raise outside_label_set(what, where, strange, self._known, fix)
-        own = [known.label for known in found if known and known.label]
+        own = [cell.label for cell in cells if cell and cell.label]
         return set_of(own, self._codes) if own or not given else ""
 
     def of_columns(self, item: Item, number: int, columns: Sequence[str] | Mapping[str, str]) -> str | None:
@@ -289,21 +289,21 @@ def rows() -> list[dict[str, Any]]:
     >>> [rows()[0][name] for name in ("question", "answer_a", "better", "longer")]
     ['What is the capital of France?', 'Paris.', 'A', 'B']
     """
-    found = []
+    result = []
     for number, (right_first, right_short) in enumerate(product((True, False), repeat=2)):
-        for at, (question, right, wrong) in enumerate(QUESTIONS):
+        for index, (question, right, wrong) in enumerate(QUESTIONS):
             short, long = (right, wrong) if right_short else (wrong, right)
             written = {short: f"{short}.", long: _PADDED.format(long)}
             first, second = (right, wrong) if right_first else (wrong, right)
-            found.append(
+            result.append(
                 {
-                    "pair": f"{at + 1}-{number + 1}",
+                    "pair": f"{index + 1}-{number + 1}",
                     "question": question,
                     "answer_a": written[first],
                     "answer_b": written[second],
                     "better": "A" if right_first else "B",
                     "longer": "A" if first == long else "B",
-                    "own": "A" if (at + number // 2) % 2 else "B",
+                    "own": "A" if (index + number // 2) % 2 else "B",
                 }
             )
-    return found
+    return result

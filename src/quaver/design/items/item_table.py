@@ -69,10 +69,10 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
 
 def _more_gold(items: Sequence[Item], chosen: set[int], most: int, draw: random.Random) -> set[int]:
     """Items outside the sample that have a gold label, at random: one of each label that it lacks first."""
-    others = [at for at, item in enumerate(items) if item.known_gold and at not in chosen]
+    others = [index for index, item in enumerate(items) if item.known_gold and index not in chosen]
     draw.shuffle(others)
-    lacking = {one: at for at in others for one in items[at].known_gold.items()}
-    for one in (one for at in chosen for one in items[at].known_gold.items()):
+    lacking = {one: index for index in others for one in items[index].known_gold.items()}
+    for one in (one for index in chosen for one in items[index].known_gold.items()):
         lacking.pop(one, None)
     return set(list(dict.fromkeys([*lacking.values(), *others]))[:most])
 
@@ -112,26 +112,26 @@ def _read(
     return with_gold(items, gold, spec, columns, source, loc)
 
 
-def _separated(columns: Collection[str], asked: TableSpec) -> str | None:
+def _separated(columns: Collection[str], table: TableSpec) -> str | None:
     """What to do where all columns were read as one."""
     head = next(iter(columns))
     found = [sign for sign in (",", ";", "\t", "|") if sign in head]
-    if len(columns) > 1 or not found or asked.separator is None:
+    if len(columns) > 1 or not found or table.separator is None:
         return None
     return f"the cells of this file are separated by {found[0]!r}: write `separator: {found[0]!r}`"
 
 
-def _named(asked: ItemsSpec, loc: tuple[str, ...]) -> list[tuple[tuple[str | int, ...], str | None]]:
+def _named(spec: ItemsSpec, loc: tuple[str, ...]) -> list[tuple[tuple[str | int, ...], str | None]]:
     """The columns that the study names, with their places in it."""
-    found: list[tuple[tuple[str | int, ...], str | None]] = [((*loc, "id"), asked.id)]
-    for index, group in enumerate(asked.groups):
+    found: list[tuple[tuple[str | int, ...], str | None]] = [((*loc, "id"), spec.id)]
+    for index, group in enumerate(spec.groups):
         if group != NEAR_DUPLICATES:  # where no column is called so, they are found in the texts
-            found.append(((*loc, "group") if group == asked.group else (*loc, "groups", index), group))
-    return found + [((*loc, "coders", index), coder) for index, coder in enumerate(asked.coders)]
+            found.append(((*loc, "group") if group == spec.group else (*loc, "groups", index), group))
+    return found + [((*loc, "coders", index), coder) for index, coder in enumerate(spec.coders)]
 
 
-def _rows(asked: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence[dict[str, Any]]:
-    name, options = asked.source, asked.options
+def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence[dict[str, Any]]:
+    name, options = table.source, table.options
     where = source.where(*loc, "source")
     if name.startswith("hf:"):
         name, options = "hf", {"path": _dataset(name.removeprefix("hf:"), source)} | options
@@ -151,7 +151,7 @@ def _rows(asked: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
     try:
-        return read_rows(source.path_of(name), asked.encoding, asked.separator, asked.line, sheet=asked.sheet)
+        return read_rows(source.path_of(name), table.encoding, table.separator, table.line, sheet=table.sheet)
     except SpecError as error:
         error.where = source.where(*loc, "sheet" if error.where == "sheet" else "line")
         raise
@@ -173,33 +173,37 @@ def _identified(
     items: list[Item] = []
     first_at: dict[str, int] = {}
 
-    def place(at: int) -> str:
-        number, row = rows[at]
+    def place(index: int) -> str:
+        number, row = rows[index]
         return place_of(row, number, source, loc)
 
-    def text(value: Any, at: int, column: str) -> str:
+    def text(value: Any, index: int, column: str) -> str:
         if type(value) is str and value.isascii():  # no error to say the place of
             return value.strip()
-        return text_of(value, f"{place(at)}: {column}")
+        return text_of(value, f"{place(index)}: {column}")
 
-    for at, (number, row) in enumerate(rows):
-        identity = str(number) if id_column is None else text(row.get(id_column), at, id_column)
+    for index, (number, row) in enumerate(rows):
+        identity = str(number) if id_column is None else text(row.get(id_column), index, id_column)
         if not identity:
             raise ItemError(
                 "this row has no id",
-                where=f"{place(at)}: {id_column}",
+                where=f"{place(index)}: {id_column}",
                 expected="a unique id for every item",
                 found="an empty cell",
             )
         if identity in first_at:
             raise ItemError(
                 f"the id {identity!r} occurs twice",
-                where=f"{place(at)}: {id_column}",
+                where=f"{place(index)}: {id_column}",
                 expected="a unique id for every item",
                 found=f"the same id at {place(first_at[identity])}",
                 fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
-        first_at[identity] = at
-        of = {column_of("group", one): text(row.get(one), at, one) for one in groups} if groups else {}
+        first_at[identity] = index
+        of = (
+            {column_of("group", group): text(row.get(group), index, group) for group in groups}
+            if groups
+            else {}
+        )
         items.append(Item(identity, row, None, of))
     return items

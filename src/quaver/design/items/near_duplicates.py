@@ -59,7 +59,7 @@ NEAR_DUPLICATES = "near_duplicates"
 def with_near_duplicates(items: Sequence[Item], texts: Sequence[str]) -> list[Item]:
     """The items, each in the group of those whose texts are nearly the same as its own."""
     groups = enumerate(near_duplicates(texts).tolist())
-    names = [f"text {group}" if group >= 0 else f"item {at}" for at, group in groups]
+    names = [f"text {group}" if group >= 0 else f"item {index}" for index, group in groups]
     return [
         replace(item, groups={**item.groups, NEAR_DUPLICATES: name})
         for item, name in zip(items, names, strict=True)
@@ -90,7 +90,7 @@ def near_duplicates(texts: Sequence[str]) -> Ints:
 def _first_alike(texts: Sequence[str]) -> Ints:
     """For each text the place of the first that is the same."""
     first: dict[str, int] = {}
-    return np.array([first.setdefault(text, at) for at, text in enumerate(texts)], np.int64)
+    return np.array([first.setdefault(text, index) for index, text in enumerate(texts)], np.int64)
 
 
 def _numbered(leaders: Ints) -> Ints:
@@ -111,8 +111,8 @@ def _shingles(texts: Sequence[str]) -> Iterator[tuple[Hashes, Ints]]:
         letters = np.frombuffer("".join(texts[start:stop]).encode("utf-32-le", "surrogatepass"), np.uint32)
         owner = np.repeat(np.arange(start, stop), lengths[start:stop])
         hashes = np.zeros(max(letters.size - _SHINGLE + 1, 0), np.uint64)
-        for at in range(_SHINGLE):
-            hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + letters[at : at + hashes.size]
+        for index in range(_SHINGLE):
+            hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + letters[index : index + hashes.size]
         whole = owner[: hashes.size] == owner[_SHINGLE - 1 :]
         yield _mixed(hashes[whole]), owner[: hashes.size][whole]
         start = stop
@@ -159,8 +159,8 @@ def _signatures(
 def _filled(signatures: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Empty bins take the value of the next full one, changed by how far away it is."""
     full = np.concatenate([signatures, signatures], axis=1) != _EMPTY
-    place = np.where(full, np.arange(2 * _BINS), 2 * _BINS)
-    following = np.minimum.accumulate(place[:, ::-1], axis=1)[:, ::-1][:, :_BINS]
+    positions = np.where(full, np.arange(2 * _BINS), 2 * _BINS)
+    following = np.minimum.accumulate(positions[:, ::-1], axis=1)[:, ::-1][:, :_BINS]
     away = (following - np.arange(_BINS)).astype(np.uint32)
     taken = np.take_along_axis(signatures, following % _BINS, axis=1)
     return taken + away * np.uint32(0x9E3779B1)
@@ -186,8 +186,8 @@ def _candidates(signatures: NDArray[np.uint32], rows: Ints) -> tuple[Ints, Ints]
     size = np.int64(len(signatures))
     for start in range(0, _BINS - _ROWS + 1, _ROWS):
         key = np.zeros(rows.size, np.uint64)
-        for at in range(start, start + _ROWS):
-            key = _mixed(key + signatures[rows, at])
+        for index in range(start, start + _ROWS):
+            key = _mixed(key + signatures[rows, index])
         order = np.argsort(key, kind="stable")
         fresh = np.concatenate([[True], key[order][1:] != key[order][:-1]])[: rows.size]
         head = np.maximum.accumulate(np.where(fresh, np.arange(rows.size), 0))
@@ -201,7 +201,10 @@ def _candidates(signatures: NDArray[np.uint32], rows: Ints) -> tuple[Ints, Ints]
 def _agreement(signatures: NDArray[np.uint32], one: Ints, other: Ints) -> NDArray[np.float64]:
     """In what share of the bins two texts agree, for each pair."""
     shares = [
-        (signatures[one[at : at + _BLOCK // _BINS]] == signatures[other[at : at + _BLOCK // _BINS]]).mean(1)
-        for at in range(0, one.size, _BLOCK // _BINS)
+        (
+            signatures[one[index : index + _BLOCK // _BINS]]
+            == signatures[other[index : index + _BLOCK // _BINS]]
+        ).mean(1)
+        for index in range(0, one.size, _BLOCK // _BINS)
     ]
     return np.concatenate([np.zeros(0), *shares])

@@ -78,15 +78,17 @@ def _rows(file: str, grid: Sequence[Cells], extent: Extent) -> list[Row]:
     if not filled:
         return []
     header, *below = filled
-    columns = [at for at in range(len(grid[0])) if any(_holds(grid[number][at]) for number in filled)]
+    columns = [
+        index for index in range(len(grid[0])) if any(_holds(grid[number][index]) for number in filled)
+    ]
     names = _names(file, grid, filled, columns)
     _check_merged(file, extent, header + 1)
-    readers = [_truth if _holds_truths(extent, grid, below, at) else _shown for at in columns]
+    readers = [_truth if _holds_truths(extent, grid, below, index) else _shown for index in columns]
     return [
         Row(
             [
-                (name, read(cell) if (cell := grid[number][at]) is not None else "")
-                for name, at, read in zip(names, columns, readers, strict=True)
+                (name, read(cell) if (cell := grid[number][index]) is not None else "")
+                for name, index, read in zip(names, columns, readers, strict=True)
             ],
             file,
             f" row {number + 1}",
@@ -98,13 +100,13 @@ def _rows(file: str, grid: Sequence[Cells], extent: Extent) -> list[Row]:
 def _names(file: str, grid: Sequence[Cells], filled: Sequence[int], columns: Sequence[int]) -> list[str]:
     """The columns' names: the first row that holds something."""
     header = grid[filled[0]]
-    names = [(header[at] or "").strip() for at in columns]
-    unnamed = [at for at, name in zip(columns, names, strict=True) if not name]
+    names = [(header[index] or "").strip() for index in columns]
+    unnamed = [index for index, name in zip(columns, names, strict=True) if not name]
     if unnamed and unnamed != columns[:1]:  # a frame's index stands first, without a name
-        whole = next((n for n in filled[1:6] if all(grid[n][at] for at in columns)), None)
+        whole = next((n for n in filled[1:6] if all(grid[n][index] for index in columns)), None)
         fix = f"give column {letters(unnamed[0] + 1)} a name, or empty it"
         if whole is not None and len(unnamed) * 2 >= len(columns):
-            title = ", ".join(str(grid[whole][at])[:30] for at in columns[:6])
+            title = ", ".join(str(grid[whole][index])[:30] for index in columns[:6])
             fix = f"row {whole + 1} looks like the header ({title}): delete the rows above it"
         raise ItemError(
             f"{count(len(unnamed), 'column')} with cells and without a name in the header",
@@ -142,8 +144,10 @@ def _holds(cell: str | None) -> bool:
     return cell is not None and not cell.isspace() and cell != ""
 
 
-def _holds_truths(extent: Extent, grid: Sequence[Cells], below: Sequence[int], at: int) -> bool:
-    return at + 1 in extent.truths and all(grid[number][at] in ("true", "false", None) for number in below)
+def _holds_truths(extent: Extent, grid: Sequence[Cells], below: Sequence[int], index: int) -> bool:
+    return index + 1 in extent.truths and all(
+        grid[number][index] in ("true", "false", None) for number in below
+    )
 
 
 def _truth(cell: str) -> str:
@@ -152,6 +156,6 @@ def _truth(cell: str) -> str:
 
 def _shown(cell: str) -> str:
     """A cell as the spreadsheet shows it: a date without a time, a time without a date."""
-    if found := _MIDNIGHT.fullmatch(cell) or _NO_DAY.fullmatch(cell):
-        return found[1]
+    if match := _MIDNIGHT.fullmatch(cell) or _NO_DAY.fullmatch(cell):
+        return match[1]
     return cell

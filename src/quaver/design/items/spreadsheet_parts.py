@@ -255,8 +255,8 @@ class _Workbook:
         """
         if not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_NUMBER:
             return self._longest if number else 0
-        at = int(number)
-        return self._texts[at] if at < len(self._texts) else 0
+        index = int(number)
+        return self._texts[index] if index < len(self._texts) else 0
 
     def _note(self, kind: str, name: str, found: dict[str, str], extent: Extent) -> None:
         """Follow an element that is rare."""
@@ -289,13 +289,13 @@ def _local(tag: str) -> str:
 
 def _place(reference: str) -> tuple[int, int]:
     """Row and column of ``B7``, from 1."""
-    found = _REFERENCE.fullmatch(reference)
-    if not found:
+    match = _REFERENCE.fullmatch(reference)
+    if not match:
         raise ValueError(f"a cell at {reference[:40]!r}")
     column = 0
-    for letter in found[1]:
+    for letter in match[1]:
         column = 26 * column + ord(letter) - 64
-    return int(found[2]), column
+    return int(match[2]), column
 
 
 def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent], budget: InputBudget) -> None:

@@ -285,11 +285,11 @@ def _jsonl(path: Path, written: _Written) -> list[Row]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object, whose names must differ."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"two values of {next(name for name in names if names.count(name) > 1)!r}")
-    return found
+    return result
 
 
 def _parquet(path: Path, _: _Written) -> list[Row]:

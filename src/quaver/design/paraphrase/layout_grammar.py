@@ -154,23 +154,23 @@ class Format:
 
 
 def _place(name: str, layout: str) -> int:
-    found = re.search(rf"\{{[{{%][^}}]*\b{name}\b", layout)
-    return found.start() if found else len(layout)
+    match = re.search(rf"\{{[{{%][^}}]*\b{name}\b", layout)
+    return match.start() if match else len(layout)
 
 
 def _choices(name: str, given: list[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
-    found = usual if given is None else tuple(dict.fromkeys(given))
-    if not found:
+    result = usual if given is None else tuple(dict.fromkeys(given))
+    if not result:
         raise SpecError("there is nothing to choose from", where=name, expected="one or more", found="none")
-    return found
+    return result
 
 
 def _chosen(grammar: Mapping[str, tuple[str, ...]], point: int) -> dict[str, str]:
     """One choice of each: the point's digits in a mixed-radix number."""
     chosen = {}
     for name, some in grammar.items():
-        point, at = divmod(point, len(some))
-        chosen[name] = some[at]
+        point, index = divmod(point, len(some))
+        chosen[name] = some[index]
     return chosen
 
 
@@ -183,7 +183,7 @@ def _layout(fields: Sequence[str], chosen: Mapping[str, str], answers: int) -> s
             pieces.append(head.rstrip())
         elif field == "options":
             marks = _marks(chosen["enumerator"], answers)
-            listed = (f"{mark} {{{{ answers[{at}] }}}}" for at, mark in enumerate(marks))
+            listed = (f"{mark} {{{{ answers[{index}] }}}}" for index, mark in enumerate(marks))
             pieces.append(head + chosen["listing"].join(listed))
         else:
             pieces.append(f"{head}{{{{ {field} }}}}")
@@ -195,10 +195,10 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 def _marks(enumerator: str, size: int) -> Iterator[str]:
     """The marks of a list, in the style of the first one."""
-    for at in range(size):
-        roman = _ROMAN[at] if at < len(_ROMAN) else str(at + 1)
-        letter = chr(ord("a") + at) if at < 26 else str(at + 1)
-        named = {"A": letter.upper(), "a": letter, "1": str(at + 1), "I": roman.upper(), "i": roman}
+    for index in range(size):
+        roman = _ROMAN[index] if index < len(_ROMAN) else str(index + 1)
+        letter = chr(ord("a") + index) if index < 26 else str(index + 1)
+        named = {"A": letter.upper(), "a": letter, "1": str(index + 1), "I": roman.upper(), "i": roman}
         yield "".join(named.get(sign, sign) for sign in enumerator)
 
 

@@ -98,7 +98,7 @@ def lexical(one: str, other: str) -> float:
 
 def _triples(text: str) -> Counter[str]:
     spaced = f" {' '.join(text.casefold().split())} "
-    return Counter(spaced[at : at + 3] for at in range(len(spaced) - 2))
+    return Counter(spaced[index : index + 3] for index in range(len(spaced) - 2))
 
 
 def with_meaning(
@@ -159,14 +159,14 @@ def _words(text: str) -> int:
 
 def _covariates(original: bool, similarity: float, flags: Sequence[str]) -> dict[str, str | float | bool]:
     distance = round(max(0.0, 1 - similarity), 4)
-    found: dict[str, str | float | bool] = {
+    result: dict[str, str | float | bool] = {
         "original": original,
         "distance": distance,
         "flagged": bool(flags),
     }
     if not original:
         low = min(math.floor(distance / _BAND + 1e-9), round(1 / _BAND) - 1)
-        found["distance_band"] = f"{low * _BAND:.1f} to {(low + 1) * _BAND:.1f}"
+        result["distance_band"] = f"{low * _BAND:.1f} to {(low + 1) * _BAND:.1f}"
     if flags:
-        found["flags"] = "; ".join(flags)
-    return found
+        result["flags"] = "; ".join(flags)
+    return result

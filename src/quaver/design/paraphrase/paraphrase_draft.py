@@ -77,11 +77,11 @@ class Draft:
     dropped: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._forms = {self._form(one.text) for one in self.paraphrases}
+        self._forms = {self._form(paraphrase.text) for paraphrase in self.paraphrases}
 
     def of(self, group: str) -> list[Paraphrase]:
         """The paraphrases of a group, in order of arrival."""
-        return [one for one in self.paraphrases if one.group == group]
+        return [paraphrase for paraphrase in self.paraphrases if paraphrase.group == group]
 
     def offer(
         self,

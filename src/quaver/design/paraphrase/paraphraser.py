@@ -92,7 +92,7 @@ class Foreseen(Protocol):
 
 def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Paraphrase]:
     """Stand-ins for ``k`` paraphrases at each temperature; no two of them begin alike."""
-    groups = [(one, f"{one:g}") for one in temperatures]
+    groups = [(temperature, f"{temperature:g}") for temperature in temperatures]
     return [
         Paraphrase(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
         for one, group in groups

@@ -139,9 +139,9 @@ class Pegasus:
     ) -> None:
         texts = [piece.text for piece in pieces if piece.reword]
         made: list[list[_Drawn]] = []
-        for at in range(0, len(texts), self._batch):
-            some = texts[at : at + self._batch]
-            made += sampler.sample(some, count, temperature, self._beams, self._top_k, seed + at)
+        for index in range(0, len(texts), self._batch):
+            some = texts[index : index + self._batch]
+            made += sampler.sample(some, count, temperature, self._beams, self._top_k, seed + index)
         for number in range(count):
             drawn = [sentence[number] for sentence in made]
             cut = not all(one.ended for one in drawn)
@@ -173,19 +173,19 @@ class _Piece(NamedTuple):
 
 def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
     """The instruction in pieces that fit the model; those with placeholders stay unchanged."""
-    found = []
+    result = []
     for sentence in sentences(instruction):
         held = bool(placeholders(sentence)) or not sentence.strip()
         for part in [sentence] if held else _fitting(sentence, sampler):
             text = part.rstrip()
-            found.append(_Piece(text, part[len(text) :], not held))
-    if not any(piece.reword for piece in found):
+            result.append(_Piece(text, part[len(text) :], not held))
+    if not any(piece.reword for piece in result):
         raise SpecError(
             "every sentence of the instruction has a placeholder, which this model would lose",
             where="prompt.instruction",
             found=instruction[:120],
         )
-    return found
+    return result
 
 
 def _fitting(sentence: str, sampler: _Sampler) -> list[str]:
@@ -273,4 +273,4 @@ class _Sampler:
             _Drawn(tokenizer.decode(row, skip_special_tokens=True).strip(), end in row)
             for row in drawn.tolist()
         ]
-        return [texts_drawn[at : at + count] for at in range(0, len(texts_drawn), count)]
+        return [texts_drawn[index : index + count] for index in range(0, len(texts_drawn), count)]

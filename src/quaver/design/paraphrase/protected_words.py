@@ -46,13 +46,13 @@ def protected(names: list[str]) -> re.Pattern[str]:
 
 def segments(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """The parts of a text that may be changed: start and end of the text between protected parts."""
-    at = 0
-    for found in pattern.finditer(text):
-        if found.start() > at:
-            yield at, found.start()
-        at = found.end()
-    if at < len(text):
-        yield at, len(text)
+    index = 0
+    for match in pattern.finditer(text):
+        if match.start() > index:
+            yield index, match.start()
+        index = match.end()
+    if index < len(text):
+        yield index, len(text)
 
 
 def lost(original: str, paraphrase: str, names: list[str]) -> dict[str, list[str]]:
@@ -93,13 +93,13 @@ def escaped(text: str, original: str) -> str:
     "Is {{ x }} {{ '{{' }} secret }}?"
     """
     known = set(placeholders(original))
-    pieces, at = [], 0
-    for found in _PLACEHOLDER.finditer(text):
-        if found.group() not in known:
+    pieces, index = [], 0
+    for match in _PLACEHOLDER.finditer(text):
+        if match.group() not in known:
             continue
-        pieces += [literal(text[at : found.start()]), found.group()]
-        at = found.end()
-    return "".join([*pieces, literal(text[at:])])
+        pieces += [literal(text[index : match.start()]), match.group()]
+        index = match.end()
+    return "".join([*pieces, literal(text[index:])])
 
 
 _LONGEST_CODE = 2
@@ -224,8 +224,8 @@ def clauses(sentence: str) -> list[str]:
 
 
 def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
-    pieces, at = [], 0
-    for found in pattern.finditer(text):
-        pieces.append(text[at : found.end()])
-        at = found.end()
-    return [piece for piece in [*pieces, text[at:]] if piece]
+    pieces, index = [], 0
+    for match in pattern.finditer(text):
+        pieces.append(text[index : match.end()])
+        index = match.end()
+    return [piece for piece in [*pieces, text[index:]] if piece]

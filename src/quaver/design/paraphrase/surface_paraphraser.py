@@ -58,39 +58,41 @@ _EXPANSIONS = {short.lower(): long for long, short in _CONTRACTIONS.items()}
 
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _BESIDE = {
-    key: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _KEYBOARD for at, key in enumerate(row)
+    key: row[max(0, index - 1) : index] + row[index + 1 : index + 2]
+    for row in _KEYBOARD
+    for index, key in enumerate(row)
 }
 
 
 def _found(pattern: str, text: str, free: Free, flags: int = re.IGNORECASE) -> Iterator[re.Match[str]]:
     """Matches that lie within the parts that may be changed."""
-    for found in re.finditer(pattern, text, flags):
-        if any(start <= found.start() and found.end() <= end for start, end in free):
-            yield found
+    for match in re.finditer(pattern, text, flags):
+        if any(start <= match.start() and match.end() <= end for start, end in free):
+            yield match
 
 
 def _articles(text: str, free: Free) -> Iterator[Edit]:
     """Leaves an article out, or swaps it."""
-    for found in _found(r"(?<![\w'’])(the|an?)(\s+)(?=\w)", text, free):
-        word = found.group(1)
-        other = "the" if word.lower() != "the" else ("an" if text[found.end()].lower() in "aeiou" else "a")
-        yield Edit(found.start(), found.end(), ("", _as(word, other) + found.group(2)))
+    for match in _found(r"(?<![\w'’])(the|an?)(\s+)(?=\w)", text, free):
+        word = match.group(1)
+        other = "the" if word.lower() != "the" else ("an" if text[match.end()].lower() in "aeiou" else "a")
+        yield Edit(match.start(), match.end(), ("", _as(word, other) + match.group(2)))
 
 
 def _contractions(text: str, free: Free) -> Iterator[Edit]:
     """Contracts or expands."""
     for table in (_CONTRACTIONS, _EXPANSIONS):
         names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in table)
-        for found in _found(rf"(?<![\w'’])(?:{names})(?![\w'’])", text.replace("’", "'"), free):
-            known = table[" ".join(found.group().lower().split())]
-            yield Edit(found.start(), found.end(), (_as(found.group(), known),))
+        for match in _found(rf"(?<![\w'’])(?:{names})(?![\w'’])", text.replace("’", "'"), free):
+            known = table[" ".join(match.group().lower().split())]
+            yield Edit(match.start(), match.end(), (_as(match.group(), known),))
 
 
 def _politeness(text: str, free: Free) -> Iterator[Edit]:
     """Adds or removes a please or thank-you."""
     courtesies = list(_found(r"(?<!\w)(?:,\s*)?please,?\s*(?!\w*\{)", text, free))
-    for found in courtesies:
-        yield Edit(found.start(), found.end(), ("",))
+    for match in courtesies:
+        yield Edit(match.start(), match.end(), ("",))
     start = len(text) - len(text.lstrip())
     if courtesies or not text.strip():
         return
@@ -114,38 +116,38 @@ def _punctuation(text: str, free: Free) -> Iterator[Edit]:
         ";": (",", "."),
         "!": ("", "."),
     }
-    for found in _found(r"(?<=[\w)\"'”’}])[.?,:;!](?=\s|\Z)", text, free):
-        yield Edit(found.start(), found.end(), others[found.group()])
+    for match in _found(r"(?<=[\w)\"'”’}])[.?,:;!](?=\s|\Z)", text, free):
+        yield Edit(match.start(), match.end(), others[match.group()])
 
 
 def _casing(text: str, free: Free) -> Iterator[Edit]:
     """Capitalises a word, or changes the case of its first letter."""
-    for found in _found(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", text, free):
-        word = found.group()
+    for match in _found(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", text, free):
+        word = match.group()
         options = {word.upper(), word.lower(), word[0].swapcase() + word[1:]} - {word}
-        yield Edit(found.start(), found.end(), tuple(sorted(options)))
+        yield Edit(match.start(), match.end(), tuple(sorted(options)))
 
 
 def _spacing(text: str, free: Free) -> Iterator[Edit]:
     """Adds a space or a line break."""
-    for found in _found(r"(?<=\S) (?=\S)", text, free):
-        yield Edit(found.start(), found.end(), ("  ", "\n"))
-    for found in _found(r"(?<=\w)(?=[?!.](?:\s|\Z))", text, free):
-        yield Edit(found.start(), found.end(), (" ",))
+    for match in _found(r"(?<=\S) (?=\S)", text, free):
+        yield Edit(match.start(), match.end(), ("  ", "\n"))
+    for match in _found(r"(?<=\w)(?=[?!.](?:\s|\Z))", text, free):
+        yield Edit(match.start(), match.end(), (" ",))
 
 
 def _typos(text: str, free: Free) -> Iterator[Edit]:
     """Swaps, doubles, drops or mistypes a letter inside a word of four letters or more."""
-    for found in _found(r"(?<![\w'’])[a-z]{4,}(?![\w'’])", text, free):
-        word = found.group()
+    for match in _found(r"(?<![\w'’])[a-z]{4,}(?![\w'’])", text, free):
+        word = match.group()
         made = []
-        for at in range(1, len(word) - 1):
-            head, letter, tail = word[:at], word[at], word[at + 1 :]
+        for index in range(1, len(word) - 1):
+            head, letter, tail = word[:index], word[index], word[index + 1 :]
             made += [head + tail, head + letter * 2 + tail]
             made += [head + beside + tail for beside in _BESIDE[letter.lower()]]
-            if at + 1 < len(word) - 1:
+            if index + 1 < len(word) - 1:
                 made.append(head + tail[0] + letter + tail[1:])
-        yield Edit(found.start(), found.end(), tuple(one for one in dict.fromkeys(made) if one != word))
+        yield Edit(match.start(), match.end(), tuple(one for one in dict.fromkeys(made) if one != word))
 
 
 def _as(model: str, word: str) -> str:
@@ -267,7 +269,7 @@ def _drawn(places: Sequence[_Place], strength: float, draw: random.Random) -> li
     """A random share of the places, without overlaps, each with one of its replacements."""
     if not places:
         return []
-    chosen = [place for place in places if draw.random() < strength] or [draw.choice(places)]
+    chosen = [cell for cell in places if draw.random() < strength] or [draw.choice(places)]
     draw.shuffle(chosen)
     kept: list[_Drawn] = []
     for kind, edit in chosen:

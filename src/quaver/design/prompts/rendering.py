@@ -55,8 +55,13 @@ def filled(template: str, labels: LabelSet, answers: Mapping[str, str]) -> str:
         "item": _Nothing(),
         "answers": [answers[code] for code in labels.codes],
         "labels": [
-            {"code": one.code, "name": one.name, "definition": one.definition, "answer": answers[one.code]}
-            for one in labels.labels
+            {
+                "code": label.code,
+                "name": label.name,
+                "definition": label.definition,
+                "answer": answers[label.code],
+            }
+            for label in labels.labels
         ],
     }
     try:
@@ -118,12 +123,14 @@ class PromptWriter:
         self._fixed: dict[str, Any] = {
             "labels": [
                 {
-                    "code": labels.labels[at].code,
-                    "name": labels.labels[at].name,
-                    "definition": variant.definitions.get(labels.codes[at], labels.labels[at].definition),
+                    "code": labels.labels[index].code,
+                    "name": labels.labels[index].name,
+                    "definition": variant.definitions.get(
+                        labels.codes[index], labels.labels[index].definition
+                    ),
                     "answer": answer,
                 }
-                for at, answer in shown
+                for index, answer in shown
             ],
             "answers": [answer for _, answer in shown],
         }
@@ -215,8 +222,10 @@ class PromptWriter:
     def _options(self, item: Item) -> Listed:
         """The item's own options in the order in which the variant shows them."""
         texts, codes = options_of(item, self._labels), self._labels.codes
-        parts = [{"code": codes[at], "answer": answer, "text": texts[at]} for at, answer in self._shown]
-        return Listed(parts, "\n".join(f"{answer}) {texts[at]}" for at, answer in self._shown))
+        parts = [
+            {"code": codes[index], "answer": answer, "text": texts[index]} for index, answer in self._shown
+        ]
+        return Listed(parts, "\n".join(f"{answer}) {texts[index]}" for index, answer in self._shown))
 
     def _show_examples(self) -> None:
         """Render the examples once: they are the same for every item."""

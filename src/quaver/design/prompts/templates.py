@@ -141,9 +141,9 @@ def around(template: str, name: str, values: Mapping[str, Any]) -> tuple[str, st
     names = [one for _, one in parts if one is not None]
     if names.count(name) != 1 or any(one != name and one not in values for one in names):
         return None
-    at = [one for _, one in parts].index(name)
+    index = [one for _, one in parts].index(name)
     written = [text if one is None else str(_written(values[one])) for text, one in parts if one != name]
-    return "".join(written[:at]), "".join(written[at:])
+    return "".join(written[:index]), "".join(written[index:])
 
 
 def literal(text: str) -> str:
@@ -152,7 +152,7 @@ def literal(text: str) -> str:
     >>> literal("{{ x }}"), literal("plain")
     ("{{ '{{' }} x }}", 'plain')
     """
-    return _OPENING.sub(lambda found: f"{{{{ '{found.group()}' }}}}", text)
+    return _OPENING.sub(lambda match: f"{{{{ '{match.group()}' }}}}", text)
 
 
 def check(template: str, known: Collection[str], *, where: str, needs: Iterable[str] = ()) -> None:
@@ -240,14 +240,14 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
         if "…" in stretch:  # "1, 2, …, 5"
             continue
         elements, joins = _elements(stretch)
-        named = [at for at, element in enumerate(elements) if element in answers]
+        named = [index for index, element in enumerate(elements) if element in answers]
         if 0 not in named and any(elements[0].endswith(f" {form}") for form in answers):
             named.insert(0, 0)  # "answer positive", before "or negative"
         if not named:
             continue
-        for at in range(named[0] + 1, len(elements)):
-            element = elements[at]
-            is_listed = at < named[-1] or (at == named[-1] + 1 and joins[at - 1] != ",")
+        for index in range(named[0] + 1, len(elements)):
+            element = elements[index]
+            is_listed = index < named[-1] or (index == named[-1] + 1 and joins[index - 1] != ",")
             if is_listed and element and element not in known and len(element.split()) <= longest:
                 _refuse(f"the postfix lists an answer that belongs to no label: {element!r}", variant, where)
         left_out = [answer for form, answer in answers.items() if not _is_named(text, answer)]
@@ -258,8 +258,8 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
 def _masked(text: str, answers: dict[str, str]) -> str:
     """A text with a sign for each answer that a list would not keep whole; the signs join the answers."""
     awkward = [form for form in answers if _END.split(form) != [form] or _elements(form)[0] != [form]]
-    for at, form in enumerate(sorted(awkward, key=len, reverse=True)):
-        sign = chr(0xF0000 + at)
+    for index, form in enumerate(sorted(awkward, key=len, reverse=True)):
+        sign = chr(0xF0000 + index)
         text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", sign, text, flags=re.IGNORECASE)
         answers[sign] = answers.pop(form)
     return text
@@ -267,7 +267,7 @@ def _masked(text: str, answers: dict[str, str]) -> str:
 
 def _elements(stretch: str) -> tuple[list[str], list[str]]:
     """The texts between the separators, and the separators."""
-    joins = ["," if found.group().strip() == "," else "or" for found in _SEPARATOR.finditer(stretch)]
+    joins = ["," if match.group().strip() == "," else "or" for match in _SEPARATOR.finditer(stretch)]
     elements = [part.strip(_AROUND).casefold() for part in _SEPARATOR.split(stretch)]
     return elements, joins
 

@@ -142,7 +142,7 @@ class LabelledSpec(Part):
                 "this value does not fit",
                 "labels",
                 expected=f"{_FEWEST} or more of them",
-                found=", ".join(one.code for one in self.labels) or "none",
+                found=", ".join(label.code for label in self.labels) or "none",
                 fix="write, for example, `labels: [positive, negative]`",
             )
         return self

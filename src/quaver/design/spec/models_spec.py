@@ -114,12 +114,12 @@ def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dic
     >>> list(written_out("greedy", {"temperature": 0}, []))
     ['greedy']
     """
-    found = {}
+    result = {}
     for values in product(*(given[parameter] for parameter in grid)):
         chosen = dict(zip(grid, values, strict=True))
         levels = [f"{parameter}={_number(value)}" for parameter, value in chosen.items()]
-        found[",".join([name, *levels])] = {**given, **chosen}
-    return found
+        result[",".join([name, *levels])] = {**given, **chosen}
+    return result
 
 
 def _number(value: Any) -> str:
@@ -178,9 +178,9 @@ class DecodingSpec(Part):
     @classmethod
     def of_grid(cls, parameters: dict[str, Any], grid: tuple[str, ...]) -> DecodingSpec:
         """One point of a grid."""
-        made = cls.model_validate(parameters)
-        made._grid = grid
-        return made
+        decoding = cls.model_validate(parameters)
+        decoding._grid = grid
+        return decoding
 
     def decoding(self, name: str, seed: int) -> Decoding:
         """The record that the stages use."""
@@ -201,15 +201,15 @@ def grid_of(name: str, parameters: dict[str, Any]) -> tuple[str, ...]:
         values = parameters[parameter]
         if not values:
             raise PlacedError("no value is given", name, parameter)
-        for at, value in enumerate(values):
+        for index, value in enumerate(values):
             try:
                 DecodingSpec.model_validate({parameter: value})
             except ValidationError as error:
                 expected, found = expectation(error.errors()), excerpt(value)
                 problem = "this value does not fit"
-                raise PlacedError(problem, name, parameter, at, expected=expected, found=found) from None
-            if value in values[:at]:
-                raise PlacedError(f"{value!r} is given twice", name, parameter, at)
+                raise PlacedError(problem, name, parameter, index, expected=expected, found=found) from None
+            if value in values[:index]:
+                raise PlacedError(f"{value!r} is given twice", name, parameter, index)
     return grid
 
 

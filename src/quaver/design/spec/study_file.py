@@ -94,8 +94,8 @@ def translated(
     complaints = _real(error.errors(include_url=False))
     places = [location_of(complaint, given) for complaint in complaints]
     # A misspelt key is unknown and missing at once: the former says more.
-    at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
-    first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
+    index = min(range(len(complaints)), key=lambda index: complaints[index]["type"] != "extra_forbidden")
+    first, loc, kind = complaints[index], (*prefix, *places[index]), complaints[index]["type"]
     # The key that a misspelt one should have been is missing, too.
     same = "missing" if kind == "extra_forbidden" else ""
     others = len({place for one, place in zip(complaints, places, strict=True) if one["type"] != same}) - 1
@@ -109,7 +109,7 @@ def translated(
         found = {name: getattr(problem, name, None) for name in ("expected", "found", "fix")}
         return SpecError(f"{problem}{more}", where=where(*loc, *getattr(problem, "loc", ())), **found)
     is_key = loc[-1:] == ("[key]",)
-    alike = [one for one, place in zip(complaints, places, strict=True) if place == places[at]]
+    alike = [one for one, place in zip(complaints, places, strict=True) if place == places[index]]
     return SpecError(
         f"this {'key' if is_key else 'value'} does not fit{more}",
         where=where(*loc[: -2 if is_key else None]),

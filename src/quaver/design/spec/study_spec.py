@@ -240,7 +240,7 @@ class StudySpec(Part):
     @field_validator("models", "follow_ups", "evaluators")
     @classmethod
     def _distinct_names(cls, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        names = [one.name if isinstance(one, ModelSpec) else one.title for one in given]
+        names = [model.name if isinstance(model, ModelSpec) else model.title for model in given]
         for name in names:
             if names.count(name) > 1:
                 raise PlacedError(f"the name {name!r} is given twice", fix="give each a `name` of its own")
@@ -266,7 +266,7 @@ class StudySpec(Part):
     def _grids(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        found: dict[Any, Any] = {}
+        result: dict[Any, Any] = {}
         for name, parameters in given.items():
             if not isinstance(parameters, dict):
                 if name in DecodingSpec.model_fields:
@@ -275,15 +275,15 @@ class StudySpec(Part):
                         name,
                         fix=f"write `decoding: {{greedy: {{{name}: {parameters}}}}}`",
                     )
-                found[name] = parameters
+                result[name] = parameters
                 continue
             grid = grid_of(name, parameters)
             points = written_out(str(name), parameters, grid)
             try:
-                found |= {point: DecodingSpec.of_grid(one, grid) for point, one in points.items()}
+                result |= {point: DecodingSpec.of_grid(one, grid) for point, one in points.items()}
             except ValidationError:  # reported below, with its place
-                found[name] = next(iter(points.values()))
-        return found
+                result[name] = next(iter(points.values()))
+        return result
 
     @field_validator("decoding")
     @classmethod
@@ -312,17 +312,21 @@ class StudySpec(Part):
     def _fields_fit(self) -> StudySpec:
         """Refuse what a task with fields cannot have, and fields that there are not."""
         known = ", ".join(self.task.fields) or "no fields: the task has one label set"
-        named = [("measures", at, name) for at, one in enumerate(self.measures) for name in one.field or ()]
-        named += [("conclusions", at, one.field) for at, one in enumerate(self.conclusions) if one.field]
-        for part, at, name in named:
+        named = [
+            ("measures", index, name) for index, spec in enumerate(self.measures) for name in spec.field or ()
+        ]
+        named += [
+            ("conclusions", index, one.field) for index, one in enumerate(self.conclusions) if one.field
+        ]
+        for part, index, name in named:
             if name not in self.task.fields:
-                raise PlacedError("there is no such field", part, at, "field", expected=known, found=name)
+                raise PlacedError("there is no such field", part, index, "field", expected=known, found=name)
         if not self.task.fields:
             return self
-        for at, conclusion in enumerate(self.conclusions):
+        for index, conclusion in enumerate(self.conclusions):
             if conclusion.field is None:
                 problem = "a conclusion rests on one field: `field: …`"
-                raise PlacedError(problem, "conclusions", at, expected=known)
+                raise PlacedError(problem, "conclusions", index, expected=known)
         own: dict[tuple[str, ...], tuple[object, str]] = {
             ("items", "gold"): (self.items.gold, "each field has its own: `fields: {NAME: {gold: COLUMN}}`"),
             ("items", "coders"): (
@@ -334,7 +338,7 @@ class StudySpec(Part):
             ("until",): (self.until, "rounds end by the labels of one label set"),
             ("annotations",): (self.annotations, "import each column as a study of its own"),
         }
-        choices = [name for name, one in self.decoding.items() if one.constraint == "labels"]
+        choices = [name for name, decoding in self.decoding.items() if decoding.constraint == "labels"]
         if choices and not self.task.held:
             own["decoding", choices[0], "constraint"] = (True, "`task: {held: true}` constrains answers")
         for loc, (value, why) in own.items():

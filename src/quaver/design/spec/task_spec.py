@@ -50,10 +50,10 @@ class FieldSpec(LabelledSpec):
             raise PlacedError(
                 "this level does not fit `several`", "level", expected=expected, found=self.level
             )
-        for at, label in enumerate(self.labels if self.several else ()):
+        for index, label in enumerate(self.labels if self.several else ()):
             if SEPARATOR in label.code or label.code == NO_LABELS:
                 problem = f"a label of which several may apply has no {SEPARATOR!r} in its code"
-                raise PlacedError(problem, "labels", at, found=label.code)
+                raise PlacedError(problem, "labels", index, found=label.code)
         return self
 
     @model_validator(mode="after")
@@ -140,7 +140,7 @@ class TaskSpec(LabelledSpec):
     def label_set(self) -> LabelSet:
         """The record that the stages use; of several fields, the codebook."""
         if self.fields:
-            return Codebook(fields=tuple(one.field(name) for name, one in self.fields.items()))
+            return Codebook(fields=tuple(field.field(name) for name, field in self.fields.items()))
         return LabelSet(tuple(label.label() for label in self.labels), self.level, self.options)
 
     @model_validator(mode="after")

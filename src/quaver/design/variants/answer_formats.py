@@ -74,18 +74,18 @@ def _lists_labels(variant: Variant) -> bool:
 
 
 def _named(name: str, labels: LabelSet) -> dict[str, str]:
-    return {label.code: _name(name, label, place) for place, label in enumerate(labels.labels)}
+    return {label.code: _name(name, label, index) for index, label in enumerate(labels.labels)}
 
 
-def _name(name: str, label: Label, place: int) -> str:
+def _name(name: str, label: Label, index: int) -> str:
     if name == "name":
         return label.name
     if name == "code":
         return label.code
     if name == "number":
-        return str(place + 1)
-    if name == "letter" and place < len(_LETTERS):
-        return _LETTERS[place]
+        return str(index + 1)
+    if name == "letter" and index < len(_LETTERS):
+        return _LETTERS[index]
     synonym = _SYNONYM.fullmatch(name)
     if synonym and len(label.synonyms) >= int(synonym[1] or 1):
         return label.synonyms[int(synonym[1] or 1) - 1]

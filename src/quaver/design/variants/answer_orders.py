@@ -118,7 +118,10 @@ def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[
             fix="write orders: sampled and n: 10, for example",
         )
     places = _all(len(codes)) if asked == "all" else _sampled(len(codes), wanted, seed)
-    named = {"-".join(str(at + 1) for at in order): tuple(codes[at] for at in order) for order in places}
+    named = {
+        "-".join(str(index + 1) for index in order): tuple(codes[index] for index in order)
+        for order in places
+    }
     return {ORIGINAL: codes} | named
 
 

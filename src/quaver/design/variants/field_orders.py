@@ -32,14 +32,14 @@ def levels_of_asking(codebook: Codebook, asked: Sequence[str]) -> dict[str, Sequ
     ways: dict[str, dict[str, Sequence[TaskField]]] = {
         _TOGETHER: {_TOGETHER: fields},
         "reversed": {"together, reversed": fields[::-1]},
-        "alone": {f"alone: {one.name}": (one,) for one in fields},
+        "alone": {f"alone: {field.name}": (field,) for field in fields},
     }
     every = {name: some for way in asked for name, some in ways[way].items()}
     return {ASKED: [_level(name, fields, some) for name, some in every.items()]}
 
 
 def _level(name: str, fields: Sequence[TaskField], some: Sequence[TaskField]) -> LevelOfFactor:
-    origin: Mapping[str, Any] = {"family": ASKED, "fields": [one.name for one in some]}
+    origin: Mapping[str, Any] = {"family": ASKED, "fields": [field.name for field in some]}
     return LevelOfFactor(name, partial(_asking, fields, some), origin, turn=3)
 
 

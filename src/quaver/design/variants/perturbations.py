@@ -153,7 +153,7 @@ class Perturbations:
 
     def _with_examples(self, context: PromptContext) -> _Change:
         examples = drawn(context, self._examples, context.seed)
-        shown = {"examples": [one.id for one in examples]}
+        shown = {"examples": [item.id for item in examples]}
         return _Change(lambda variant: show(variant, examples), 2, shown)
 
     def _bared(self, variant: Variant) -> Variant:
@@ -285,10 +285,10 @@ class Paraphrases:
         first = LevelOfFactor(
             ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
         )
-        made = [first]
+        levels = [first]
         for model, engine in self._engines.items():
-            made += [self._level(one, model) for one in self._paraphrases(engine, context)]
-        return made
+            levels += [self._level(paraphrase, model) for paraphrase in self._paraphrases(engine, context)]
+        return levels
 
     def _paraphrases(self, engine: Paraphraser, context: PromptContext) -> Sequence[Paraphrase]:
         original = getattr(context.prompt, engine.part)

@@ -82,7 +82,7 @@ class Strategies:
             return show(variant, examples, self._place) if examples else variant
 
         origin = {"family": "strategies", "parent": ORIGINAL, "definitions": strategy.definitions}
-        shown = [one.id for one in examples]
+        shown = [item.id for item in examples]
         return LevelOfFactor(name, edit, {**origin, "examples": shown}, turn=2)
 
 
@@ -203,7 +203,7 @@ class Factors:
             if generators:
                 raise SpecError("generators without a fraction", where="generators", fix="add fraction: 1/2")
             return None
-        crossed = [name for name, one in self._factors.items() if not one.only]
+        crossed = [name for name, factor in self._factors.items() if not factor.only]
         for name in crossed:
             if len(self._factors[name].levels) != 2:
                 raise SpecError(
@@ -260,21 +260,21 @@ def _check_factors(factors: Mapping[str, FactorSpec]) -> None:
     if not factors:
         raise SpecError("no factor is given", where="factors", expected="levels by factor")
     before: dict[str, FactorSpec] = {}
-    for name, one in factors.items():
+    for name, factor in factors.items():
         where = f"factors: {name}"
-        if not one.levels:
+        if not factor.levels:
             raise SpecError(f"the factor {name!r} has no level", where=where, expected="two levels or more")
-        for level in one.levels:
-            if one.levels.count(level) > 1:
+        for level in factor.levels:
+            if factor.levels.count(level) > 1:
                 raise SpecError(f"the level {level!r} is given twice", where=where, fix="remove one of them")
-        _check_levels(one.only, before, f"{where}: only", factors)
-        before[name] = one
+        _check_levels(factor.only, before, f"{where}: only", factors)
+        before[name] = factor
         if not any(name in levels for levels in _combinations(before)):
             raise SpecError(
                 f"the factor {name!r} would never have a level",
                 where=f"{where}: only",
                 expected="levels that occur together",
-                found=str({other: list(levels) for other, levels in one.only.items()}),
+                found=str({other: list(levels) for other, levels in factor.only.items()}),
             )
 
 
@@ -297,11 +297,11 @@ def _check_levels(
 def _combinations(factors: Mapping[str, FactorSpec]) -> Iterator[dict[str, str]]:
     """Every combination of levels; a nested factor has none where it does not apply."""
     found: list[dict[str, str]] = [{}]
-    for name, one in factors.items():
+    for name, factor in factors.items():
         found = [
             {**levels, name: level} if level is not None else levels
             for levels in found
-            for level in (one.levels if _applies(one.only, levels) else [None])
+            for level in (factor.levels if _applies(factor.only, levels) else [None])
         ]
     yield from found
 
@@ -312,7 +312,7 @@ def _applies(only: Mapping[str, tuple[str, ...]], levels: Mapping[str, str]) -> 
 
 def _is_shown(part: Part, levels: Mapping[str, str]) -> bool:
     """Whether a part is present; a default factor that the study does not vary is at its first level."""
-    first = {name: one.levels[0] for name, one in FACTORS.items()}
+    first = {name: factor.levels[0] for name, factor in FACTORS.items()}
     return _applies(part.when or {}, {**first, **levels})
 
 

@@ -187,7 +187,7 @@ class Padding:
         before, after = _literal(self._before), _literal(self._after)
         item = r"(?:item\.)?" if own else r"item\."  # elsewhere, a column is named after its item alone
         column = re.compile(r"{{-?\s*" + item + re.escape(self._answer) + r"\s*-?}}")
-        return column.sub(lambda found: f"{before}{found[0]}{after}", template)
+        return column.sub(lambda match: f"{before}{match[0]}{after}", template)
 
     def _options_padded(self, code: str) -> _Edit:
         mine = f"{{% if option.code == {json.dumps(code)} %}}"

@@ -182,7 +182,7 @@ def _spans(layout: str) -> tuple[Span | None, Span]:
 
 def _lines_with(layout: str, names: Collection[str]) -> Span | None:
     try:
-        found = [at for at, line in enumerate(layout.split("\n")) if names_in(line) & set(names)]
+        found = [index for index, line in enumerate(layout.split("\n")) if names_in(line) & set(names)]
     except Exception:  # single lines of a statement over several lines are not templates
         found = []
     return (found[0], found[-1] + 1) if found else None

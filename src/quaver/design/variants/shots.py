@@ -105,7 +105,7 @@ class Shots:
 
         by = "draw" if self._written is None else "hand"
         origin: dict[str, Any] = {"family": "shots", "by": by, "parent": ORIGINAL}
-        origin |= {"k": len(examples), "place": self._place, "examples": [one.id for one in examples]}
+        origin |= {"k": len(examples), "place": self._place, "examples": [item.id for item in examples]}
         if by == "draw":
             origin["draw"] = draw
         return LevelOfFactor(name, edit, origin)

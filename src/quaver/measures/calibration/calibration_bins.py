@@ -11,7 +11,7 @@ from scipy import special
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import Ints
-from quaver.estimation.reading import Graded
+from quaver.estimation.measure_input import Graded
 
 Binning = Literal["width", "mass"]
 """Bins of one width, or bins that hold equally many answers."""
@@ -58,8 +58,8 @@ def assigned(confidence: Floats, bins: int = 10, binning: Binning = "width") -> 
 def binned(graded: Graded, bins: Bins, values: Floats) -> Floats:
     """The sum of a value by item and bin, shape (items, bins)."""
     size = bins.edges.size - 1
-    place = graded.item * size + bins.of
-    sums = np.bincount(place, values, minlength=graded.items * size)
+    positions = graded.item * size + bins.of
+    sums = np.bincount(positions, values, minlength=graded.items * size)
     return sums.reshape(graded.items, size).astype(np.float64)
 
 
@@ -134,14 +134,14 @@ def calibrated_draws(
     order = np.argsort(bins.of, kind="stable")
     _, starts, n = np.unique(bins.of[order], return_index=True, return_counts=True)
     expected = np.add.reduceat(graded.confidence[order], starts)
-    found = np.empty(draws)
+    result = np.empty(draws)
     size = max(1, _AT_ONCE // order.size)
     for start in range(0, draws, size):
         part = slice(start, min(start + size, draws))
         drawn = rng.random((part.stop - start, order.size)) < graded.confidence
         right = np.add.reduceat(drawn[:, order], starts, axis=1, dtype=np.int64)
-        found[part] = statistic((expected - right) / n)
-    return found
+        result[part] = statistic((expected - right) / n)
+    return result
 
 
 _AT_ONCE = 2**20

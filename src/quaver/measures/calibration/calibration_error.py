@@ -13,7 +13,7 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.reading import graded
+from quaver.estimation.measure_input import graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import (
     Binning,
@@ -139,14 +139,14 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
     chosen = assigned(answers.confidence, bins, binning)
     n = np.bincount(answers.item, minlength=answers.items).astype(np.float64)
     known = n > 0
-    found = Statistic(
+    statistic = Statistic(
         method="mean squared difference of confidence and being right",
         excluded=answers.excluded,
         n=cell.units.touched(known),
         reason=answers.reason,
     )
     if answers.reason:
-        yield found
+        yield statistic
         return
     square = (answers.confidence - answers.right) ** 2
     loss = np.bincount(answers.item, square, minlength=answers.items).astype(np.float64)
@@ -160,7 +160,7 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
         for some in (answers.right > 0, answers.right < 1)
     )
     yield replace(
-        found,
+        statistic,
         under=ratio(loss[:, None], n[:, None]),
         details={**brier_parts(answers, chosen), "answers": answers.right.size},
         differing=differing(own.round(12), cell.units),
@@ -190,7 +190,7 @@ class _Answers:
     def error(self, what: str, under: Callable[[Floats, Floats], Weighted]) -> Statistic | Estimate:
         """A calibration error, beside what is known of the true one."""
         answers, cell = self._graded, self._cell
-        found = Statistic(
+        statistic = Statistic(
             method=f"{what}, {self._in_words}",
             excluded=answers.excluded,
             n=cell.units.touched(self.n.sum(1) > 0),
@@ -198,16 +198,16 @@ class _Answers:
             reason=answers.reason,
         )
         if answers.reason:
-            return found
+            return statistic
         largest = under is _largest
         details: dict[str, Any] = {"answers": answers.right.size}
         if not largest:
             details["bias_corrected"] = bias_corrected(answers, self._bins)
         noise = gap_noise(answers, self._bins, cell.units)
         details["curve"] = curve(noise, self._bins.edges, cell.resampling.confidence_level)
-        found = replace(found, under=under(self.gaps, self.n), details=details, spread=mean_within)
+        statistic = replace(statistic, under=under(self.gaps, self.n), details=details, spread=mean_within)
         true = true_error(noise, answers, self._bins, cell.resampling, largest=largest)
-        return true.estimated(cell, found)
+        return true.estimated(cell, statistic)
 
 
 def _expected(gaps: Floats, n: Floats) -> Weighted:

@@ -14,13 +14,13 @@ from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.intervals import Interval
 from quaver.estimation.inversion import deviations, inverted
-from quaver.estimation.reading import Graded
+from quaver.estimation.measure_input import Graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, Bins, assigned
 from quaver.measures.calibration.true_calibration_error import TrueError, gap_noise, true_error
 
 
-def difference(one: TrueError, other: TrueError, correlation: float) -> Interval | None:
+def difference(error: TrueError, other: TrueError, correlation: float) -> Interval | None:
     """The interval of a true calibration error less another.
 
     With the debiased errors d₁ and d₂ and the ends of their intervals (l₁, h₁) and (l₂, h₂), the ends are
@@ -42,30 +42,30 @@ def difference(one: TrueError, other: TrueError, correlation: float) -> Interval
     >>> [round(end, 4) for end in difference(*some, 0.0)]
     [0.0882, 0.3118]
     """
-    if one.interval is None or other.interval is None:
+    if error.interval is None or other.interval is None:
         return None
-    first, second = one.details["debiased"], other.details["debiased"]
-    down, up = first - one.interval.low, one.interval.high - first
+    first, second = error.details["debiased"], other.details["debiased"]
+    down, up = first - error.interval.low, error.interval.high - first
     less, more = second - other.interval.low, other.interval.high - second
     r = max(0.0, correlation)
     low = first - second - float(np.sqrt(max(0.0, down**2 + more**2 - 2 * r * down * more)))
     high = first - second + float(np.sqrt(max(0.0, up**2 + less**2 - 2 * r * up * less)))
-    if one.interval.low <= 0:
+    if error.interval.low <= 0:
         low = min(low, -other.interval.high)
     if other.interval.low <= 0:
-        high = max(high, one.interval.high)
+        high = max(high, error.interval.high)
     return Interval(low, high)
 
 
 def difference_estimate(
-    one: TrueError, other: TrueError, correlation: float, cell: Cell, statistic: Statistic
+    error: TrueError, other: TrueError, correlation: float, cell: Cell, statistic: Statistic
 ) -> Estimate:
     """The estimate of a plain error less another, with the interval of the true difference (`difference`)."""
     debiased = {}
-    if "debiased" in one.details and "debiased" in other.details:
-        debiased["debiased"] = one.details["debiased"] - other.details["debiased"]
-    both = tuple(text for text in one.warnings if text in other.warnings)
-    true = TrueError(difference(one, other, correlation), debiased, both)
+    if "debiased" in error.details and "debiased" in other.details:
+        debiased["debiased"] = error.details["debiased"] - other.details["debiased"]
+    both = tuple(text for text in error.warnings if text in other.warnings)
+    true = TrueError(difference(error, other, correlation), debiased, both)
     return true.estimated(cell, statistic, "interval of the true difference from two by test inversion,")
 
 
@@ -93,15 +93,15 @@ class Both(NamedTuple):
         """Σ (confidence − right) by item, stratum and bin, shape (items, strata × bins)."""
         answers = self.answers
         of = assigned(confidence, bins, binning).of
-        place = (answers.item * self.strata + answers.stratum) * bins + of
+        positions = (answers.item * self.strata + answers.stratum) * bins + of
         size = answers.items * self.strata * bins
-        sums = np.bincount(place, confidence - answers.right, minlength=size)
+        sums = np.bincount(positions, confidence - answers.right, minlength=size)
         return np.asarray(sums.reshape(answers.items, self.strata * bins), np.float64)
 
     def counts(self) -> Floats:
         """Answers by item and stratum."""
-        place = self.answers.item * self.strata + self.answers.stratum
-        n = np.bincount(place, minlength=self.answers.items * self.strata)
+        positions = self.answers.item * self.strata + self.answers.stratum
+        n = np.bincount(positions, minlength=self.answers.items * self.strata)
         return n.reshape(self.answers.items, self.strata).astype(np.float64)
 
     def errors(self, bins: int, binning: Binning) -> Weighted:
@@ -149,11 +149,11 @@ def true_shift(both: Both, cell: Cell, bins: int, binning: Binning) -> TrueError
     left = np.nan_to_num(cell.draws(both.errors(bins, binning)).jackknife)
     ends: list[Interval] = []
     warnings: tuple[str, ...] = ()
-    for at, parts in both.by_stratum(bins, binning):
-        raw, normalised = (true_error(gap_noise(*one, cell.units), *one, fewer) for one in parts)
+    for index, parts in both.by_stratum(bins, binning):
+        raw, normalised = (true_error(gap_noise(*part, cell.units), *part, fewer) for part in parts)
         # One condition that rests on few items is reason enough, whichever it is.
         warnings = warnings or tuple(text for text in raw.warnings if text in normalised.warnings)
-        r = correlated(left[:, [at, both.strata + at]])
+        r = correlated(left[:, [index, both.strata + index]])
         if (interval := difference(raw, normalised, r)) is not None:
             ends.append(interval)
     if not ends:
@@ -162,6 +162,6 @@ def true_shift(both: Both, cell: Cell, bins: int, binning: Binning) -> TrueError
     level, seed = resampling.confidence_level, derive(resampling.seed, "calibration shift")
     error = (high - low) / 2 / special.ndtri(0.5 + level / 2)
     noise = deviations(np.outer(error, error), draws=resampling.resamples, seed=seed)
-    found = inverted((low + high) / 2, noise, lambda x: np.abs(x).mean(1), level)
-    interval = Interval(found.low, min(1.0, found.high))
-    return TrueError(interval, {"debiased": min(1.0, found.debiased)}, warnings)
+    inversion = inverted((low + high) / 2, noise, lambda x: np.abs(x).mean(1), level)
+    interval = Interval(inversion.low, min(1.0, inversion.high))
+    return TrueError(interval, {"debiased": min(1.0, inversion.debiased)}, warnings)

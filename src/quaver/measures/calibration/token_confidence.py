@@ -20,7 +20,7 @@ from quaver.estimation.cells import guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson, effective, mean_within
 from quaver.estimation.means import over_strata
-from quaver.estimation.reading import Graded, Reading, arranged, graded
+from quaver.estimation.measure_input import Graded, MeasureInput, arranged, graded
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned
 from quaver.measures.calibration.confidence_shifts import Both, true_shift
@@ -37,7 +37,7 @@ SHIFTS = (0.05, 0.20)
     source="Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1, "
     "for the calibration errors; their shift is by definition",
 )
-def ece_shift(reading: Reading, *, bins: int = 10, binning: Binning = "width") -> Iterator[Estimate]:
+def ece_shift(data: MeasureInput, *, bins: int = 10, binning: Binning = "width") -> Iterator[Estimate]:
     """The absolute shift of ECE between raw and label-set-normalised token confidence.
 
     |ECE(raw) − ECE(normalised)| within each condition (model × variant × decoding), averaged over a cell's
@@ -66,27 +66,27 @@ def ece_shift(reading: Reading, *, bins: int = 10, binning: Binning = "width") -
     0.5
     """
     method = f"|ECE of raw − ECE of normalised token confidence|, {bins} bins of equal {binning}"
-    parts = reading.cells(raters=("repeat",), within=("model", "variant", "decoding"), gold=True)
-    normalised = reading.numbers("confidence")
-    raw = reading.numbers("raw")
+    parts = data.cells(raters=("repeat",), within=("model", "variant", "decoding"), gold=True)
+    normalised = data.numbers("confidence")
+    raw = data.numbers("raw")
     if raw is None:
-        mass = reading.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
+        mass = data.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
         raw = None if mass is None or normalised is None else np.minimum(normalised * mass, 1.0)
     for cell in parts:
         one, other = arranged(normalised, cell), arranged(raw, cell)
         answers = graded(cell, one, other)
-        found = Statistic(method=f"{method}, mean over conditions", excluded=answers.excluded, n=0)
+        statistic = Statistic(method=f"{method}, mean over conditions", excluded=answers.excluded, n=0)
         if answers.reason:
             absent = raw is None and answers.reason == "no confidences"
             reason = "no raw confidences" if absent else answers.reason
-            yield cell.estimated(replace(found, reason=reason))
+            yield cell.estimated(replace(statistic, reason=reason))
             continue
         both = Both(answers, graded(cell, other, one).confidence, len(cell.strata))
-        shift = _shift(found, both, cell, bins, binning)
+        shift = _shift(statistic, both, cell, bins, binning)
         yield true_shift(both, cell, bins, binning).estimated(cell, shift, _METHOD)
 
 
-def _shift(found: Statistic, both: Both, cell: Cell, bins: int, binning: Binning) -> Statistic:
+def _shift(statistic: Statistic, both: Both, cell: Cell, bins: int, binning: Binning) -> Statistic:
     answers = both.answers
     errors = both.errors(bins, binning)
 
@@ -97,7 +97,7 @@ def _shift(found: Statistic, both: Both, cell: Cell, bins: int, binning: Binning
     ones = np.ones((1, answers.items))
     raw, normalised = np.split(errors(ones)[0], 2)
     return replace(
-        found,
+        statistic,
         under=over_strata(shifts),
         n=cell.units.touched(both.counts().sum(1) > 0),
         details={
@@ -135,14 +135,14 @@ def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any
     variance, freedom = float(draws.variance[0]), float(draws.freedom[0])
     ends = (0.0, 1.0) if shifts.size and shifts.min() >= 0 and shifts.max() <= 1 else None
     interval = effective(float(draws.point[0]), variance, freedom, resampling.confidence_level, ends)
-    found: dict[str, Any] = {"interval": tuple(interval) if freedom > 0 else None}
+    result: dict[str, Any] = {"interval": tuple(interval) if freedom > 0 else None}
     for bound in SHIFTS:
         over = int((shifts > bound).sum())
-        found[f"share_over_{bound:.2f}"] = over / shifts.size
-        found[f"share_over_{bound:.2f}_interval"] = tuple(
+        result[f"share_over_{bound:.2f}"] = over / shifts.size
+        result[f"share_over_{bound:.2f}_interval"] = tuple(
             clopper_pearson(over, shifts.size, resampling.confidence_level)
         )
-    return found
+    return result
 
 
 def over_cells(
@@ -165,7 +165,7 @@ def over_cells(
     >>> round(mean.value, 12), mean.n, mean.unit, round(mean.details["share_over_0.05"], 3)
     (0.11, 3, 'cell', 0.667)
     """
-    names = {one.measure for one in estimates}
+    names = {estimate.measure for estimate in estimates}
     if len(names) != 1:
         raise MeasureError(
             "not estimates of one measure",
@@ -174,10 +174,10 @@ def over_cells(
             found=", ".join(sorted(names)) or "nothing",
         )
     resampling = Resampling(confidence_level, resamples, seed, interval)
-    values = np.array([one.value for one in estimates if one.value is not None])
-    left = [{**one.cell, "reason": one.reason} for one in estimates if one.value is None]
+    values = np.array([estimate.value for estimate in estimates if estimate.value is not None])
+    left = [{**estimate.cell, "reason": estimate.reason} for estimate in estimates if estimate.value is None]
     name = names.pop()
-    found = Statistic(
+    statistic = Statistic(
         method=f"mean of {name} over cells",
         excluded={"cell": len(left)} if left else {},
         reason="undefined in every cell",
@@ -185,12 +185,12 @@ def over_cells(
     )
     details: dict[str, Any] = {"excluded_cells": left} if left else {}
     if values.size:
-        found = replace(found, under=lambda w: (w @ values / w.sum(1))[:, None])
+        statistic = replace(statistic, under=lambda w: (w @ values / w.sum(1))[:, None])
         details |= {
             key: value for key, value in _summary(values, resampling, "cell").items() if key != "interval"
         }
     cells = Sampler(Units(values.size, None, "cell"), resampling, measure=name, source=estimates[0].reference)
-    return cells.estimated(replace(found, details=details))
+    return cells.estimated(replace(statistic, details=details))
 
 
 def curve(noise: GapNoise, edges: Floats, confidence_level: float) -> list[dict[str, float]]:
@@ -200,13 +200,13 @@ def curve(noise: GapNoise, edges: Floats, confidence_level: float) -> list[dict[
         {
             "low": float(edges[k]),
             "high": float(edges[k + 1]),
-            "n": int(noise.n[at]),
-            "confidence": float(noise.confidence[at]),
-            "right": float(noise.right[at]),
-            "right_low": float(low[at]),
-            "right_high": float(high[at]),
+            "n": int(noise.n[index]),
+            "confidence": float(noise.confidence[index]),
+            "right": float(noise.right[index]),
+            "right_low": float(low[index]),
+            "right_high": float(high[index]),
         }
-        for at, k in enumerate(noise.bins)
+        for index, k in enumerate(noise.bins)
     ]
 
 

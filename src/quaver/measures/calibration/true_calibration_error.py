@@ -16,7 +16,7 @@ from quaver.estimation.grouped_items import above_floor, affordable
 from quaver.estimation.intervals import Interval
 from quaver.estimation.inversion import deviations, inverted
 from quaver.estimation.means import none_goes_far
-from quaver.estimation.reading import Graded
+from quaver.estimation.measure_input import Graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
 
@@ -239,10 +239,10 @@ class TrueError(NamedTuple):
             details={**statistic.details, **self.details},
             warnings=(*statistic.warnings, *self.warnings),
         )
-        made = cell.estimated(known)
+        estimate = cell.estimated(known)
         if not own or self.interval is not None:
-            return made
-        return replace(made, low=None, high=None, method=statistic.method, warnings=known.warnings)
+            return estimate
+        return replace(estimate, low=None, high=None, method=statistic.method, warnings=known.warnings)
 
 
 def true_error(
@@ -269,9 +269,9 @@ def true_error(
     if not draws:
         return TrueError(None, details, warnings)
     level, seed = resampling.confidence_level, derive(resampling.seed, "calibration noise")
-    found = inverted(noise.gaps, error.deviations(draws, seed), error.norm, level)
+    inversion = inverted(noise.gaps, error.deviations(draws, seed), error.norm, level)
     value, most = error.of(noise.gaps), error.of(np.maximum(noise.confidence, 1 - noise.confidence))
-    details |= {"debiased": min(found.debiased, most)}
+    details |= {"debiased": min(inversion.debiased, most)}
     if noise.answers_together:
         details |= error.floor(noise, draws, seed, level)
         together = error.floor(noise._replace(rho=1.0), draws, seed, level)
@@ -286,8 +286,8 @@ def true_error(
         details |= error.floor(noise, draws, seed, level)
     if details["floor_high"] >= value:
         warnings += (_no_more(graded, details),)
-    low = found.low if details["p"] <= 1 - level else 0.0
-    interval = Interval(low, min(found.high, most)) if noise.units >= FEWEST else None
+    low = inversion.low if details["p"] <= 1 - level else 0.0
+    interval = Interval(low, min(inversion.high, most)) if noise.units >= FEWEST else None
     return TrueError(interval, details, warnings)
 
 

@@ -20,7 +20,7 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import share_of
-from quaver.estimation.reading import Graded, Reading, arranged, beside, column_for, graded
+from quaver.estimation.measure_input import Graded, MeasureInput, arranged, beside, column_for, graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
 from quaver.measures.calibration.confidence_shifts import correlated, difference_estimate
@@ -61,7 +61,7 @@ _KINDS = {
     },
 )
 def verbal_calibration(
-    reading: Reading,
+    data: MeasureInput,
     *,
     threshold: float = 0.80,
     bins: int = 10,
@@ -112,9 +112,9 @@ def verbal_calibration(
             "not a parse rate", where="threshold", expected="a number from 0 to 1", found=repr(threshold)
         )
     if token is not None:
-        reading = _beside(reading, token)
-    confidence = reading.numbers("token")
-    for cell in reading.cells(raters=ASKING, gold=True, numbers=("confidence",)):
+        data = _beside(data, token)
+    confidence = data.numbers("token")
+    for cell in data.cells(raters=ASKING, gold=True, numbers=("confidence",)):
         stated = _Stated(cell, threshold, bins, binning)
         yield cell.estimated(stated.parsed())
         yield from stated.alone()
@@ -122,10 +122,10 @@ def verbal_calibration(
             yield from stated.beside(arranged(confidence, cell))
 
 
-def _beside(reading: Reading, token: str) -> Reading:
+def _beside(data: MeasureInput, token: str) -> MeasureInput:
     """The annotations of stated confidence, each with the token confidence in the same answer."""
-    known = column_for(reading.gathered, "evaluator", reading.columns)
-    names = sorted(reading.gathered.encoded(known).values) if known is not None else []
+    known = column_for(data.gathered, "evaluator", data.columns)
+    names = sorted(data.gathered.encoded(known).values) if known is not None else []
     others = [name for name in names if name != token]
     if token not in names or len(others) != 1:
         raise MeasureError(
@@ -135,7 +135,7 @@ def _beside(reading: Reading, token: str) -> Reading:
             found=", ".join(names) or "annotations without an evaluator",
             fix="name the evaluator of stated confidence: evaluator: …",
         )
-    return reading.of(beside(reading.frame, (others[0], token), columns=reading.columns))
+    return data.of(beside(data.frame, (others[0], token), columns=data.columns))
 
 
 class _Stated:
@@ -153,13 +153,13 @@ class _Stated:
     def parsed(self) -> Statistic:
         """The parse rate."""
         below = self._asked.sum((1, 2))
-        found = Statistic(
+        statistic = Statistic(
             part="_parse_rate",
             method="share of all answers whose stated confidence could be parsed",
             details={"threshold": self._threshold, "answers": int(below.sum())},
             reason="no annotations",
         )
-        return share_of(self._cell, self._parsed.sum((1, 2)), below, found)
+        return share_of(self._cell, self._parsed.sum((1, 2)), below, statistic)
 
     def alone(self) -> Iterator[Estimate]:
         """ECE, and confidence less accuracy."""
@@ -223,9 +223,9 @@ class _Stated:
 
     def _gap(self, apart: Statistic, answers: Graded, other: Graded, under: Weighted) -> Estimate:
         """The difference of two errors, each of which chance pushes up in its own way."""
-        one, two = self._true(answers), self._true(other)
+        error, two = self._true(answers), self._true(other)
         left = self._cell.draws(under).jackknife
-        return difference_estimate(one, two, correlated(left[:, 2:]), self._cell, apart)
+        return difference_estimate(error, two, correlated(left[:, 2:]), self._cell, apart)
 
     def _gaps(self, answers: Graded) -> Floats:
         chosen = assigned(answers.confidence, self._bins, self._binning)
@@ -248,17 +248,19 @@ class _Stated:
         )
 
     def _with(
-        self, found: Statistic, under: Weighted, column: int, details: Mapping[str, float]
+        self, statistic: Statistic, under: Weighted, column: int, details: Mapping[str, float]
     ) -> Statistic:
         """A statistic with its value; below the parse rate, with the reason and what it would have been."""
-        found = replace(found, details={**found.details, **details})
+        statistic = replace(statistic, details={**statistic.details, **details})
         if self._rate is not None and self._rate < self._threshold - 1e-12:
             value = float(self._cell.draws(under).point[column])
             reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
-            return replace(found, details={**found.details, "value_below_threshold": value}, reason=reason)
-        low = 0.0 if found.part == "_ece" else -1.0
+            return replace(
+                statistic, details={**statistic.details, "value_below_threshold": value}, reason=reason
+            )
+        low = 0.0 if statistic.part == "_ece" else -1.0
         spread = partial(mean_within, low=low)
-        return replace(found, under=under, column=column, ends=(low, 1.0), spread=spread)
+        return replace(statistic, under=under, column=column, ends=(low, 1.0), spread=spread)
 
 
 def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:
@@ -278,12 +280,12 @@ def excluded_cells(estimates: Sequence[Estimate]) -> list[dict[str, Any]]:
     >>> excluded_cells([left])
     [{'model': 'm', 'parse_rate': 0.5, 'reason': 'parse rate below 0.80'}]
     """
-    found: list[dict[str, Any]] = []
-    for one in estimates:
-        left = {**one.cell, "parse_rate": one.details.get("parse_rate"), "reason": one.reason}
-        if one.value is None and left not in found:
-            found.append(left)
-    return found
+    result: list[dict[str, Any]] = []
+    for estimate in estimates:
+        left = {**estimate.cell, "parse_rate": estimate.details.get("parse_rate"), "reason": estimate.reason}
+        if estimate.value is None and left not in result:
+            result.append(left)
+    return result
 
 
 def thresholds(
@@ -301,15 +303,15 @@ def thresholds(
     [{'threshold': 0.75, 'cells': 2, 'mean': 0.5}, {'threshold': 0.8, 'cells': 1, 'mean': 0.25}]
     """
     pairs = []
-    for one in estimates:
-        value = one.details.get("value_below_threshold") if one.value is None else one.value
-        if one.measure == f"verbal_calibration_{kind}" and value is not None:
-            pairs.append((float(one.details["parse_rate"]), float(value)))
-    found = []
+    for estimate in estimates:
+        value = estimate.details.get("value_below_threshold") if estimate.value is None else estimate.value
+        if estimate.measure == f"verbal_calibration_{kind}" and value is not None:
+            pairs.append((float(estimate.details["parse_rate"]), float(value)))
+    result = []
     for rate in rates:
         kept = [value for parsed, value in pairs if parsed >= rate - 1e-12]
-        found.append({"threshold": rate, "cells": len(kept), "mean": float(np.mean(kept)) if kept else None})
-    return found
+        result.append({"threshold": rate, "cells": len(kept), "mean": float(np.mean(kept)) if kept else None})
+    return result
 
 
 def compare_phrasings(
@@ -333,22 +335,22 @@ def compare_phrasings(
             "nothing to compare",
             where="phrasing",
             expected=f"estimates of verbal_calibration_{kind} by {phrasing!r}",
-            found=", ".join(sorted({one.measure for one in estimates})) or "no estimates",
+            found=", ".join(sorted({estimate.measure for estimate in estimates})) or "no estimates",
         )
     parts: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
-    for one in some:
-        rest = tuple((key, value) for key, value in one.cell.items() if key != phrasing)
-        parts.setdefault(rest, []).append(one)
+    for estimate in some:
+        rest = tuple((key, value) for key, value in estimate.cell.items() if key != phrasing)
+        parts.setdefault(rest, []).append(estimate)
     return [_compared(dict(rest), of, phrasing) for rest, of in parts.items()]
 
 
 def _compared(where: dict[str, str], estimates: Sequence[Estimate], phrasing: str) -> dict[str, Any]:
-    values = {one.cell[phrasing]: one.value for one in estimates}
+    values = {estimate.cell[phrasing]: estimate.value for estimate in estimates}
     known = np.array([value for value in values.values() if value is not None])
     certain = [
-        one.cell[phrasing]
-        for one in estimates
-        if one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+        estimate.cell[phrasing]
+        for estimate in estimates
+        if estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
     ]
     several = known.size > 1
     return {

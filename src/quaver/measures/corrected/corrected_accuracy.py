@@ -15,7 +15,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling, or_nothing
 from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
 
@@ -32,7 +32,7 @@ _ENDS = (0.0, 1.0)
     compares=TOGETHER,
     source=SOURCE,
 )
-def corrected_accuracy(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
+def corrected_accuracy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """The share of a model's labels that are right, on all items and not on those with a gold label alone.
 
     For each prompt and model: the mean over gold items of 1[label = gold label], each weighted by one over
@@ -57,14 +57,14 @@ def corrected_accuracy(reading: Reading, *, missing: Missing) -> Iterator[Estima
     >>> found.cell["variant"], round(found.details["gold_alone"]["value"], 3), round(found.value, 3)
     ('p', 0.75, 0.625)
     """
-    yield from or_nothing(reading, _accuracies(reading, missing))
+    yield from or_nothing(data, _accuracies(data, missing))
 
 
-def _accuracies(reading: Reading, missing: Missing) -> Iterator[Estimate]:
-    for population in populations_apart(reading):
+def _accuracies(data: MeasureInput, missing: Missing) -> Iterator[Estimate]:
+    for population in populations_apart(data):
         answers = _Answers(population)
         for rater, where in enumerate(population.raters):
-            yield _accuracy(reading, population, answers, rater, where, missing)
+            yield _accuracy(data, population, answers, rater, where, missing)
 
 
 class _Answers:
@@ -82,7 +82,7 @@ class _Answers:
         tables = [
             population.table((population.label == code).astype(np.float64), every) for code in range(labels)
         ]
-        self.shares = np.stack([np.nan_to_num(one) for one in tables], 2)
+        self.shares = np.stack([np.nan_to_num(table) for table in tables], 2)
         self.labelled = population.table((population.label >= 0).astype(np.float64), every)
         self.sure: Floats | None = None
         if population.confidence is not None:
@@ -91,7 +91,7 @@ class _Answers:
 
 
 def _accuracy(
-    reading: Reading,
+    data: MeasureInput,
     population: LabelledItems,
     answers: _Answers,
     rater: int,
@@ -107,7 +107,7 @@ def _accuracy(
     agreeing = np.einsum("ic,ikc->ik", own, answers.shares[:, others])
     more = [] if answers.sure is None else [answers.sure[:, [rater]]]
     predictions = np.concatenate([agreeing, own[:, :-1], *more], 1)[kept][:, None]
-    found = _corrected(reading, population, right, kept, predictions, others.size)
+    found = _corrected(data, population, right, kept, predictions, others.size)
     shape = Estimate(
         measure="corrected_accuracy",
         value=None,
@@ -117,13 +117,13 @@ def _accuracy(
         reference=SOURCE,
         cell={**population.where, **where},
         excluded=population.excluded,
-        details={**found.beside(reading.resampling), **_exact(right[kept], reading)},
+        details={**found.beside(data.resampling), **_exact(right[kept], data)},
     )
-    return found.estimate(shape, found.corrected, _sampling(reading, population, kept))
+    return found.estimate(shape, found.corrected, _sampling(data, population, kept))
 
 
 def _corrected(
-    reading: Reading,
+    data: MeasureInput,
     population: LabelledItems,
     outcome: Floats,
     kept: Any,
@@ -134,23 +134,21 @@ def _corrected(
     varying = np.ptp(predictions, axis=0)[0] > 0 if len(predictions) else np.zeros(predictions.shape[2], bool)
     votes = int(varying[:votes].sum())
     sample = population.sample(np.ones((len(outcome), 1)), outcome[:, None], kept)
-    seed = derive(reading.resampling.seed, "folds")
+    seed = derive(data.resampling.seed, "folds")
     return Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS, votes)
 
 
-def _exact(outcome: Floats, reading: Reading) -> dict[str, Any]:
+def _exact(outcome: Floats, data: MeasureInput) -> dict[str, Any]:
     """The exact bound where all gold items are alike."""
     known = outcome[np.isfinite(outcome)]
     if not known.size or np.ptp(known) > 0 or known[0] not in _ENDS:
         return {}
-    bound = clopper_pearson(int(known.sum()), known.size, reading.resampling.confidence_level)
+    bound = clopper_pearson(int(known.sum()), known.size, data.resampling.confidence_level)
     return {"exact_bound": tuple(bound)}
 
 
-def _sampling(reading: Reading, population: LabelledItems, kept: Any) -> Sampling:
-    return Sampling(
-        reading.resampling, reading.keep, population.names, kept, population.clusters, population.unit
-    )
+def _sampling(data: MeasureInput, population: LabelledItems, kept: Any) -> Sampling:
+    return Sampling(data.resampling, data.keep, population.names, kept, population.clusters, population.unit)
 
 
 @measure(
@@ -163,7 +161,7 @@ def _sampling(reading: Reading, population: LabelledItems, kept: Any) -> Samplin
     source=SOURCE,
     of_classes=True,
 )
-def corrected_compliance(reading: Reading) -> Iterator[Estimate]:
+def corrected_compliance(data: MeasureInput) -> Iterator[Estimate]:
     """The share of answers with a label, on all items and among those of each true label.
 
     On all items it is known: no gold label is needed. Among the items of a true label c it is
@@ -184,20 +182,20 @@ def corrected_compliance(reading: Reading) -> Iterator[Estimate]:
     >>> [(one.cell.get("true_label", ""), one.value and round(one.value, 2)) for one in found]
     [('', 0.75), ('a', None), ('b', 0.5)]
     """
-    yield from or_nothing(reading, _compliances(reading))
+    yield from or_nothing(data, _compliances(data))
 
 
-def _compliances(reading: Reading) -> Iterator[Estimate]:
-    for population in populations_apart(reading):
+def _compliances(data: MeasureInput) -> Iterator[Estimate]:
+    for population in populations_apart(data):
         answers = _Answers(population)
         for rater, where in enumerate(population.raters):
-            yield _complied(reading, population, answers, rater, where)
+            yield _complied(data, population, answers, rater, where)
             for code in range(len(population.labels)):
-                yield _complied(reading, population, answers, rater, where, code)
+                yield _complied(data, population, answers, rater, where, code)
 
 
 def _complied(
-    reading: Reading,
+    data: MeasureInput,
     population: LabelledItems,
     answers: _Answers,
     rater: int,
@@ -217,10 +215,10 @@ def _complied(
         method = "share of answers with a label over all items"
     else:
         true = np.where(population.gold >= 0, (population.gold == code) * 1.0, np.nan)
-        found = _ratio(reading, population, true, given, kept, answers.shares[:, :, code])
+        found = _ratio(data, population, true, given, kept, answers.shares[:, :, code])
         cell = {"true_label": population.labels[code]}
         method = "share of answers with a label among items of a true label, corrected ratio of shares"
-        details = _exact(np.where(true == 1, given, np.nan)[kept], reading)
+        details = _exact(np.where(true == 1, given, np.nan)[kept], data)
     shape = Estimate(
         measure="corrected_compliance",
         value=None,
@@ -235,23 +233,21 @@ def _complied(
         return replace(
             shape, reason="no variation among the gold labels", n=int((population.gold == code).sum())
         )
-    return found.estimate(shape, found.corrected, _sampling(reading, population, kept))
+    return found.estimate(shape, found.corrected, _sampling(data, population, kept))
 
 
 def _ratio(
-    reading: Reading, population: LabelledItems, true: Floats, given: Floats, kept: Any, shares: Floats
+    data: MeasureInput, population: LabelledItems, true: Floats, given: Floats, kept: Any, shares: Floats
 ) -> Correcting:
     """P(label given | y = c) as the value at which the mean of 1[y = c] (given − R) / P(y = c) is 0."""
     guess = shares.mean(1, keepdims=True)
-    size = _corrected(reading, population, true, kept, shares[kept][:, None])
+    size = _corrected(data, population, true, kept, shares[kept][:, None])
     each = true * np.nan_to_num(given)
-    both = _corrected(
-        reading, population, each, kept, (shares * np.nan_to_num(given)[:, None])[kept][:, None]
-    )
+    both = _corrected(data, population, each, kept, (shares * np.nan_to_num(given)[:, None])[kept][:, None])
     if size.corrected is None or both.corrected is None or not size.corrected.value > 0:
         return both if both.corrected is None else size
     ratio = both.corrected.value / size.corrected.value
     left = np.nan_to_num(given) - ratio
     linear = true * left / size.corrected.value + ratio
     predicted = np.concatenate([guess, shares], 1) * left[:, None]
-    return _corrected(reading, population, linear, kept, predicted[kept][:, None], 0)
+    return _corrected(data, population, linear, kept, predicted[kept][:, None], 0)

@@ -19,7 +19,7 @@ from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap, on
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Keep
 from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
 from quaver.measures.judging.judge_bias import NO_SCORES, scores_of
@@ -41,39 +41,41 @@ SOURCE = (
 )
 
 
-def few_events(asked: Question, alone: Corrected | None) -> str | None:
+def few_events(question: Question, alone: Corrected | None) -> str | None:
     """Why there is no interval; None where there is one.
 
     A share from gold labels alone has one however rare its label is.
     """
     if alone is None:
-        if asked.sample.gold.size < 2:
+        if question.sample.gold.size < 2:
             return "fewer than two gold labels"
         return "the gold labels do not determine the regression: too few of them, or columns tell them apart"
-    if asked.sample.clusters is not None and alone.spread.freedom < FEW_GROUPS:
+    if question.sample.clusters is not None and alone.spread.freedom < FEW_GROUPS:
         return "too few groups with gold labels"
-    events = alone.spread.expected if asked.counts_events else alone.spread.events
-    if events < FEW_EVENTS and not asked.mean:
+    events = alone.spread.expected if question.counts_events else alone.spread.events
+    if events < FEW_EVENTS and not question.mean:
         return "too few gold labels of the rarer label on one side"
-    if asked.mean and not alone.spread.variance > 0:
+    if question.mean and not alone.spread.variance > 0:
         return "no variation among the gold labels"
     return None
 
 
 def ends(
-    asked: Question, made: Corrected, confidence_level: float, bounded: tuple[float, float] | None
+    question: Question, corrected: Corrected, confidence_level: float, bounded: tuple[float, float] | None
 ) -> Interval:
     """The interval of an estimate; a mean's keeps within its range, and heeds what each stratum may hide."""
-    if asked.mean and bounded is not None:
-        spread, sample = made.spread, asked.sample
+    if question.mean and bounded is not None:
+        spread, sample = corrected.spread, question.sample
         if sample.strata is not None and sample.clusters is None:
-            return strata_interval(made.value, sample, made.contributions, confidence_level, bounded)
-        return effective(made.value, spread.variance, spread.freedom, confidence_level, bounded)
-    return interval(made.value, made.spread, confidence_level)
+            return strata_interval(
+                corrected.value, sample, corrected.contributions, confidence_level, bounded
+            )
+        return effective(corrected.value, spread.variance, spread.freedom, confidence_level, bounded)
+    return interval(corrected.value, corrected.spread, confidence_level)
 
 
 def best(
-    asked: Question,
+    question: Question,
     predictions: Floats,
     alone: Corrected,
     seed: int,
@@ -81,12 +83,12 @@ def best(
     bounded: tuple[float, float] | None = None,
 ) -> Corrected:
     """The corrected estimate; gold alone where nothing corrects it, or where its own interval is narrower."""
-    made = stacked(asked, predictions, seed, votes) if predictions.shape[2] else None
-    if made is None:
+    corrected = stacked(question, predictions, seed, votes) if predictions.shape[2] else None
+    if corrected is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
-    (low, high), own = ends(asked, made, _USUAL, bounded), ends(asked, alone, _USUAL, bounded)
+    (low, high), own = ends(question, corrected, _USUAL, bounded), ends(question, alone, _USUAL, bounded)
     # Near an end of its range a share's interval grows with its value.
-    return alone if high - low > own[1] - own[0] else made
+    return alone if high - low > own[1] - own[0] else corrected
 
 
 def naive_range(given: Floats) -> dict[str, dict[str, float]]:
@@ -98,12 +100,12 @@ def naive_range(given: Floats) -> dict[str, dict[str, float]]:
     return {"naive": {"low": float(each.min()), "high": float(each.max()), "mean": float(each.mean())}}
 
 
-def or_nothing(reading: Reading, found: Iterator[Estimate]) -> Iterator[Estimate]:
+def or_nothing(data: MeasureInput, estimates: Iterator[Estimate]) -> Iterator[Estimate]:
     """The estimates; where there are none, one that says why."""
-    reason = "no gold labels that were drawn by design" if reading.gathered.height else "no annotations"
-    shape = Estimate(reading.measure.name, None, reason=reason, method="a designed gold sample")
+    reason = "no gold labels that were drawn by design" if data.gathered.height else "no annotations"
+    shape = Estimate(data.measure.name, None, reason=reason, method="a designed gold sample")
     nothing = replace(shape, reference=SOURCE)
-    yield from itertools.chain([first], found) if (first := next(found, None)) else [nothing]
+    yield from itertools.chain([first], estimates) if (first := next(estimates, None)) else [nothing]
 
 
 class Sampling(NamedTuple):
@@ -125,17 +127,17 @@ class Sampling(NamedTuple):
     clusters: Ints | None
     unit: str
 
-    def draws(self, made: Corrected) -> Kept:
+    def draws(self, corrected: Corrected) -> Kept:
         """The estimate as a sum over items, in the order of their ids: two of the same items pair."""
         each = np.zeros(len(self.names))
-        square = float((made.contributions**2).sum())
+        square = float((corrected.contributions**2).sum())
         # Its variance is that of the interval, with what the choice of predictors costs.
-        scale = (made.spread.variance / square) ** 0.5 if square > 0 and self.clusters is None else 1.0
-        each[self.kept] = made.contributions * scale
+        scale = (corrected.spread.variance / square) ** 0.5 if square > 0 and self.clusters is None else 1.0
+        each[self.kept] = corrected.contributions * scale
         units = Units(each.size, self.clusters, self.unit)
 
         def under(weights: Floats) -> Floats:
-            return np.asarray(made.value + (weights @ each - each.sum())[:, None])
+            return np.asarray(corrected.value + (weights @ each - each.sum())[:, None])
 
         return Kept(bootstrap(under, units, self.resampling), 0, units, units.count)
 
@@ -153,34 +155,34 @@ class Correcting:
 
     def __init__(
         self,
-        asked: Question,
+        question: Question,
         predictions: Floats,
         seed: int,
         bounded: tuple[float, float] | None = None,
         votes: int | None = None,
     ) -> None:
-        self.asked, self._bounded = asked, bounded
+        self.asked, self._bounded = question, bounded
         self.corrected: Corrected | None = None
         with one_thread():
-            self.alone = gold_alone(asked)
-            self.reason = few_events(asked, self.alone)
+            self.alone = gold_alone(question)
+            self.reason = few_events(question, self.alone)
             if self.alone is not None and not self.reason:
-                self.corrected = best(asked, predictions, self.alone, seed, votes, bounded)
+                self.corrected = best(question, predictions, self.alone, seed, votes, bounded)
 
-    def estimate(self, shape: Estimate, made: Corrected | None, sampling: Sampling) -> Estimate:
+    def estimate(self, shape: Estimate, corrected: Corrected | None, sampling: Sampling) -> Estimate:
         """An estimate filled in from a template."""
         gold, resampling = int(self.asked.sample.gold.size), sampling.resampling
         details: dict[str, Any] = {**shape.details, "gold": gold}
         shape = replace(shape, n=gold, confidence_level=resampling.confidence_level)
-        if made is None or self.reason:
+        if corrected is None or self.reason:
             why = self.reason or "the predictions do not determine the regression"
             return replace(shape, value=None, reason=why, details=details)
-        details |= {"standard_error": made.spread.variance**0.5, "freedom": made.spread.freedom}
-        shape = replace(shape, value=made.value, details=details)
+        details |= {"standard_error": corrected.spread.variance**0.5, "freedom": corrected.spread.freedom}
+        shape = replace(shape, value=corrected.value, details=details)
         if not resampling.resamples:
             return shape
-        low, high = ends(self.asked, made, resampling.confidence_level, self._bounded)
-        carried = sampling.draws(made) if "draws" in sampling.keep else None
+        low, high = ends(self.asked, corrected, resampling.confidence_level, self._bounded)
+        carried = sampling.draws(corrected) if "draws" in sampling.keep else None
         return replace(shape, low=low, high=high, draws=carried)
 
     def beside(self, resampling: Resampling) -> dict[str, Any]:
@@ -204,7 +206,7 @@ class Correcting:
     compares=TOGETHER,
     source=SOURCE,
 )
-def corrected_score(reading: Reading) -> Iterator[Estimate]:
+def corrected_score(data: MeasureInput) -> Iterator[Estimate]:
     """The mean score that people would give all items, from a judge's scores and a designed sample of theirs.
 
     The mean of the gold scores, each weighted by one over its probability of being drawn, less what the
@@ -229,11 +231,11 @@ def corrected_score(reading: Reading) -> Iterator[Estimate]:
     >>> round(found.value, 2), found.details["naive"]["mean"]
     (2.38, 3.375)
     """
-    yield from or_nothing(reading, (_score(reading, one) for one in populations_apart(reading)))
+    yield from or_nothing(data, (_score(data, one) for one in populations_apart(data)))
 
 
-def _score(reading: Reading, population: LabelledItems) -> Estimate:
-    numbers, items = scores_of(population.labels, reading.labels), len(population.gold)
+def _score(data: MeasureInput, population: LabelledItems) -> Estimate:
+    numbers, items = scores_of(population.labels, data.labels), len(population.gold)
     shape = Estimate(
         measure="corrected_score",
         value=None,
@@ -251,18 +253,18 @@ def _score(reading: Reading, population: LabelledItems) -> Estimate:
     varying = np.ptp(predictions, axis=0)[0] > 0
     true = np.where(population.gold >= 0, numbers[np.maximum(population.gold, 0)], np.nan)
     sample = population.sample(np.ones((items, 1)), true[:, None])
-    seed = derive(reading.resampling.seed, "folds")
+    seed = derive(data.resampling.seed, "folds")
     ends = float(numbers.min()), float(numbers.max())
     found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, ends)
     sampling = Sampling(
-        reading.resampling,
-        reading.keep,
+        data.resampling,
+        data.keep,
         population.names,
         np.ones(items, bool),
         population.clusters,
         population.unit,
     )
-    whole = replace(shape, reason=None, details={**naive_range(given), **found.beside(reading.resampling)})
+    whole = replace(shape, reason=None, details={**naive_range(given), **found.beside(data.resampling)})
     return found.estimate(whole, found.corrected, sampling)
 
 
@@ -278,7 +280,7 @@ _ENDS = (0.0, 1.0)
     source=SOURCE,
     of_classes=True,
 )
-def corrected_share(reading: Reading) -> Iterator[Estimate]:
+def corrected_share(data: MeasureInput) -> Iterator[Estimate]:
     """The share of items whose true label is each label, corrected by a designed gold sample.
 
     The mean over gold items of 1[y = label], each weighted by one over its probability of being drawn, less
@@ -301,16 +303,16 @@ def corrected_share(reading: Reading) -> Iterator[Estimate]:
     [('a', 0.55), ('b', 0.45)]
     """
     yield from or_nothing(
-        reading,
+        data,
         (
-            _share(reading, population, code, label)
-            for population in populations_apart(reading)
+            _share(data, population, code, label)
+            for population in populations_apart(data)
             for code, label in enumerate(population.labels)
         ),
     )
 
 
-def _share(reading: Reading, population: LabelledItems, code: int, label: str) -> Estimate:
+def _share(data: MeasureInput, population: LabelledItems, code: int, label: str) -> Estimate:
     numbers = np.eye(len(population.labels))[code]
     given = population.valued(numbers)
     sure = population.probable(numbers)
@@ -320,7 +322,7 @@ def _share(reading: Reading, population: LabelledItems, code: int, label: str) -
     true = np.where(population.gold >= 0, (population.gold == code).astype(np.float64), np.nan)
     items = len(population.gold)
     sample = population.sample(np.ones((items, 1)), true[:, None])
-    seed = derive(reading.resampling.seed, "folds")
+    seed = derive(data.resampling.seed, "folds")
     found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS)
     shape = Estimate(
         measure="corrected_share",
@@ -331,11 +333,11 @@ def _share(reading: Reading, population: LabelledItems, code: int, label: str) -
         reference=SOURCE,
         cell={**population.where, "label": label},
         excluded=population.excluded,
-        details={**naive_range(given), **found.beside(reading.resampling)},
+        details={**naive_range(given), **found.beside(data.resampling)},
     )
     sampling = Sampling(
-        reading.resampling,
-        reading.keep,
+        data.resampling,
+        data.keep,
         population.names,
         np.ones(items, bool),
         population.clusters,

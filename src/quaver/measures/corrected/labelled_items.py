@@ -15,7 +15,7 @@ from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import Codes, Ints, combine, encode, encode_labels
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 
 ASKED = ("model", "decoding", "evaluator", "variant")
 """The roles whose combinations label an item: each is a predictor of the true label."""
@@ -84,21 +84,21 @@ class LabelledItems:
     @cached_property
     def _places(self) -> tuple[Ints, bool]:
         """Each annotation's place in a table of items × predictors; whether each has one of its own."""
-        place = self.item * len(self.raters) + self.rater
+        positions = self.item * len(self.raters) + self.rater
         taken = np.zeros(len(self.gold) * len(self.raters), bool)
-        taken[place] = True
-        return place, int(taken.sum()) == place.size
+        taken[positions] = True
+        return positions, int(taken.sum()) == positions.size
 
     def table(self, values: Floats, some: NDArray[np.bool_]) -> Floats:
         """The mean of annotations over repeats, shape (items, predictors); NaN where there is none."""
         shape = (len(self.gold), len(self.raters))
-        place, alone = self._places
+        positions, alone = self._places
         if alone:
-            found = np.full(shape, np.nan)
-            found.ravel()[place] = np.where(some, values, np.nan)
-            return found
-        total = np.bincount(place[some], values[some], minlength=shape[0] * shape[1])
-        count = np.bincount(place[some], minlength=shape[0] * shape[1])
+            result = np.full(shape, np.nan)
+            result.ravel()[positions] = np.where(some, values, np.nan)
+            return result
+        total = np.bincount(positions[some], values[some], minlength=shape[0] * shape[1])
+        count = np.bincount(positions[some], minlength=shape[0] * shape[1])
         return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(shape))
 
     def valued(self, numbers: Floats) -> Floats:
@@ -135,50 +135,50 @@ def designed(frame: pl.DataFrame) -> bool:
     return bool(frame.select((pl.col("gold_drawn") & pl.col("gold").is_not_null()).any()).item())
 
 
-def populations_apart(reading: Reading) -> Iterator[LabelledItems]:
+def populations_apart(data: MeasureInput) -> Iterator[LabelledItems]:
     """The items of each population, with the labels of each part that ``by`` makes of how they were asked.
 
     There are none where nothing was drawn. A column in ``by`` that belongs to items makes populations. One of
     how they were asked (``model``, ``variant``, a factor) makes parts, in which others' labels play no role.
     """
-    gathered = reading.gathered
+    gathered = data.gathered
     if not set(gathered.columns) >= _SAMPLED:
         _sampled(pl.DataFrame(schema=gathered.schema))
-    for argument, named in (("by", reading.by), ("group", [reading.group] if reading.group else [])):
+    for argument, named in (("by", data.by), ("group", [data.group] if data.group else [])):
         for name in named:
             if name not in gathered.columns:
                 raise UnknownColumn(name, gathered.columns, where=argument)
     if not gathered["gold_drawn"].any():
         return
-    item, names = item_codes(reading.frame[reading.column("item") or "item"])
+    item, names = item_codes(data.frame[data.column("item") or "item"])
     first = _first_rows(item, len(names))
-    apart = [name for name in reading.by if not _of_items(reading.frame, name, item, first)]
+    apart = [name for name in data.by if not _of_items(data.frame, name, item, first)]
     if not apart:
-        yield from populations(reading, apart=True)
+        yield from populations(data, apart=True)
         return
-    own = tuple(name for name in reading.by if name not in apart)
-    for key, part in reading.frame.partition_by(apart, as_dict=True, maintain_order=True).items():
+    own = tuple(name for name in data.by if name not in apart)
+    for key, part in data.frame.partition_by(apart, as_dict=True, maintain_order=True).items():
         place = {name: str(value) for name, value in zip(apart, key, strict=True)}
-        for found in populations(replace(reading.of(part), by=own), apart=True):
+        for found in populations(replace(data.of(part), by=own), apart=True):
             yield replace(found, where={**place, **found.where})
 
 
 def populations(
-    reading: Reading, asked: Sequence[str] = ASKED, *, apart: bool = False
+    data: MeasureInput, asked: Sequence[str] = ASKED, *, apart: bool = False
 ) -> Iterator[LabelledItems]:
     """The items of each population: the columns in ``by`` that are the items', not of how they were asked."""
-    frame = reading.frame
+    frame = data.frame
     _sampled(frame)
-    item, names = item_codes(frame[reading.column("item") or "item"])
+    item, names = item_codes(frame[data.column("item") or "item"])
     first = _first_rows(item, len(names))
-    own = [name for name in reading.by if name not in ASKED and _of_items(frame, name, item, first)]
+    own = [name for name in data.by if name not in ASKED and _of_items(frame, name, item, first)]
     parts = combine([(name, encode(frame[name].gather(first), name)) for name in own], len(names))
-    raters = _raters(reading, asked)
+    raters = _raters(data, asked)
     if apart:
-        _each_in_its_place(reading, item, raters)
-    for at, where in enumerate(parts.values or ({},)):
-        inside = parts.codes == at if own else np.ones(len(names), bool)
-        yield _population(reading, where, inside, item, names, first, raters)
+        _each_in_its_place(data, item, raters)
+    for index, where in enumerate(parts.values or ({},)):
+        inside = parts.codes == index if own else np.ones(len(names), bool)
+        yield _population(data, where, inside, item, names, first, raters)
 
 
 def _drawn(frame: pl.DataFrame) -> bool:
@@ -204,15 +204,15 @@ def _first_rows(item: Ints, items: int) -> Ints:
     return first
 
 
-def _each_in_its_place(reading: Reading, item: Ints, raters: Codes) -> None:
-    place = item * max(len(raters.values), 1) + (raters.codes if raters.values else 0)
-    if len(np.unique(place)) == place.size:
+def _each_in_its_place(data: MeasureInput, item: Ints, raters: Codes) -> None:
+    positions = item * max(len(raters.values), 1) + (raters.codes if raters.values else 0)
+    if len(np.unique(positions)) == positions.size:
         return
-    repeat = reading.column("repeat")
+    repeat = data.column("repeat")
     if repeat is not None:
-        repeats = encode(reading.frame[repeat], repeat)
-        place = place * (len(repeats.values) + 1) + repeats.codes + 1
-    if (more := place.size - len(np.unique(place))) > 0:
+        repeats = encode(data.frame[repeat], repeat)
+        positions = positions * (len(repeats.values) + 1) + repeats.codes + 1
+    if (more := positions.size - len(np.unique(positions))) > 0:
         raise MeasureError(
             "several annotations in one place",
             where="annotations",
@@ -232,9 +232,9 @@ def item_codes(column: pl.Series) -> tuple[Ints, pl.Series]:
     names = column.gather(row[there]).cast(pl.String)
     # By id, so that nothing drawn for items depends on the order of rows.
     order = names.arg_sort().to_numpy()
-    place = np.full(row.size, -1, np.int64)
-    place[there[order]] = np.arange(order.size)
-    return place[codes], names.gather(order)
+    positions = np.full(row.size, -1, np.int64)
+    positions[there[order]] = np.arange(order.size)
+    return positions[codes], names.gather(order)
 
 
 def _of_items(frame: pl.DataFrame, name: str, item: Ints, first: Ints) -> bool:
@@ -243,18 +243,18 @@ def _of_items(frame: pl.DataFrame, name: str, item: Ints, first: Ints) -> bool:
     return bool((codes == codes[first][item]).all())
 
 
-def _raters(reading: Reading, asked: Sequence[str]) -> Codes:
+def _raters(data: MeasureInput, asked: Sequence[str]) -> Codes:
     """Each row's predictor."""
-    frame, names = reading.frame, []
+    frame, names = data.frame, []
     for role in asked:
-        column = reading.column(role)
+        column = data.column(role)
         if column is not None:
             names.append(column)
     return combine([(name, encode(frame[name], name)) for name in names], frame.height)
 
 
 def _population(
-    reading: Reading,
+    data: MeasureInput,
     where: Mapping[str, str],
     inside: NDArray[np.bool_],
     item: Ints,
@@ -262,10 +262,10 @@ def _population(
     first: Ints,
     raters: Codes,
 ) -> LabelledItems:
-    frame = reading.frame
+    frame = data.frame
     probability = frame["gold_probability"].gather(first).cast(pl.Float64).to_numpy()
     sampled = inside & np.isfinite(probability) & (probability > 0)
-    labels, label, gold = _labels(reading, first)
+    labels, label, gold = _labels(data, first)
     drawn = frame["gold_drawn"].gather(first).fill_null(value=False).to_numpy()
     true = np.where(drawn, gold, -1)[sampled]
     excluded = {
@@ -274,13 +274,13 @@ def _population(
         "drawn, without a gold label yet": int((drawn[sampled] & (true < 0)).sum()),
     }
     kept: slice | NDArray[np.bool_] = slice(None) if sampled.all() else sampled[item]
-    place = np.cumsum(sampled) - 1
-    confidence = reading.numbers("confidence")
+    positions = np.cumsum(sampled) - 1
+    confidence = data.numbers("confidence")
     if confidence is not None and not np.isfinite(confidence).any():
         confidence = None
     groups = None
-    if reading.group is not None:
-        groups = _groups(frame[reading.group].gather(first), reading.group)[sampled]
+    if data.group is not None:
+        groups = _groups(frame[data.group].gather(first), data.group)[sampled]
         groups = np.unique(groups, return_inverse=True)[1].astype(np.int64)
     return LabelledItems(
         where=dict(where),
@@ -290,36 +290,36 @@ def _population(
         probability=probability[sampled],
         strata=_strata(frame, first[sampled], probability[sampled]),
         clusters=groups,
-        unit=reading.group or "item",
+        unit=data.group or "item",
         raters=raters.values or ({},),
         excluded={name: count for name, count in excluded.items() if count},
-        item=place[item[kept]],
+        item=positions[item[kept]],
         rater=raters.codes[kept] if raters.values else np.zeros(item[kept].size, np.int64),
         label=label[kept],
         confidence=None if confidence is None else confidence[kept],
     )
 
 
-def label_names(reading: Reading) -> tuple[str, ...]:
+def label_names(data: MeasureInput) -> tuple[str, ...]:
     """The label set's codes in its order; without a label set, those that occur, sorted."""
-    if reading.labels:
-        return tuple(reading.labels.codes)
-    columns = [reading.column("label") or "label", *({"gold"} & set(reading.gathered.columns))]
+    if data.labels:
+        return tuple(data.labels.codes)
+    columns = [data.column("label") or "label", *({"gold"} & set(data.gathered.columns))]
     return tuple(
-        sorted({code for name in columns for code in encode_labels(reading.gathered[name], name).values})
+        sorted({code for name in columns for code in encode_labels(data.gathered[name], name).values})
     )
 
 
-def _labels(reading: Reading, first: Ints) -> tuple[tuple[str, ...], Ints, Ints]:
+def _labels(data: MeasureInput, first: Ints) -> tuple[tuple[str, ...], Ints, Ints]:
     """The labels' names, each row's label, and each item's gold label, as codes among them."""
-    frame = reading.frame
-    given = encode_labels(frame[reading.column("label") or "label"], "label")
+    frame = data.frame
+    given = encode_labels(frame[data.column("label") or "label"], "label")
     true = encode_labels(frame["gold"].gather(first), "gold")
-    names = reading.labels.codes if reading.labels else tuple(sorted({*given.values, *true.values}))
-    place = {name: at for at, name in enumerate(names)}
+    names = data.labels.codes if data.labels else tuple(sorted({*given.values, *true.values}))
+    place = {name: index for index, name in enumerate(names)}
 
     def recoded(values: Sequence[str], codes: Ints) -> Ints:
-        return np.array([*(place.get(one, -1) for one in values), -1], np.int64)[codes]
+        return np.array([*(place.get(value, -1) for value in values), -1], np.int64)[codes]
 
     return names, recoded(given.values, given.codes), recoded(true.values, true.codes)
 

@@ -156,21 +156,27 @@ def _random_effects(components: Sequence[Component], item: Ints) -> tuple[dict[s
     """
     groups: list[Ints] = []
     of = []
-    for one in components:
-        group = one.groups(item)
-        at = next((at for at, known in enumerate(groups) if np.array_equal(known, group)), len(groups))
-        if at == len(groups):
+    for component in components:
+        group = component.groups(item)
+        index = next(
+            (index for index, known in enumerate(groups) if np.array_equal(known, group)), len(groups)
+        )
+        if index == len(groups):
             groups.append(group)
-        of.append(at)
-    intercepts = {of[at]: at for at, one in enumerate(components) if one.slope is None}
-    slopes = [(at, one.slope) for at, one in enumerate(components) if one.slope is not None]
+        of.append(index)
+    intercepts = {of[index]: index for index, component in enumerate(components) if component.slope is None}
+    slopes = [
+        (index, component.slope) for index, component in enumerate(components) if component.slope is not None
+    ]
     arguments: dict[str, Any] = {"group_data": np.stack(groups, 1)}
     if slopes:
         arguments["group_rand_coef_data"] = np.stack([slope for _, slope in slopes], 1)
-        arguments["ind_effect_group_rand_coef"] = [of[at] + 1 for at, _ in slopes]
-        arguments["drop_intercept_group_rand_effect"] = [at not in intercepts for at in range(len(groups))]
-    order = [intercepts[at] for at in range(len(groups)) if at in intercepts]
-    return arguments, order + [at for at, _ in slopes]
+        arguments["ind_effect_group_rand_coef"] = [of[index] + 1 for index, _ in slopes]
+        arguments["drop_intercept_group_rand_effect"] = [
+            index not in intercepts for index in range(len(groups))
+        ]
+    order = [intercepts[index] for index in range(len(groups)) if index in intercepts]
+    return arguments, order + [index for index, _ in slopes]
 
 
 def _gpboost() -> Any:
@@ -280,15 +286,15 @@ def freedom(counted: Counted, components: Sequence[Component], fitted: Fitted) -
     """
     answers, terms = float(counted.asked.sum()), counted.matrix.shape[1]
     most = max(1.0, answers - terms)
-    sizes = [int(one.part.max()) + 1 for one in components]
+    sizes = [int(component.part.max()) + 1 for component in components]
     if sum(sizes) > _MOST_EFFECTS:
         items = np.unique(counted.item).size
         return Freedom(np.full(terms, min(most, max(1.0, items - 1.0))), np.zeros(terms))
     ends = np.cumsum([0, *sizes])
     of = [slice(low, high) for low, high in pairwise(ends)]
     blocks = list(_blocks(counted, components, fitted, np.repeat(fitted.variances, sizes), ends[:-1]))
-    phi = np.asarray(np.linalg.inv(_sum(one.information for one in blocks)))
-    squares = [_sum(_product(one.cross[:, k], one.cross[:, k]) for one in blocks) for k in of]
+    phi = np.asarray(np.linalg.inv(_sum(block.information for block in blocks)))
+    squares = [_sum(_product(block.cross[:, k], block.cross[:, k]) for block in blocks) for k in of]
     through = [phi @ one @ phi for one in squares]
     gradient = np.stack([np.diag(one) for one in through], 1)
     pull = np.array([np.trace(phi @ one) / 2 for one in squares])
@@ -303,17 +309,17 @@ def _information(
     blocks: Sequence[_Block], of: Sequence[slice], phi: Floats, squares: Sequence[Floats]
 ) -> Floats:
     """The restricted information of the variances: ½ tr(P Z_k Z_k' P Z_l Z_l')."""
-    found = np.empty((len(of), len(of)))
+    result = np.empty((len(of), len(of)))
     for k, first in enumerate(of):
         for m, second in enumerate(of):
             plain, mixed = 0.0, np.zeros_like(phi)
-            for one in blocks:
-                between = one.effects[:, first, second]
+            for block in blocks:
+                between = block.effects[:, first, second]
                 plain += float((between**2).sum())
-                mixed += _product(one.cross[:, first], between @ one.cross[:, second])
+                mixed += _product(block.cross[:, first], between @ block.cross[:, second])
             both = np.trace(phi @ squares[k] @ phi @ squares[m])
-            found[k, m] = (plain - 2 * np.trace(phi @ mixed) + both) / 2
-    return found
+            result[k, m] = (plain - 2 * np.trace(phi @ mixed) + both) / 2
+    return result
 
 
 def _product(left: Floats, right: Floats) -> Floats:
@@ -329,9 +335,9 @@ def _blocks(
     counted: Counted, components: Sequence[Component], fitted: Fitted, prior: Floats, first: Floats
 ) -> Iterator[_Block]:
     """The items' sums, as many items at a time as fit."""
-    place = np.stack([at + one.part for at, one in zip(first, components, strict=True)], 1)
+    positions = np.stack([at + component.part for at, component in zip(first, components, strict=True)], 1)
     ones = np.ones(counted.item.size)
-    times = np.stack([ones if one.slope is None else one.slope for one in components], 1)
+    times = np.stack([ones if component.slope is None else component.slope for component in components], 1)
     order = np.argsort(counted.item, kind="stable")
     items = np.unique(counted.item[order], return_inverse=True)[1]
     fixed = counted.matrix @ fitted.value
@@ -339,11 +345,11 @@ def _blocks(
     for low in range(0, int(items.max()) + 1, step):
         rows = order[(items >= low) & (items < low + step)]
         item = items[np.searchsorted(counted.item[order], counted.item[rows])] - low
-        weights, effects = _modes(counted, rows, item, fixed, place, times, prior)
+        weights, effects = _modes(counted, rows, item, fixed, positions, times, prior)
         terms = counted.matrix[rows]
         cross = np.zeros((effects.shape[0], prior.size, terms.shape[1]))
         for k in range(len(components)):
-            np.add.at(cross, (item, place[rows, k]), (weights * times[rows, k])[:, None] * terms)
+            np.add.at(cross, (item, positions[rows, k]), (weights * times[rows, k])[:, None] * terms)
         inner = np.eye(prior.size) + effects * prior
         solved = np.linalg.solve(inner, cross)
         information = (terms * weights[:, None]).T @ terms - _product(cross, prior[:, None] * solved)
@@ -351,22 +357,24 @@ def _blocks(
 
 
 def _modes(
-    counted: Counted, rows: Ints, item: Ints, fixed: Floats, place: Ints, times: Floats, prior: Floats
+    counted: Counted, rows: Ints, item: Ints, fixed: Floats, positions: Ints, times: Floats, prior: Floats
 ) -> tuple[Floats, Floats]:
     """The answers' weights at the modes of some items' random effects, and Z'WZ of each item, by Newton."""
-    right, asked, place, times = counted.right[rows], counted.asked[rows], place[rows], times[rows]
+    right, asked, positions, times = counted.right[rows], counted.asked[rows], positions[rows], times[rows]
     count = int(item.max()) + 1
     modes = np.zeros((count, prior.size))
     for _ in range(50):
-        eta = fixed[rows] + (times * modes[item[:, None], place]).sum(1)
+        eta = fixed[rows] + (times * modes[item[:, None], positions]).sum(1)
         share = special.expit(eta)
         weights = asked * share * (1 - share)
         effects = np.zeros((count, prior.size, prior.size))
         slope = np.zeros((count, prior.size))
-        for k in range(place.shape[1]):
-            np.add.at(slope, (item, place[:, k]), (right - asked * share) * times[:, k])
-            for m in range(place.shape[1]):
-                np.add.at(effects, (item, place[:, k], place[:, m]), weights * times[:, k] * times[:, m])
+        for k in range(positions.shape[1]):
+            np.add.at(slope, (item, positions[:, k]), (right - asked * share) * times[:, k])
+            for m in range(positions.shape[1]):
+                np.add.at(
+                    effects, (item, positions[:, k], positions[:, m]), weights * times[:, k] * times[:, m]
+                )
         step = np.linalg.solve(
             np.eye(prior.size) + prior[:, None] * effects, (prior * slope - modes)[..., None]
         )

@@ -21,7 +21,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Ints, combine, encode, encode_labels, ordered
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.means import share_of
-from quaver.estimation.reading import judge, treatment
+from quaver.estimation.measure_input import judge, treatment
 from quaver.estimation.regression import design, parsed
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness._laplace_fit import Counted
@@ -69,13 +69,13 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """
     judged = judge(cell, missing)
     right, asked = judged.right.sum((1, 2)), judged.asked.sum((1, 2))
-    said = Statistic(
+    statistic = Statistic(
         method=f"share of right answers, unanswered {treatment(missing)}",
         excluded=judged.excluded,
         reason=judged.reason,
         details=_beside(cell, asked, int(right.sum())) if asked.any() else {},
     )
-    yield share_of(cell, right, asked, said)
+    yield share_of(cell, right, asked, statistic)
     label_set = cell.label_set
     if isinstance(label_set, Numbers):
         yield from number_errors(cell, np.array([float(label) for label in cell.labels]))
@@ -85,17 +85,17 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
 
 def _hamming(cell: Cell) -> Statistic:
     """The share of labels on which the sets that were given differ from the gold sets."""
-    said = Statistic(
+    statistic = Statistic(
         part="_hamming", method="share of labels, over answers with a set, that differ from gold"
     )
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     labels, held = members(cell.labels)
     given = np.where((gold >= 0)[:, None], cell.counts()[:, 0], 0.0) if cell.codes.size else np.zeros((0, 1))
     if not given.any():
-        return replace(said, n=0, reason="no item has both a set and a gold set")
+        return replace(statistic, n=0, reason="no item has both a set and a gold set")
     apart = np.abs(held[:, None] - held[None]).sum(2)[np.maximum(gold, 0)]
-    said = replace(said, excluded=cell.counted)
-    return share_of(cell, (given * apart).sum(1), len(labels) * given.sum(1), said)
+    statistic = replace(statistic, excluded=cell.counted)
+    return share_of(cell, (given * apart).sum(1), len(labels) * given.sum(1), statistic)
 
 
 def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def baseline(
     if len(names) < 2:
         raise MeasureError("fewer than two labels", where="labels", expected="two to choose from")
     rng = np.random.default_rng(derive(seed, "baseline", kind))
-    place = np.array([names.index(value) if value in names else -1 for value in values] + [-1])
-    found = place[codes]
+    positions = np.array([names.index(value) if value in names else -1 for value in values] + [-1])
+    found = positions[codes]
     if kind == "random":
         found[given] = rng.integers(0, len(names), given.size)
     else:
@@ -179,10 +179,10 @@ def answer_rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[s
     wanted = formula.partition("~")[0].strip() == "correct" and "correct" not in frame.columns
     if not wanted or not {"label", "gold"} <= set(frame.columns):
         return frame, {}
-    known = frame["gold"].is_not_null()
-    rows = frame.filter(known)
+    series = frame["gold"].is_not_null()
+    rows = frame.filter(series)
     same = pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)
-    excluded = {"item without gold": int((~known).sum())} if not known.all() else {}
+    excluded = {"item without gold": int((~series).sum())} if not series.all() else {}
     return rows.with_columns(correct=same.fill_null(value=False)), excluded
 
 
@@ -190,7 +190,7 @@ def grouped(rows: pl.DataFrame, names: Sequence[str]) -> list[Encoded]:
     """Each row's group, of every kind."""
     if not names:
         raise MeasureError("no column of items", where="group", expected="one or more", found="none")
-    found = []
+    codes = []
     for name in names:
         if name not in rows.columns:
             raise UnknownColumn(name, rows.columns, where="group")
@@ -202,8 +202,8 @@ def grouped(rows: pl.DataFrame, names: Sequence[str]) -> list[Encoded]:
                 expected="a value in every row, two or more in all",
                 found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
             )
-        found.append(groups)
-    return found
+        codes.append(groups)
+    return codes
 
 
 def right_or_wrong(frame: pl.DataFrame, name: str) -> Floats:

@@ -23,8 +23,8 @@ from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio, share_of
+from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.reading import Judged, Reading, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -74,7 +74,7 @@ _FLIPS = ("same", "gained", "lost", "changed")
     },
 )
 def evaluator_flips(
-    reading: Reading, *, first: str | None = None, second: str | None = None
+    data: MeasureInput, *, first: str | None = None, second: str | None = None
 ) -> Iterator[Estimate]:
     """What a second evaluator reads differently from a first, and what becomes of accuracy.
 
@@ -118,7 +118,7 @@ def evaluator_flips(
     >>> {kind: found[0].details[kind] for kind in _FLIPS}
     {'same': 1, 'gained': 1, 'lost': 1, 'changed': 1}
     """
-    parts = reading.cells(raters=("evaluator",), within=ASKING, gold=True)
+    parts = data.cells(raters=("evaluator",), within=ASKING, gold=True)
     pairs = pairs_of(parts, first, second)
     for cell in parts:
         if not pairs:
@@ -192,28 +192,28 @@ class _Pair:
             details=counts,
         )
         flipped = (self._both & ~self._kinds[0]).sum(1)
-        found = self._cell.estimated(self._share(flipped, self._both.sum(1), flips))
-        if found.value is None or found.value <= WORTH_A_WARNING:
-            return found
+        estimate = self._cell.estimated(self._share(flipped, self._both.sum(1), flips))
+        if estimate.value is None or estimate.value <= WORTH_A_WARNING:
+            return estimate
         first, second = self._names
         warning = (
-            f"{first} and {second} read {found.value:.1%} of the answers differently: "
+            f"{first} and {second} read {estimate.value:.1%} of the answers differently: "
             f"more than {WORTH_A_WARNING:.0%}"
         )
-        return replace(found, warnings=(warning, *found.warnings))
+        return replace(estimate, warnings=(warning, *estimate.warnings))
 
     def _share(
-        self, above: NDArray[np.int64], below: NDArray[np.int64], said: Statistic, *, low: float = 0.0
+        self, above: NDArray[np.int64], below: NDArray[np.int64], statistic: Statistic, *, low: float = 0.0
     ) -> Statistic:
         """The statistic Σ above / Σ below over items."""
         first, second = self._names
-        said = replace(
-            said,
+        statistic = replace(
+            statistic,
             where={"first": first, "second": second},
             excluded={"read by one evaluator alone": self._unpaired} if self._unpaired else {},
-            details={**said.details, "answers": int(below.sum()), "counted": int(above.sum())},
+            details={**statistic.details, "answers": int(below.sum()), "counted": int(above.sum())},
         )
-        return share_of(self._cell, above, below, said, low=low)
+        return share_of(self._cell, above, below, statistic, low=low)
 
 
 def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -224,8 +224,8 @@ def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np
     if evaluator not in cell.raters:
         shape = cell.codes.shape[:2]
         return np.full(shape, -1, np.int32), np.zeros(shape, bool)
-    at = cell.raters.index(evaluator)
-    return cell.codes[:, :, at], cell.rows[:, :, at] >= 0
+    index = cell.raters.index(evaluator)
+    return cell.codes[:, :, index], cell.rows[:, :, index] >= 0
 
 
 _MCNEMAR = (
@@ -246,7 +246,7 @@ _MCNEMAR = (
     estimands=("fixed", "population", "next"),
 )
 def differences(
-    reading: Reading,
+    data: MeasureInput,
     *,
     between: str | Sequence[str] = "variant",
     reference: str | None = None,
@@ -285,27 +285,33 @@ def differences(
     conditions = (between,) if isinstance(between, str) else tuple(between)
     raters = [role for role in ASKING if role not in conditions]
     method = f"paired difference in accuracy, unanswered {treatment(missing)}"
-    for cell in reading.cells(raters=raters, within=conditions, gold=True):
-        found = _differences(cell, judge(cell, missing), reference, Statistic(method=method, n=0))
-        yield from adjusted([_with_its_test(cell.estimated(one)) for one in found])
+    for cell in data.cells(raters=raters, within=conditions, gold=True):
+        statistics = _differences(cell, judge(cell, missing), reference, Statistic(method=method, n=0))
+        yield from adjusted([_with_its_test(cell.estimated(statistic)) for statistic in statistics])
 
 
-def _with_its_test(one: Estimate) -> Estimate:
+def _with_its_test(estimate: Estimate) -> Estimate:
     """With an interval that holds 0 where McNemar's test, which is exact, does not reject it."""
-    if one.low is None or one.high is None or one.details["p"] <= 1 - one.confidence_level:
-        return one
-    return replace(one, low=min(one.low, 0.0), high=max(one.high, 0.0))
+    if (
+        estimate.low is None
+        or estimate.high is None
+        or estimate.details["p"] <= 1 - estimate.confidence_level
+    ):
+        return estimate
+    return replace(estimate, low=min(estimate.low, 0.0), high=max(estimate.high, 0.0))
 
 
-def _differences(cell: Cell, judged: Judged, reference: str | None, said: Statistic) -> Iterator[Statistic]:
+def _differences(
+    cell: Cell, judged: Judged, reference: str | None, statistic: Statistic
+) -> Iterator[Statistic]:
     names = [" | ".join(where.values()) for where in cell.strata]
-    said = replace(said, excluded=judged.excluded)
+    statistic = replace(statistic, excluded=judged.excluded)
     if reference is not None and cell.strata and reference not in names:
         raise UnknownColumn(reference, names, where="reference")
     asked = judged.asked.sum(2).astype(np.float64)
     right = judged.right.sum(2).astype(np.float64)
     if judged.reason or (asked > 0).any(0).sum() < 2:
-        yield replace(said, reason=judged.reason or "fewer than two conditions")
+        yield replace(statistic, reason=judged.reason or "fewer than two conditions")
         return
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
     other = _others(own) if reference is None else own[:, [names.index(reference)]]
@@ -317,7 +323,7 @@ def _differences(cell: Cell, judged: Judged, reference: str | None, said: Statis
         if name == reference:
             continue
         some = known[:, index]
-        one = replace(said, where=cell.strata[index], n=cell.units.touched(some))
+        one = replace(statistic, where=cell.strata[index], n=cell.units.touched(some))
         if not some.any():
             yield replace(one, reason="no items that both answered")
             continue

@@ -16,7 +16,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
 from quaver.estimation.intervals import ends_of, mean_within, no_narrower, of_mean
 from quaver.estimation.means import differing, none_goes_far, share_of
-from quaver.estimation.reading import Judged, Reading, judge, treatment
+from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.statistic import FEW_DIFFERING, FEW_RARE, Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -56,7 +56,7 @@ _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Re
     estimands=("fixed", "population", "next"),
     of_classes=True,
 )
-def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
+def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """F1 of the labels against the gold labels: macro, micro, and of each label.
 
     F1 = 2·TP / (2·TP + FP + FN) of a label, over all answers of a cell. ``f1_macro`` is the mean of the
@@ -99,16 +99,16 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     """
     apart = missing == "category"
     treated = "a class of their own (N/A)" if apart else treatment(missing)
-    for cell in reading.cells(raters=ASKING, gold=True):
+    for cell in data.cells(raters=ASKING, gold=True):
         judged = judge(cell, "drop" if missing == "drop" else "wrong")
-        found = Statistic(
+        statistic = Statistic(
             method=f"F1, unanswered {treated}",
             excluded=judged.excluded,
             n=cell.units.touched(np.asarray(judged.asked.any((1, 2)))),
             reason=judged.reason,
         )
-        macro, *rest = map(cell.estimated, _f1(found, cell, judged, apart=apart))
-        labels = [one for one in rest if one.measure.endswith("_label")]
+        macro, *rest = map(cell.estimated, _f1(statistic, cell, judged, apart=apart))
+        labels = [estimate for estimate in rest if estimate.measure.endswith("_label")]
         yield _of_frequent(_with_rare(macro, labels), labels)
         yield from rest
 
@@ -143,8 +143,10 @@ def recall(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     >>> [(one.cell["label"], one.value) for one in recall(frame)]
     [('a', 0.5), ('b', 1.0)]
     """
-    said = Statistic(method=f"recall, unanswered {treatment(missing)}", reason="no item has this gold label")
-    yield from _by_label(cell, judge(cell, missing), said, 2)
+    statistic = Statistic(
+        method=f"recall, unanswered {treatment(missing)}", reason="no item has this gold label"
+    )
+    yield from _by_label(cell, judge(cell, missing), statistic, 2)
 
 
 @measure(
@@ -176,22 +178,22 @@ def precision(cell: Cell) -> Iterator[Statistic]:
     >>> [(one.cell["label"], round(one.value, 3)) for one in precision(frame)]
     [('a', 1.0), ('b', 0.667)]
     """
-    said = Statistic(method="precision", reason="no answer has this label")
-    yield from _by_label(cell, judge(cell, "drop"), said, 1)
+    statistic = Statistic(method="precision", reason="no answer has this label")
+    yield from _by_label(cell, judge(cell, "drop"), statistic, 1)
 
 
-def _by_label(cell: Cell, judged: Judged, said: Statistic, of: int) -> Iterator[Statistic]:
+def _by_label(cell: Cell, judged: Judged, statistic: Statistic, of: int) -> Iterator[Statistic]:
     """Of each label the right answers, as a share of the answers with it (1) or of its gold labels (2)."""
-    said = replace(said, excluded=judged.excluded, reason=judged.reason or said.reason)
+    statistic = replace(statistic, excluded=judged.excluded, reason=judged.reason or statistic.reason)
     if judged.reason:
-        yield said
+        yield statistic
         return
     labels, counts = confusion(cell, judged)
-    for at, label in enumerate(labels):
-        _, given, gold = counts[:, at].sum(0).tolist()
+    for index, label in enumerate(labels):
+        _, given, gold = counts[:, index].sum(0).tolist()
         details = {"given": int(given), "gold": int(gold)}
-        here = replace(said, where={"label": label}, details=details)
-        yield share_of(cell, counts[:, at, 0], counts[:, at, of], here)
+        here = replace(statistic, where={"label": label}, details=details)
+        yield share_of(cell, counts[:, index, 0], counts[:, index, of], here)
 
 
 def confusion(cell: Cell, judged: Judged) -> tuple[Sequence[str], Floats]:
@@ -254,17 +256,21 @@ def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
 
     A label of three items that are all right says little of the next item, and nothing to the variance.
     """
-    known = [one for one in labels if one.value is not None]
-    few = any(one.details.get("differing", FEW_DIFFERING) < FEW_DIFFERING for one in known)
-    return no_narrower(macro, known, (0.0, 1.0)) if few else macro
+    estimates = [estimate for estimate in labels if estimate.value is not None]
+    few = any(estimate.details.get("differing", FEW_DIFFERING) < FEW_DIFFERING for estimate in estimates)
+    return no_narrower(macro, estimates, (0.0, 1.0)) if few else macro
 
 
 def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
     """The macro F1 with that of the labels that many items have, where others have too few."""
-    known = [ends for one in labels if (ends := ends_of(one)) and one.details["gold_items"] >= _FREQUENT]
-    if not known or all(one.details["gold_items"] >= FEW_RARE for one in labels):
+    known = [
+        ends
+        for estimate in labels
+        if (ends := ends_of(estimate)) and estimate.details["gold_items"] >= _FREQUENT
+    ]
+    if not known or all(estimate.details["gold_items"] >= FEW_RARE for estimate in labels):
         return macro
-    names = [one.cell["label"] for one in labels if one.details["gold_items"] >= _FREQUENT]
+    names = [estimate.cell["label"] for estimate in labels if estimate.details["gold_items"] >= _FREQUENT]
     value, (low, high) = float(np.mean([value for value, _, _ in known])), of_mean(known)
     low, high = max(0.0, low), min(1.0, high)
     shown = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
@@ -277,10 +283,10 @@ def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
     return replace(macro, details=details, warnings=(*macro.warnings, said))
 
 
-def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterator[Statistic]:
+def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterator[Statistic]:
     if judged.reason:
-        yield replace(found, part="_macro")
-        yield replace(found, part="_micro")
+        yield replace(statistic, part="_macro")
+        yield replace(statistic, part="_micro")
         return
     labels, counts = confusion(cell, judged)
     if apart:
@@ -288,46 +294,46 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     sums = counts.sum(0)
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
-    found = replace(found, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
+    statistic = replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
     having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
     expected = cell.expected if labels is cell.labels else ()
     counting = [both > 0 or code in expected for code, both in enumerate(sums[:, 1:].sum(1))]
     occurring = [units for units, counts_here in zip(having, counting, strict=True) if counts_here]
     rarest = min(occurring[:-1] or occurring) if apart else min(occurring)
-    plain = replace(found, differing=differing(own, cell.units))
+    plain = replace(statistic, differing=differing(own, cell.units))
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
     with_gold = int((sums[:, 2] > 0).sum())
     majority = 2 * share / (1 + share) / with_gold
     macro = replace(plain, part="_macro", rarest=rarest, many_groups=True)
     yield replace(macro, details={**shared, "majority": majority, "with_gold": with_gold})
-    stray = (*found.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
+    stray = (*statistic.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
     yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
-    for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
-        using = np.asarray(counts[:, at, 1:].any(1))
+    for index, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
+        using = np.asarray(counts[:, index, 1:].any(1))
         yield replace(
-            found,
+            statistic,
             part="_label",
-            column=2 + at,
+            column=2 + index,
             n=cell.units.touched(using),
             differing=differing(np.where(using, own, np.nan), cell.units),
-            rarest=having[at],
+            rarest=having[index],
             many_groups=True,
             where={"label": label},
             details={
                 "given": int(given),
                 "gold": int(gold),
-                "gold_items": having[at],
+                "gold_items": having[index],
                 **({"precision": hits / given} if given else {}),
                 **({"recall": hits / gold} if gold else {}),
             },
             reason="the label does not occur",
         )
     if cell.label_set is not None and cell.label_set.level in OF_SETS:
-        yield _sample_f1(found, cell, judged)
+        yield _sample_f1(statistic, cell, judged)
 
 
-def _sample_f1(found: Statistic, cell: Cell, judged: Judged) -> Statistic:
+def _sample_f1(statistic: Statistic, cell: Cell, judged: Judged) -> Statistic:
     """The mean over answers of how far a set is the gold set; an answer without a set that counts has 0."""
     _, held = members(cell.labels)
     gold = np.zeros(len(cell.items), np.int64) if cell.gold is None else np.maximum(cell.gold, 0)
@@ -335,5 +341,5 @@ def _sample_f1(found: Statistic, cell: Cell, judged: Judged) -> Statistic:
     both = sizes[:, None] + sizes
     alike = np.where(both > 0, 2 * (held @ held.T) / np.where(both > 0, both, 1), 1.0)
     given = label_counts(np.where(judged.asked, cell.codes, -1).reshape(len(gold), -1), len(held))
-    plain = replace(found, under=None, part="_sample", n=None)
+    plain = replace(statistic, under=None, part="_sample", n=None)
     return share_of(cell, (given * alike[gold]).sum(1), judged.asked.sum((1, 2)), plain)

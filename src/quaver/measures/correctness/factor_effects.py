@@ -22,8 +22,8 @@ from quaver.estimation.encoding import Codes
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import ratio
+from quaver.estimation.measure_input import Judged, MeasureInput, arranged, column_for, judge, treatment
 from quaver.estimation.multiple_testing import adjusted, joint_p
-from quaver.estimation.reading import Judged, Reading, arranged, column_for, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.f1 import f1_statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -61,8 +61,8 @@ def factors_of(
 def _varied(gathered: Gathered, variant: str, candidates: Sequence[str]) -> list[str]:
     """The columns that vary, and have one value in all rows of a variant."""
     rows = gathered.read([variant, *candidates])
-    each = rows.group_by(variant).agg(pl.col(candidates).n_unique())
-    return [n for n in candidates if each[n].max() == 1 and rows[n].n_unique() > 1]
+    frame = rows.group_by(variant).agg(pl.col(candidates).n_unique())
+    return [n for n in candidates if frame[n].max() == 1 and rows[n].n_unique() > 1]
 
 
 def holds_lengths(frame: pl.DataFrame | Gathered, columns: Columns | None) -> bool:
@@ -84,7 +84,7 @@ _LARGEST = 100
     estimands=("fixed", "population", "next"),
 )
 def factor_effects(
-    reading: Reading,
+    data: MeasureInput,
     *,
     factors: Sequence[str] | None = None,
     reference: Mapping[str, str] | None = None,
@@ -125,12 +125,12 @@ def factor_effects(
     >>> [(e.cell["level"], e.value) for e in found if e.measure == "factor_effects_accuracy_difference"]
     [('yes', 0.5)]
     """
-    gathered = reading.gathered
-    parts = reading.cells(raters=ASKING, gold=True)
-    names = _factors(reading, factors)
+    gathered = data.gathered
+    parts = data.cells(raters=ASKING, gold=True)
+    names = _factors(data, factors)
     levels = {name: gathered.together(name) for name in names}
     pairs = _pairs(levels, interactions)
-    length = _lengths(reading)
+    length = _lengths(data)
     both = {pair: gathered.together(*pair) for pair in pairs}
     for cell in parts:
         if not names or not cell.items:
@@ -142,23 +142,23 @@ def factor_effects(
             *(outcomes.levels(name, levels[name], (reference or {}).get(name)) for name in names),
             *(outcomes.interaction(pair, both[pair]) for pair in pairs),
         )
-        yield from adjusted([cell.estimated(one) for one in found])
+        yield from adjusted([cell.estimated(statistic) for statistic in found])
 
 
-def _factors(reading: Reading, factors: Sequence[str] | None) -> tuple[str, ...]:
+def _factors(data: MeasureInput, factors: Sequence[str] | None) -> tuple[str, ...]:
     if factors is None:
-        group = [reading.group] if reading.group else []
-        return factors_of(reading.gathered, columns=reading.columns, without=[*reading.by, *group])
+        group = [data.group] if data.group else []
+        return factors_of(data.gathered, columns=data.columns, without=[*data.by, *group])
     names = (factors,) if isinstance(factors, str) else tuple(factors)
     for name in names:
-        if name not in reading.gathered.columns:
-            raise UnknownColumn(name, reading.gathered.columns, where="factors")
+        if name not in data.gathered.columns:
+            raise UnknownColumn(name, data.gathered.columns, where="factors")
     return names
 
 
-def _lengths(reading: Reading) -> Floats | None:
-    role = "length" if holds_lengths(reading.gathered, reading.columns) else "prompt_tokens"
-    return reading.numbers(role, within=None)
+def _lengths(data: MeasureInput) -> Floats | None:
+    role = "length" if holds_lengths(data.gathered, data.columns) else "prompt_tokens"
+    return data.numbers(role, within=None)
 
 
 def _pairs(levels: Mapping[str, Codes], asked: Sequence[tuple[str, str]] | None) -> Sequence[tuple[str, str]]:
@@ -191,17 +191,17 @@ class _Outcomes:
 
     def levels(self, name: str, codes: Codes, reference: str | None) -> Iterator[Statistic]:
         """The levels' own values, and their differences."""
-        occurring, place = self._placed(codes)
+        occurring, positions = self._placed(codes)
         levels = [next(iter(where.values())) for where in occurring]
         if reference is not None and reference not in levels:
             raise UnknownColumn(reference, levels, where=f"reference[{name!r}]")
         against = None if reference is None else levels.index(reference)
-        for outcome in self._each(place, len(levels)):
+        for outcome in self._each(positions, len(levels)):
             yield from self._compared(outcome, name, levels, against)
 
     def interaction(self, pair: tuple[str, str], codes: Codes) -> Iterator[Statistic]:
         """What a combination of two levels does beyond the two."""
-        occurring, place = self._placed(codes)
+        occurring, positions = self._placed(codes)
         first = list(dict.fromkeys(where[pair[0]] for where in occurring))
         second = list(dict.fromkeys(where[pair[1]] for where in occurring))
         if len(first) < 2 or len(second) < 2:
@@ -212,46 +212,49 @@ class _Outcomes:
         same_row, same_col = rows[:, None] == rows, cols[:, None] == cols
         contrast = np.eye(size) - same_row / same_row.sum(1) - same_col / same_col.sum(1) + 1 / size
         whole = size == len(first) * len(second)
-        for outcome in self._each(place, size):
+        for outcome in self._each(positions, size):
             why = None if whole and outcome.known.all() else "a combination of levels is missing"
-            found = _testing(self._said(outcome, "_interaction", f"{pair[0]} × {pair[1]}"), outcome)
-            named = [_at(found, f"{where[pair[0]]} × {where[pair[1]]}") for where in occurring]
+            statistic = _testing(self._said(outcome, "_interaction", f"{pair[0]} × {pair[1]}"), outcome)
+            named = [_at(statistic, f"{where[pair[0]]} × {where[pair[1]]}") for where in occurring]
             yield from self._contrasts(named, outcome, contrast, why, together=True)
 
     def _placed(self, codes: Codes) -> tuple[list[dict[str, str]], NDArray[np.int64]]:
         """The levels that occur in the cell, and each place's among them (-1 where there is no answer)."""
         rows = self._cell.rows
-        place = np.where(rows >= 0, codes.codes[rows], -1)
-        occurs = np.unique(place[place >= 0])
+        positions = np.where(rows >= 0, codes.codes[rows], -1)
+        occurs = np.unique(positions[positions >= 0])
         table = np.full(len(codes.values) + 1, -1, np.int64)
         table[occurs] = np.arange(occurs.size)
-        return [codes.values[index] for index in occurs], table[place]
+        return [codes.values[index] for index in occurs], table[positions]
 
-    def _sums(self, place: NDArray[np.int64], levels: int, values: NDArray[Any]) -> Floats:
+    def _sums(self, positions: NDArray[np.int64], levels: int, values: NDArray[Any]) -> Floats:
         """Σ of a value by item and level."""
         items = len(self._cell.items)
-        there = place >= 0
-        at = np.broadcast_to(np.arange(items)[:, None, None], place.shape)[there] * levels + place[there]
+        there = positions >= 0
+        at = (
+            np.broadcast_to(np.arange(items)[:, None, None], positions.shape)[there] * levels
+            + positions[there]
+        )
         sums = np.bincount(at, values[there].astype(np.float64), minlength=items * levels)
         return np.asarray(sums.reshape(items, levels), np.float64)
 
-    def _each(self, place: NDArray[np.int64], levels: int) -> Iterator[_Outcome]:
+    def _each(self, positions: NDArray[np.int64], levels: int) -> Iterator[_Outcome]:
         cell, judged = self._cell, self._judged
         there = (cell.codes >= 0) | cell.unanswered
-        given, asked = (self._sums(place, levels, part) for part in (cell.valid, there))
+        given, asked = (self._sums(positions, levels, part) for part in (cell.valid, there))
         yield _Outcome("compliance", ratio(given, asked), _any(asked), True, "no answers")
-        counted = self._sums(place, levels, judged.asked)
-        right = self._sums(place, levels, judged.right)
+        counted = self._sums(positions, levels, judged.asked)
+        right = self._sums(positions, levels, judged.right)
         why = judged.reason or "no answers to items with a gold label"
         yield _Outcome("accuracy", ratio(right, counted), _any(counted), True, why)
-        yield _Outcome("f1", self._f1(place, levels), _any(counted), True, why)
+        yield _Outcome("f1", self._f1(positions, levels), _any(counted), True, why)
         if self._length is not None:
             known = np.isfinite(self._length)
-            n = self._sums(place, levels, known)
-            total = self._sums(place, levels, np.where(known, self._length, 0))
+            n = self._sums(positions, levels, known)
+            total = self._sums(positions, levels, np.where(known, self._length, 0))
             yield _Outcome("length", ratio(total, n), _any(n), False, "no lengths")
 
-    def _f1(self, place: NDArray[np.int64], levels: int) -> Weighted:
+    def _f1(self, positions: NDArray[np.int64], levels: int) -> Weighted:
         cell, judged, size = self._cell, self._judged, len(self._cell.labels)
         gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
         truth = np.broadcast_to(gold[:, None, None], cell.codes.shape).astype(np.int64)
@@ -262,7 +265,7 @@ class _Outcomes:
             (judged.asked & (answer >= 0), answer),
             (judged.asked, truth),
         ):
-            at = np.where(kept & (place >= 0), place * size + label, -1)
+            at = np.where(kept & (positions >= 0), positions * size + label, -1)
             parts.append(self._sums(at, levels * size, kept))
         counts = np.stack(parts, 2).reshape(len(cell.items), levels, size, 3)
         each = [f1_statistic(counts[:, level]) for level in range(levels)]
@@ -285,22 +288,22 @@ class _Outcomes:
     def _compared(
         self, outcome: _Outcome, factor: str, levels: Sequence[str], against: int | None
     ) -> Iterator[Statistic]:
-        own = [_at(self._said(outcome, "", factor), level) for level in levels]
-        found = self._said(outcome, "_difference", factor)
-        found = replace(
-            found, details={"against": "the mean of the others" if against is None else levels[against]}
+        statistics = [_at(self._said(outcome, "", factor), level) for level in levels]
+        statistic = self._said(outcome, "_difference", factor)
+        statistic = replace(
+            statistic, details={"against": "the mean of the others" if against is None else levels[against]}
         )
         if len(levels) == 2:  # one test: without a reference the second row is the first from the other side
-            found = _testing(found, outcome)
-        apart = [_at(found, level) for level in levels]
+            statistic = _testing(statistic, outcome)
+        apart = [_at(statistic, level) for level in levels]
         if len(levels) < 2:
-            yield from self._contrasts(own, outcome, np.eye(1), None)
+            yield from self._contrasts(statistics, outcome, np.eye(1), None)
             yield from (replace(one, reason="one level") for one in apart)
             return
         rows = [index for index in range(len(levels)) if index != against]
         contrast = np.concatenate([np.eye(len(levels)), _against(against, len(levels))[rows]])
         # One bootstrap for both, since a level's own value is a contrast too.
-        yield from self._contrasts([*own, *(apart[row] for row in rows)], outcome, contrast, None)
+        yield from self._contrasts([*statistics, *(apart[row] for row in rows)], outcome, contrast, None)
 
     def _contrasts(
         self,
@@ -312,7 +315,7 @@ class _Outcomes:
     ) -> Iterator[Statistic]:
         """The statistics of weighted sums of the levels, a row of weights each, apart or one test."""
         if why is not None or not outcome.known.any():
-            yield from (replace(one, reason=why or outcome.reason) for one in named)
+            yield from (replace(statistic, reason=why or outcome.reason) for statistic in named)
             return
 
         def under(weights: Floats) -> Floats:
@@ -326,12 +329,12 @@ class _Outcomes:
         tested = together and resampled
         freedom = min(len(draws.jackknife) - 1, self._cell.units.freedom)
         whole = joint_p(draws.point, draws.covariance, freedom) if tested else None
-        for column, (one, row) in enumerate(zip(named, contrast, strict=True)):
-            details = dict(one.details) | ({} if whole is None else {"p": whole})
+        for column, (statistic, row) in enumerate(zip(named, contrast, strict=True)):
+            details = dict(statistic.details) | ({} if whole is None else {"p": whole})
             difference = abs(row.sum()) < 0.5  # a level's own value sums to one
             low = 0.0 if (row >= 0).all() else -1.0
             yield replace(
-                one,
+                statistic,
                 under=under,
                 column=column,
                 details=details,
@@ -351,14 +354,14 @@ def _rarest(cell: Cell, judged: Judged) -> int | None:
     return min((units for code, units in enumerate(having) if code in counting), default=None)
 
 
-def _at(found: Statistic, level: str) -> Statistic:
-    return replace(found, where={**found.where, "level": level})
+def _at(statistic: Statistic, level: str) -> Statistic:
+    return replace(statistic, where={**statistic.where, "level": level})
 
 
-def _testing(found: Statistic, outcome: _Outcome) -> Statistic:
+def _testing(statistic: Statistic, outcome: _Outcome) -> Statistic:
     """With the name of the hypothesis that it shares with others."""
-    hypothesis = f"no effect of {found.where['factor']} on {outcome.name}"
-    return replace(found, details={**found.details, "hypothesis": hypothesis})
+    hypothesis = f"no effect of {statistic.where['factor']} on {outcome.name}"
+    return replace(statistic, details={**statistic.details, "hypothesis": hypothesis})
 
 
 def _any(sums: Floats) -> NDArray[np.bool_]:

@@ -67,7 +67,7 @@ def likelihood_ratio(
             expected=f"{smaller.n} rows in {smaller.groups} of {smaller.group}",
             found=f"{larger.n} rows in {larger.groups} of {larger.group}",
         )
-    shared = [at for at, name in enumerate(larger.coefficients) if name in smaller.coefficients]
+    shared = [index for index, name in enumerate(larger.coefficients) if name in smaller.coefficients]
     freedom = len(larger.coefficients) - len(shared)
     if freedom < 1 or len(shared) < len(smaller.coefficients):
         raise MeasureError(
@@ -77,7 +77,7 @@ def likelihood_ratio(
             found=larger.formula,
         )
     counted, effects, fitted = larger.data
-    test = _Test(counted, [one.component for one in effects], shared)
+    test = _Test(counted, [candidate.component for candidate in effects], shared)
     start = fitted._replace(value=fitted.value[shared])
     plain = fit(test.part, test.components, start=start, errors=False)
     if plain.trouble:
@@ -85,7 +85,11 @@ def likelihood_ratio(
     chi2 = max(0.0, 2 * (fitted.log_likelihood - plain.log_likelihood))
     by_chi2 = float(special.chdtrc(freedom, chi2))
     wanted = (DRAWS if larger.groups < FEW_ITEMS else 0) if draws is None else draws
-    least = min(one.freedom for name, one in larger.coefficients.items() if name not in smaller.coefficients)
+    least = min(
+        coefficient.freedom
+        for name, coefficient in larger.coefficients.items()
+        if name not in smaller.coefficients
+    )
     by_f = by_chi2 if least >= _MANY else float(special.fdtrc(freedom, least, chi2 / freedom))
     p, made = (1.0, 0) if chi2 <= _NOTHING else (by_f, 0)
     if wanted and by_f < _CLEAR:
@@ -124,10 +128,10 @@ class _Test:
 
     def _drawn(self, plain: Fitted, rng: np.random.Generator) -> Floats:
         eta = self.part.matrix @ plain.value
-        for one, variance in zip(self.components, plain.variances.tolist(), strict=True):
-            groups = one.groups(self.part.item)
+        for component, variance in zip(self.components, plain.variances.tolist(), strict=True):
+            groups = component.groups(self.part.item)
             effect = rng.normal(0.0, np.sqrt(max(0.0, variance)), int(groups.max()) + 1)[groups]
-            eta += effect if one.slope is None else effect * one.slope
+            eta += effect if component.slope is None else effect * component.slope
         asked = self.part.asked.astype(np.int64)
         return np.asarray(rng.binomial(asked, special.expit(eta)), np.float64)
 

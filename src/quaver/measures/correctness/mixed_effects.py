@@ -16,7 +16,7 @@ from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.reading import Reading, judge, treatment
+from quaver.estimation.measure_input import MeasureInput, judge, treatment
 from quaver.estimation.regression import parsed
 from quaver.estimation.statistic import Cell
 from quaver.measures.correctness.likelihood_ratio import DRAWS, FEW_ITEMS, likelihood_ratio
@@ -49,7 +49,7 @@ _SEPARATED = "always right or always wrong here, or nearly so: the log odds have
     },
 )
 def mixed_effects(
-    reading: Reading, *, formula: str = "correct ~ 1", random: Structure = "auto", missing: Missing
+    data: MeasureInput, *, formula: str = "correct ~ 1", random: Structure = "auto", missing: Missing
 ) -> Iterator[Estimate]:
     """Effects on the log odds of a right answer, in a logistic model with random effects of the item.
 
@@ -87,18 +87,18 @@ def mixed_effects(
     >>> [abs(round(one.value, 3)) for one in mixed_effects(frame)]
     [0.0, 0.0]
     """
-    terms = _terms(formula, reading.gathered.columns)
+    terms = _terms(formula, data.gathered.columns)
     named = dict.fromkeys(name for term in terms for name in term)
-    factors = [reading.gathered[name] for name in named if name in reading.gathered.columns]
-    for cell in reading.cells(raters=ASKING, gold=True):
+    factors = [data.gathered[name] for name in named if name in data.gathered.columns]
+    for cell in data.cells(raters=ASKING, gold=True):
         wide = f"{cell.unit}, as group" if cell.unit in named else cell.unit
         units = (_ITEM,) if cell.clusters is None else (wide, _ITEM)
-        asked = _Asked(formula, terms, random, units, reading.resampling)
+        asked = _Asked(formula, terms, random, units, data.resampling)
         model = f"{formula}, unanswered {treatment(missing)}"
         blank = Estimate(
             "mixed_effects",
             None,
-            confidence_level=reading.resampling.confidence_level,
+            confidence_level=data.resampling.confidence_level,
             n=cell.units.count,
             unit=cell.unit,
             method=f"logistic regression, random effects by {cell.unit}, {model}",
@@ -160,7 +160,7 @@ def _fitted(
     where = cell.rows[place] if factors else np.empty(0, np.int32)
     rows = pl.DataFrame(
         {
-            **{one.name: one.gather(where) for one in factors},
+            **{series.name: series.gather(where) for series in factors},
             _CORRECT: judged.right[place],
             **dict(zip(asked.units, units, strict=True)),
         }
@@ -172,7 +172,7 @@ def _fitted(
         raise
     except MeasureError as error:  # what these answers do not allow; and gpboost, which others may have
         return [replace(blank, reason=_reason(error))]
-    effects = described([one.name for one in whole.random])
+    effects = described([effect.name for effect in whole.random])
     blank = replace(blank, method=f"{blank.method}: {effects}")
     return [
         *_coefficients(whole, blank),
@@ -182,35 +182,49 @@ def _fitted(
 
 
 def _coefficients(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
-    made = []
-    for name, one in whole.coefficients.items():
+    estimates = []
+    for name, coefficient in whole.coefficients.items():
         where = replace(blank, cell={**blank.cell, "term": name})
-        if one.se > WIDEST:
-            made.append(replace(where, reason=_SEPARATED))
+        if coefficient.se > WIDEST:
+            estimates.append(replace(where, reason=_SEPARATED))
             continue
         details: dict[str, Any] = {
-            "se": one.se,
-            "z": one.z,
-            "freedom": one.freedom,
-            "p": one.p,
-            "odds_ratio": float(np.exp(one.value)),
+            "se": coefficient.se,
+            "z": coefficient.z,
+            "freedom": coefficient.freedom,
+            "p": coefficient.p,
+            "odds_ratio": float(np.exp(coefficient.value)),
             "rows": whole.n,
         }
         if whole.left_out:
             details["left_out"] = dict(whole.left_out)
         how = f"{blank.method}: log odds, interval by t with Satterthwaite's freedom"
-        made.append(replace(where, value=one.value, low=one.low, high=one.high, method=how, details=details))
-    return made
+        estimates.append(
+            replace(
+                where,
+                value=coefficient.value,
+                low=coefficient.low,
+                high=coefficient.high,
+                method=how,
+                details=details,
+            )
+        )
+    return estimates
 
 
 def _deviations(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
     """The standard deviation of each random effect, and of those that were left out the reason."""
     blank = replace(blank, measure="mixed_effects_sd", method=f"{blank.method}: standard deviation")
-    found = [
-        replace(blank, value=one.sd, cell={**blank.cell, "term": one.name}, details={"groups": one.groups})
-        for one in whole.random
+    estimates = [
+        replace(
+            blank,
+            value=effect.sd,
+            cell={**blank.cell, "term": effect.name},
+            details={"groups": effect.groups},
+        )
+        for effect in whole.random
     ]
-    return found + [
+    return estimates + [
         replace(blank, cell={**blank.cell, "term": name}, reason=f"left out of the model: {reason}")
         for name, reason in whole.left_out.items()
     ]

@@ -135,7 +135,7 @@ class MixedLogit:
     @property
     def method(self) -> str:
         """In words for a methods section."""
-        effects = described([one.name for one in self.random])
+        effects = described([effect.name for effect in self.random])
         return f"logistic regression with random effects {effects}, Laplace approximation"
 
 
@@ -181,7 +181,7 @@ def mixed_logit(
     kinds = [group] if isinstance(group, str) else list(group)
     groups = grouped(rows, kinds)
     names, counted, first = combinations(rows, formula, y, groups)
-    units = nested(kinds, [one.codes[first] for one in groups])
+    units = nested(kinds, [codes.codes[first] for codes in groups])
     effects, left_out = candidates(rows[first], terms if random != "intercept" else (), units, counted.asked)
     fitted, effects = _settled(counted, effects, left_out, simplify=random == "auto")
     return MixedLogit(
@@ -189,8 +189,8 @@ def mixed_logit(
         group="/".join(kinds),
         coefficients=_coefficients(names, counted, effects, fitted, confidence_level),
         random=tuple(
-            RandomEffect(one.name, float(np.sqrt(max(0.0, variance))), one.groups)
-            for one, variance in zip(effects, fitted.variances.tolist(), strict=True)
+            RandomEffect(candidate.name, float(np.sqrt(max(0.0, variance))), candidate.groups)
+            for candidate, variance in zip(effects, fitted.variances.tolist(), strict=True)
         ),
         left_out=left_out,
         log_likelihood=fitted.log_likelihood,
@@ -207,7 +207,7 @@ def _settled(
 ) -> tuple[Fitted, list[Candidate]]:
     """The fit, with the random effects that are left when it is simplified."""
     while True:
-        fitted = fit(counted, [one.component for one in effects])
+        fitted = fit(counted, [candidate.component for candidate in effects])
         small = np.sqrt(np.maximum(fitted.variances, 0.0)) < SINGULAR
         if not simplify or len(effects) == 1 or not (fitted.trouble or small[1:].any()):
             if fitted.trouble:
@@ -230,16 +230,16 @@ def _coefficients(
     confidence_level: float,
 ) -> dict[str, Coefficient]:
     """Each term with its interval."""
-    found = freedom(counted, [one.component for one in effects], fitted)
-    made = {}
+    found = freedom(counted, [candidate.component for candidate in effects], fitted)
+    result = {}
     assert fitted.se is not None
-    for at, name in enumerate(names):
-        value, se, df = float(fitted.value[at]), float(fitted.se[at]), float(found.freedom[at])
-        wide = float(np.hypot(se, np.sqrt(found.widening[at])))
+    for index, name in enumerate(names):
+        value, se, df = float(fitted.value[index]), float(fitted.se[index]), float(found.freedom[index])
+        wide = float(np.hypot(se, np.sqrt(found.widening[index])))
         reach = float(special.stdtrit(df, (1 + confidence_level) / 2)) * wide
         p = float(2 * special.stdtr(df, -abs(value / wide)))
-        made[name] = Coefficient(value, se, value / se, df, p, value - reach, value + reach, wide)
-    return made
+        result[name] = Coefficient(value, se, value / se, df, p, value - reach, value + reach, wide)
+    return result
 
 
 def _check_level(confidence_level: float) -> None:

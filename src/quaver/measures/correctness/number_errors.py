@@ -49,12 +49,14 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         cell: The answers, with their gold labels.
         values: Each label's number.
     """
-    said = Statistic(method="", excluded=cell.counted, n=0, reason="no item has an answer and a gold label")
+    statistic = Statistic(
+        method="", excluded=cell.counted, n=0, reason="no item has an answer and a gold label"
+    )
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     codes = cell.codes.reshape(len(cell.items), -1)
     used = (codes >= 0) & (gold >= 0)[:, None]
     if not used.any():
-        yield from (replace(said, part=part) for part in NUMBER_PARTS)
+        yield from (replace(statistic, part=part) for part in NUMBER_PARTS)
         return
     true = values[np.maximum(gold, 0)][:, None]
     middle = values.mean()  # taken off, so that squares of large numbers keep their digits
@@ -63,7 +65,7 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     own = np.where(known, sums[:, 2] / np.maximum(used.sum(1), 1), np.nan)
     widest = float(np.ptp(values))
     shown = replace(
-        said,
+        statistic,
         under=lambda weights: _numbers(weights @ sums),
         n=cell.units.touched(known),
         differing=differing(own, cell.units),
@@ -93,7 +95,7 @@ def _sums(answers: Floats, gold: Floats, used: NDArray[np.bool_]) -> Floats:
     """By item: how many answers, and the sums that all numbers are made of."""
     error = answers - gold
     parts = [used, error**2, error, np.abs(error), answers, gold, answers**2, gold**2, answers * gold]
-    return np.stack([one.sum(1) for one in parts], 1).astype(np.float64)
+    return np.stack([part.sum(1) for part in parts], 1).astype(np.float64)
 
 
 def _numbers(sums: Floats) -> Floats:

@@ -64,12 +64,12 @@ class Units(NamedTuple):
 def nested(names: Sequence[str], codes: Sequence[Ints]) -> list[Units]:
     """Units of several kinds, the widest first, each within those before it."""
     blocks = codes[0]
-    made = [Units(names[0], blocks, np.zeros(blocks.size, np.int64))]
+    units = [Units(names[0], blocks, np.zeros(blocks.size, np.int64))]
     for name, one in zip(names[1:], codes[1:], strict=True):
         pairs, whole = np.unique(np.stack([blocks, one], 1), axis=0, return_inverse=True)
         first = np.searchsorted(pairs[:, 0], pairs[:, 0])
-        made.append(Units(name, whole.ravel(), (np.arange(len(pairs)) - first)[whole.ravel()]))
-    return made
+        units.append(Units(name, whole.ravel(), (np.arange(len(pairs)) - first)[whole.ravel()]))
+    return units
 
 
 def candidates(
@@ -96,11 +96,15 @@ def candidates(
             component = Component(unit.part * (int(levels.max()) + 1) + levels, slope)
             within = ":".join([unit.name, *texts])
             name = f"{' × '.join(numbers) or '1'} | {within}"
-            one = Candidate(name, component, np.unique(component.groups(units[0].codes)).size)
-            if reason := _unidentified(one, unit, units[0].codes, asked, term, found) if found else None:
+            candidate = Candidate(name, component, np.unique(component.groups(units[0].codes)).size)
+            if (
+                reason := _unidentified(candidate, unit, units[0].codes, asked, term, found)
+                if found
+                else None
+            ):
                 lost[name] = reason
             else:
-                found.append(one)
+                found.append(candidate)
     return found, lost
 
 
@@ -113,11 +117,11 @@ def _slope(rows: pl.DataFrame, names: Sequence[str], asked: Floats) -> Floats | 
     if not names:
         return None
     values = [rows[name].cast(pl.Float64).to_numpy() for name in names]
-    return np.asarray(np.prod([one - np.average(one, weights=asked) for one in values], axis=0))
+    return np.asarray(np.prod([value - np.average(value, weights=asked) for value in values], axis=0))
 
 
 def _unidentified(
-    one: Candidate,
+    candidate: Candidate,
     unit: Units,
     blocks: Ints,
     asked: Floats,
@@ -125,7 +129,11 @@ def _unidentified(
     known: Sequence[Candidate],
 ) -> str | None:
     """Why the answers cannot tell an effect from those that are known; None where they can."""
-    slope, groups, within = one.component.slope, one.component.groups(blocks), one.name.partition(" | ")[2]
+    slope, groups, within = (
+        candidate.component.slope,
+        candidate.component.groups(blocks),
+        candidate.name.partition(" | ")[2],
+    )
     if within != unit.name and (_distinct(groups, unit.codes) > 1).sum() < 2:
         return f"{' × '.join(term)} does not vary within {unit.name}"
     answers = np.bincount(np.unique(groups, return_inverse=True)[1], asked)
@@ -139,8 +147,8 @@ def _unidentified(
         if ((answers > values) | (values > 2)).sum() < 2:
             return f"one answer by {within} and value of {' × '.join(term)}"
     for other in known:
-        alike = _same(other.component.slope, slope) and other.groups == one.groups
-        if alike and _pairs(groups, other.component.groups(blocks)) == one.groups:
+        alike = _same(other.component.slope, slope) and other.groups == candidate.groups
+        if alike and _pairs(groups, other.component.groups(blocks)) == candidate.groups:
             return f"the same as {other.name}"
     return None
 

@@ -16,7 +16,7 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import ratio
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
 from quaver.measures.variation.label_shares import ASKING
@@ -38,7 +38,7 @@ _MEANS = ("ratio of means", "mean of ratios")
     interval="bca",  # a ratio, whose denominator may be 0: its resamples show it
 )
 def recovered_share(
-    reading: Reading, *, first: str | None = None, second: str | None = None, variant: str | None = None
+    data: MeasureInput, *, first: str | None = None, second: str | None = None, variant: str | None = None
 ) -> Iterator[Estimate]:
     """How much of a prompt's gap in accuracy another evaluator closes.
 
@@ -71,17 +71,17 @@ def recovered_share(
     >>> recovered_share(frame, variant="p", resamples=0)[0].value
     0.5
     """
-    parts = reading.cells(raters=("evaluator",), within=ASKING, gold=True)
+    parts = data.cells(raters=("evaluator",), within=ASKING, gold=True)
     pairs = pairs_of(parts, first, second)
     for cell in parts:
-        gaps = _Gaps(cell, reading.columns or {})
+        gaps = _Gaps(cell, data.columns or {})
         if variant is not None and variant not in gaps.variants:
             raise UnknownName("variant", variant, gaps.variants, where="variant")
         if not pairs:
             yield cell.estimated(Statistic(method=_METHOD, n=0, reason="fewer than two evaluators"))
         for pair in pairs:
-            for one in gaps.statistics(pair, gaps.variants if variant is None else [variant]):
-                yield _bounded(cell.estimated(one), cell)
+            for statistic in gaps.statistics(pair, gaps.variants if variant is None else [variant]):
+                yield _bounded(cell.estimated(statistic), cell)
 
 
 class _Gaps:
@@ -104,7 +104,7 @@ class _Gaps:
         size, items = len(self._models), len(self._cell.items)
         (right, asked), (repaired, again) = map(self._counts, pair)
         accuracies = _accuracies(ratio(right, asked), ratio(repaired, again), size)
-        found = Statistic(
+        statistic = Statistic(
             method=_METHOD,
             under=_shares(accuracies) if asked.any() else None,
             n=self._cell.units.touched(np.asarray(asked.any(1))),
@@ -114,30 +114,30 @@ class _Gaps:
         if asked.any():
             whole = accuracies(np.ones((1, items)))[0]
         for variant in variants:
-            place = self.variants.index(variant)
-            column = place * (size + len(_MEANS))
+            index = self.variants.index(variant)
+            column = index * (size + len(_MEANS))
             where = {"first": pair[0], "second": pair[1], "variant": variant}
-            for at, (model, values) in enumerate(zip(self._models, whole[:, place], strict=True)):
+            for position, (model, values) in enumerate(zip(self._models, whole[:, index], strict=True)):
                 known = zip(("first", "repaired", "others"), values.tolist(), strict=True)
                 yield replace(
-                    found,
-                    column=column + at,
+                    statistic,
+                    column=column + position,
                     where={**where, "model": model} if model else where,
                     details={name: value for name, value in known if np.isfinite(value)},
                 )
             if size > 1:
-                found = replace(found, where=where)
-                yield from self._means(found, column + size, whole[:, place] if asked.any() else None)
+                statistic = replace(statistic, where=where)
+                yield from self._means(statistic, column + size, whole[:, index] if asked.any() else None)
 
-    def _means(self, found: Statistic, column: int, whole: Floats | None) -> Iterator[Statistic]:
+    def _means(self, statistic: Statistic, column: int, whole: Floats | None) -> Iterator[Statistic]:
         """The two means over models."""
         without = 0 if whole is None else int((~(whole[:, 2] > whole[:, 0])).sum())
-        for at, kind in enumerate(_MEANS):
+        for index, kind in enumerate(_MEANS):
             yield replace(
-                found,
+                statistic,
                 part=f"_{kind.replace(' ', '_')}",
                 method=f"{_METHOD}; {kind} over models",
-                column=column + at,
+                column=column + index,
                 excluded={"model without a gap": without} if kind == "mean of ratios" and without else {},
             )
 
@@ -156,15 +156,15 @@ class _Gaps:
         return (judged & (codes == gold)) @ self._of, judged @ self._of
 
 
-def _bounded(found: Estimate, cell: Cell) -> Estimate:
+def _bounded(estimate: Estimate, cell: Cell) -> Estimate:
     """No interval where the gap may be none: a share of next to nothing may be any number (Fieller 1954)."""
-    lost, resampling = found.details.get("undefined_resamples", 0), cell.resampling
+    lost, resampling = estimate.details.get("undefined_resamples", 0), cell.resampling
     if lost <= resampling.tail * resampling.resamples:
-        return found
+        return estimate
     warning = (
         f"in {lost} of {resampling.resamples} resamples there is no gap, so that its share has no interval"
     )
-    return replace(found, low=None, high=None, warnings=(*found.warnings, warning))
+    return replace(estimate, low=None, high=None, warnings=(*estimate.warnings, warning))
 
 
 def _accuracies(first: Weighted, second: Weighted, models: int) -> Weighted:

@@ -19,9 +19,9 @@ from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
+from quaver.estimation.measure_input import MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import Gap, gap, within
 from quaver.estimation.rank_correlation import covariate_correlation
-from quaver.estimation.reading import Reading, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.recovered_share import range_of_others
 
@@ -45,7 +45,7 @@ from quaver.measures.correctness.recovered_share import range_of_others
     },
 )
 def spread(
-    reading: Reading,
+    data: MeasureInput,
     *,
     variants: Sequence[str] | None = None,
     sizes: Mapping[str, float] | None = None,
@@ -83,11 +83,11 @@ def spread(
     >>> spread(frame)[0].value
     0.25
     """
-    role = (reading.columns or {}).get("variant", "variant")
+    role = (data.columns or {}).get("variant", "variant")
     of = (role,) if isinstance(role, str) else tuple(role)
-    found = []
+    estimates = []
     # Where the variants' columns are in ``by`` there is one variant a cell, and the reason says so.
-    for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
+    for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
         answers = _Accuracies(cell, of, missing, variants)
         statistic = Statistic(
             method=f"highest less lowest accuracy of {answers.variants} variants, "
@@ -96,12 +96,14 @@ def spread(
             n=answers.n,
             reason=answers.reason,
         )
-        made = cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell))
-        found.append(answers.of_others(made, reading.estimand, cell.units) if made.low is not None else made)
-    yield from found
+        estimate = cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell))
+        estimates.append(
+            answers.of_others(estimate, data.estimand, cell.units) if estimate.low is not None else estimate
+        )
+    yield from estimates
     if sizes is not None:
-        confidence_level, seed = reading.resampling.confidence_level, reading.resampling.seed
-        correlation = covariate_correlation(found, sizes, confidence_level=confidence_level, seed=seed)
+        confidence_level, seed = data.resampling.confidence_level, data.resampling.seed
+        correlation = covariate_correlation(estimates, sizes, confidence_level=confidence_level, seed=seed)
         yield replace(correlation, measure="spread_size_correlation")
 
 
@@ -169,24 +171,24 @@ class _Accuracies:
             "highest_accuracy": float(each[high]),
         }
 
-    def of_others(self, one: Estimate, estimand: Estimand, units: Units) -> Estimate:
+    def of_others(self, estimate: Estimate, estimand: Estimand, units: Units) -> Estimate:
         """The estimate with the interval for other prompts than these, the mean of the parts'."""
         if estimand == "fixed":
-            return one
+            return estimate
         every = self.accuracies(np.ones((1, self.right.shape[0])))[0]
-        each = []
+        intervals = []
         for part in self.parts:
             own = every[part.columns]
             wide = float(np.ptp(own))
             corrected = corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units)
             real = (corrected / wide) ** 2 if wide else 0.0
-            each.append(range_of_others(own, real, estimand, one.confidence_level))
-        low, high = np.mean(each, axis=0).tolist()
-        said = f"{one.method.rpartition('; ')[0]}; interval of the range of normal numbers"
-        ends = [one.low or 0.0, one.high or 1.0]
-        details = {**one.details, "fixed": tuple(ends)}
+            intervals.append(range_of_others(own, real, estimand, estimate.confidence_level))
+        low, high = np.mean(intervals, axis=0).tolist()
+        said = f"{estimate.method.rpartition('; ')[0]}; interval of the range of normal numbers"
+        ends = [estimate.low or 0.0, estimate.high or 1.0]
+        details = {**estimate.details, "fixed": tuple(ends)}
         low, high = min(low, ends[0]), max(high, ends[1])
-        return replace(one, low=low, high=high, estimand=estimand, method=said, details=details)
+        return replace(estimate, low=low, high=high, estimand=estimand, method=said, details=details)
 
     def corrected(self, units: Units) -> float:
         """The mean corrected spread over the parts."""
@@ -255,7 +257,7 @@ def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -
     return wide * float(np.sqrt(max(0.0, 1 - noise / between))) if between > 1e-15 else 0.0
 
 
-def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
+def _spread(statistic: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
     under = over_strata(lambda weights: answers.spreads(answers.accuracies(weights)))
     value, resampling = float(cell.draws(under).point[0]), cell.resampling
     known, corrected = answers.gap(cell.units, resampling), answers.corrected(cell.units)
@@ -275,7 +277,7 @@ def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
             f"up to {details['floor_high']:.3g})",
         )
     return replace(
-        found,
+        statistic,
         under=under,
         details=details,
         warnings=warnings,

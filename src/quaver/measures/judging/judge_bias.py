@@ -15,7 +15,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode, encode_labels
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import differing, none_goes_far, ratio
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -51,7 +51,7 @@ def numbers_of(labels: Sequence[str]) -> Floats | None:
 def mean_over_items(
     cell: Cell,
     values: Floats,
-    said: Statistic,
+    statistic: Statistic,
     ends: tuple[float, float],
     details: Mapping[str, Any] | None = None,
 ) -> Statistic:
@@ -62,7 +62,7 @@ def mean_over_items(
     """
     known = np.isfinite(values)
     if not known.any():
-        return said
+        return statistic
 
     def further(value: float, share: float) -> Interval:
         """Where the mean may lie if such a share of further items may be anything."""
@@ -70,7 +70,7 @@ def mean_over_items(
         return Interval(low, high)
 
     return replace(
-        said,
+        statistic,
         reason=None,
         n=cell.units.touched(known),
         under=ratio(np.where(known, values, 0.0)[:, None], known.astype(np.float64)[:, None]),
@@ -119,7 +119,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     0.5
     """
     scores = scores_of(cell.labels, cell.label_set)
-    said = Statistic(
+    statistic = Statistic(
         method="mean over items of the judge's scores less the gold score",
         null=0.0,
         n=0,
@@ -127,10 +127,10 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
         reason="no item has both a score and a gold score" if cell.items else "no annotations",
     )
     if scores is None or scores.size == 1:
-        yield replace(said, reason=NO_SCORES if scores is None else ONE_SCORE)
+        yield replace(statistic, reason=NO_SCORES if scores is None else ONE_SCORE)
         return
     if not cell.codes.size or cell.gold is None:
-        yield said
+        yield statistic
         return
     codes = cell.codes.reshape(len(cell.items), -1)
     given = codes >= 0
@@ -140,7 +140,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     used = (count > 0) & (cell.gold >= 0)
     details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())} if used.any() else {}
     wide = float(np.ptp(scores))
-    yield mean_over_items(cell, np.where(used, judge - people, np.nan), said, (-wide, wide), details)
+    yield mean_over_items(cell, np.where(used, judge - people, np.nan), statistic, (-wide, wide), details)
 
 
 @measure(
@@ -153,7 +153,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     source="Panickssery, Bowman & Feng (2024), NeurIPS, arXiv:2404.13076; Dubois, Galambosi, Liang & "
     "Hashimoto (2024), COLM, arXiv:2404.04475",
 )
-def partiality(reading: Reading, *, toward: str) -> Iterator[Estimate]:
+def partiality(data: MeasureInput, *, toward: str) -> Iterator[Estimate]:
     """How much more often a judge chooses the answer that a column names than people choose it.
 
     For each item whose column names one of its answers and that has a gold label: the share of the judge's
@@ -177,11 +177,11 @@ def partiality(reading: Reading, *, toward: str) -> Iterator[Estimate]:
     >>> partiality(frame, toward="longer")[0].value
     0.5
     """
-    if toward not in reading.gathered.columns:
-        raise UnknownColumn(toward, reading.gathered.columns, where="toward")
-    named = encode_labels(reading.gathered[toward], toward)
-    for cell in reading.cells(raters=ASKING, gold=True):
-        place = {name: at for at, name in enumerate(cell.labels)}
+    if toward not in data.gathered.columns:
+        raise UnknownColumn(toward, data.gathered.columns, where="toward")
+    named = encode_labels(data.gathered[toward], toward)
+    for cell in data.cells(raters=ASKING, gold=True):
+        place = {name: index for index, name in enumerate(cell.labels)}
         codes = np.array([*(place.get(name, -1) for name in named.values), -1])[named.codes]
         yield cell.estimated(_statistic(cell, _of_items(cell, codes), toward))
 
@@ -205,7 +205,7 @@ def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
         f"item without a label in {toward}": int((named < 0).sum()),
         "item without gold": int(((gold < 0) & (named >= 0)).sum()),
     }
-    said = Statistic(
+    statistic = Statistic(
         method=f"mean over items of the judge's share of the answer that {toward} names, less people's",
         where={"toward": toward},
         null=0.0,
@@ -216,14 +216,14 @@ def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
         else "no annotations",
     )
     if not used.any():
-        return said
+        return statistic
     details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())}
     # What people chose is given: the judge's share is what varies, between none and all.
     ends = (-details["people"], 1 - details["people"])
     chosen = [cell.units.touched(used & (people == one)) for one in (0.0, 1.0)]
     stray = none_goes_far(values, "item", cell.resampling.confidence_level)
-    said = replace(said, rarest=min(chosen), warnings=stray)
-    return mean_over_items(cell, values, said, ends, details)
+    statistic = replace(statistic, rarest=min(chosen), warnings=stray)
+    return mean_over_items(cell, values, statistic, ends, details)
 
 
 @measure(
@@ -237,7 +237,7 @@ def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
     source="Zheng et al. (2023), NeurIPS Datasets and Benchmarks, arXiv:2306.05685, section 3.3",
 )
 def position_bias(
-    reading: Reading,
+    data: MeasureInput,
     *,
     order: str = "option_order",
     forward: str = "original",
@@ -269,15 +269,15 @@ def position_bias(
     >>> position_bias(frame)[0].value, position_bias(frame)[0].details["alike"]
     (0.5, 0.5)
     """
-    if order not in reading.gathered.columns:
-        raise UnknownColumn(order, reading.gathered.columns, where="order")
-    levels = encode(reading.gathered[order], order)
-    for cell in reading.cells(raters=ASKING):
+    if order not in data.gathered.columns:
+        raise UnknownColumn(order, data.gathered.columns, where="order")
+    levels = encode(data.gathered[order], order)
+    for cell in data.cells(raters=ASKING):
         yield cell.estimated(_bias_statistic(cell, levels, forward, backward))
 
 
 def _bias_statistic(cell: Cell, levels: Encoded, forward: str, backward: str) -> Statistic:
-    said = Statistic(
+    statistic = Statistic(
         method="mean over items of the share that chose the first answer less that which chose the last, "
         "both orders having equal weight",
         null=0.0,
@@ -286,7 +286,7 @@ def _bias_statistic(cell: Cell, levels: Encoded, forward: str, backward: str) ->
         reason="no item has answers in both orders" if cell.items else "no annotations",
     )
     if not cell.codes.size or len(cell.labels) < 2:
-        return said
+        return statistic
     both = [shares_at(cell, levels, level) for level in (forward, backward)]
     signs = (1.0, -1.0)
     each = sum(0.5 * sign * (one[:, 0] - one[:, -1]) for sign, one in zip(signs, both, strict=True))
@@ -295,7 +295,7 @@ def _bias_statistic(cell: Cell, levels: Encoded, forward: str, backward: str) ->
     alike = [_sole_most(one[known]) for one in both]
     same = (alike[0] == alike[1]) & (alike[0] >= 0)
     details = {"alike": float(same.mean())} if known.any() else {}
-    return mean_over_items(cell, values, said, (-1.0, 1.0), details)
+    return mean_over_items(cell, values, statistic, (-1.0, 1.0), details)
 
 
 def _sole_most(shares: Floats) -> np.ndarray:
@@ -315,7 +315,7 @@ def _sole_most(shares: Floats) -> np.ndarray:
     source="Zheng et al. (2023), NeurIPS Datasets and Benchmarks, arXiv:2306.05685, section 3.3",
 )
 def verbosity_bias(
-    reading: Reading, *, padding: str = "padding", plain: str = "original", padded: str = "padded"
+    data: MeasureInput, *, padding: str = "padding", plain: str = "original", padded: str = "padded"
 ) -> Iterator[Estimate]:
     """How much more often a judge chooses an answer, or how much higher it grades one, because it is padded.
 
@@ -344,10 +344,10 @@ def verbosity_bias(
     >>> verbosity_bias(frame)[0].value
     0.5
     """
-    if padding not in reading.gathered.columns:
-        raise UnknownColumn(padding, reading.gathered.columns, where="padding")
-    levels = encode(reading.gathered[padding], padding)
-    for cell in reading.cells(raters=ASKING):
+    if padding not in data.gathered.columns:
+        raise UnknownColumn(padding, data.gathered.columns, where="padding")
+    levels = encode(data.gathered[padding], padding)
+    for cell in data.cells(raters=ASKING):
         graded = padded in levels.values and padded not in cell.labels
         made = _scores if graded else _choices
         yield cell.estimated(made(cell, levels, plain, padded))
@@ -359,35 +359,35 @@ def _said(cell: Cell, method: str) -> Statistic:
 
 
 def _choices(cell: Cell, levels: Encoded, plain: str, _: str) -> Statistic:
-    said = _said(
+    statistic = _said(
         cell, "mean over items of the share that chose an answer when padded less when not, answers alike"
     )
-    tried = [at for at, label in enumerate(cell.labels) if label in levels.values]
+    tried = [index for index, label in enumerate(cell.labels) if label in levels.values]
     if not tried or not cell.codes.size:
-        return said
+        return statistic
     before = shares_at(cell, levels, plain)[:, tried]
-    after = np.stack([shares_at(cell, levels, cell.labels[at])[:, at] for at in tried], 1)
-    return _difference(cell, before.mean(1), after.mean(1), said, (-1.0, 1.0))
+    after = np.stack([shares_at(cell, levels, cell.labels[index])[:, index] for index in tried], 1)
+    return _difference(cell, before.mean(1), after.mean(1), statistic, (-1.0, 1.0))
 
 
 def _scores(cell: Cell, levels: Encoded, plain: str, padded: str) -> Statistic:
     scores = scores_of(cell.labels, cell.label_set)
-    said = _said(cell, "mean over items of the score of the padded answer less that of the plain one")
+    statistic = _said(cell, "mean over items of the score of the padded answer less that of the plain one")
     if scores is None or scores.size == 1:
-        return replace(said, reason=NO_SCORES if scores is None else ONE_SCORE)
+        return replace(statistic, reason=NO_SCORES if scores is None else ONE_SCORE)
     if not cell.codes.size or not scores.size:
-        return said
+        return statistic
     wide = float(np.ptp(scores))
     before, after = (shares_at(cell, levels, level) @ scores for level in (plain, padded))
-    return _difference(cell, before, after, said, (-wide, wide))
+    return _difference(cell, before, after, statistic, (-wide, wide))
 
 
 def _difference(
-    cell: Cell, before: Floats, after: Floats, said: Statistic, ends: tuple[float, float]
+    cell: Cell, before: Floats, after: Floats, statistic: Statistic, ends: tuple[float, float]
 ) -> Statistic:
     values = after - before
     known = np.isfinite(values)
     details = (
         {"plain": float(before[known].mean()), "padded": float(after[known].mean())} if known.any() else {}
     )
-    return mean_over_items(cell, values, said, ends, details)
+    return mean_over_items(cell, values, statistic, ends, details)

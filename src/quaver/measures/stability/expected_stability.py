@@ -22,7 +22,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
-from quaver.estimation.reading import Reading, arranged
+from quaver.estimation.measure_input import MeasureInput, arranged
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 
@@ -170,7 +170,7 @@ CONDITIONS = (
     missing=("drop", "category"),
 )
 def expected_intra_pss(
-    reading: Reading,
+    data: MeasureInput,
     *,
     repeats: int = 10,
     temperature: float | None = None,
@@ -211,22 +211,22 @@ def expected_intra_pss(
     0.0
     """
     temperature = _checked(repeats, temperature, decoding)
-    said = Statistic(
+    statistic = Statistic(
         method=f"expected Krippendorff's alpha of {repeats} repeats at temperature {temperature:g}, from "
         "label probabilities, mean over conditions",
         reason=_cuts(decoding),
         details={"repeats": repeats, "temperature": temperature, "conditions": list(CONDITIONS)},
     )
-    cells = reading.cells(raters=("repeat",), within=CONDITION)
-    stored, mass = _stored(reading), reading.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
-    covered = reading.numbers("label_coverage")
+    cells = data.cells(raters=("repeat",), within=CONDITION)
+    stored, mass = _stored(data), data.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
+    covered = data.numbers("label_coverage")
     for cell in cells:
-        if said.reason:
-            yield cell.estimated(replace(said, n=0))
+        if statistic.reason:
+            yield cell.estimated(replace(statistic, n=0))
             continue
         partly = int((arranged(covered, cell) < 1 - 1e-9).sum())
         warning = f"{partly} answers had labels that were not among the likeliest tokens: these count as 0"
-        own = replace(said, warnings=(warning,)) if partly else said
+        own = replace(statistic, warnings=(warning,)) if partly else statistic
         given = None if stored is None else _given(cell, stored, mass, temperature, missing)
         yield cell.estimated(_expected(own, cell, given, repeats, temperature, missing))
 
@@ -259,9 +259,9 @@ def _checked(repeats: int, temperature: float | None, decoding: Decoding | None)
     return temperature
 
 
-def _stored(reading: Reading) -> Floats | None:
+def _stored(data: MeasureInput) -> Floats | None:
     """The probabilities, shape (rows, labels), NaN where there are none; None where no row has any."""
-    gathered, labels, name = reading.gathered, reading.labels, reading.column("probabilities")
+    gathered, labels, name = data.gathered, data.labels, data.column("probabilities")
     if name is None or gathered.schema[name] == pl.Null:
         return None
     kind, where = gathered.schema[name], f"annotations[{name!r}]"
@@ -353,38 +353,38 @@ def _without(temperature: float, missing: Missing) -> str:
 
 
 def _expected(
-    said: Statistic, cell: Cell, given: _Given | None, repeats: int, temperature: float, missing: Missing
+    statistic: Statistic, cell: Cell, given: _Given | None, repeats: int, temperature: float, missing: Missing
 ) -> Statistic:
     """The expected alpha of a cell."""
     if given is None:
         why = _without(temperature, missing) if cell.items else "no annotations"
-        return replace(said, n=0, reason=why)
+        return replace(statistic, n=0, reason=why)
     known = np.isfinite(over_values(given.probabilities))
     asked = np.asarray(known.any(1))
-    said = replace(
-        said,
+    statistic = replace(
+        statistic,
         n=cell.units.touched(asked),
         excluded={"without probabilities": given.without} if given.without else {},
     )
     several = known.sum(0) > 1
     if not several.any():
         few = "fewer than two items with probabilities"
-        return replace(said, reason=few if asked.any() else "no probabilities")
+        return replace(statistic, reason=few if asked.any() else "no probabilities")
     if temperature != 1:
         warning = (
             "probabilities were tempered after the spellings of a label were merged: exact only where each "
             "label has one spelling"
         )
-        said = replace(said, warnings=(*said.warnings, warning))
+        statistic = replace(statistic, warnings=(*statistic.warnings, warning))
     probabilities = given.probabilities[:, several]
     under = over_strata(expected_alpha(probabilities, repeats))
     value, variances = float(cell.draws(under).point[0]), sampling_variance(probabilities, repeats)
     if np.isfinite(value):
         sampled = _sampled(value, variances[np.isfinite(variances)], cell.resampling.tail)
-        said = replace(said, details={**said.details, "sampled": sampled})
+        statistic = replace(statistic, details={**statistic.details, "sampled": sampled})
     likeliest = np.where(np.isfinite(probabilities).all(2), np.nan_to_num(probabilities).argmax(2), -1)
     return replace(
-        said,
+        statistic,
         under=under,
         rarest=rarest_labels(label_counts(likeliest, probabilities.shape[2]), cell.units),
         many_groups=True,

@@ -78,7 +78,7 @@ class _Group:
 
     def estimated(self, model: str, resampling: Resampling) -> list[Estimate]:
         sampler = Sampler(self.units, resampling, where={"model": model})
-        return [sampler.estimated(one) for one in self.statistics]
+        return [sampler.estimated(statistic) for statistic in self.statistics]
 
 
 @guarded
@@ -122,7 +122,7 @@ def label_flips(
     factors = () if isinstance(labels, Numbers) else factors  # no label's share moves
     frame = _labelled(given, factors, labels)
     resampling = Resampling(resamples=resamples, seed=seed)
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for (model,), part in frame.group_by("model", maintain_order=True):
         answers, codes = part.filter(pl.col("label").is_not_null()), labels.codes
         by_factor = [_shift(answers, factor, codes, groups, resampling) for factor in factors]
@@ -133,9 +133,11 @@ def label_flips(
             _wrong(answers, labels, groups),
             _correct(part, groups),
         ]
-        found += [one for some in alone for one in some.estimated(str(model), resampling)]
-        found += adjusted([one for some in shifts for one in some.estimated(str(model), resampling)])
-    return found
+        estimates += [estimate for some in alone for estimate in some.estimated(str(model), resampling)]
+        estimates += adjusted(
+            [estimate for some in shifts for estimate in some.estimated(str(model), resampling)]
+        )
+    return estimates
 
 
 def _labelled(frame: pl.DataFrame, factors: Sequence[str], labels: LabelSet) -> pl.DataFrame:
@@ -156,7 +158,7 @@ def _flips(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
     """The shares of pairs that differ, and what they say together."""
     items, variants = (answers[name].unique().sort().to_list() for name in ("item", "variant"))
     units = groups.units(items)
-    said = [
+    statistics = [
         Statistic(
             part=name,
             method=_WHAT[name],
@@ -169,78 +171,82 @@ def _flips(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
     ]
     parts = [part for _, part in answers.group_by("decoding", maintain_order=True)]
     if not parts:
-        return _Group(units, [replace(one, reason="no answer has a label") for one in said])
+        return _Group(units, [replace(statistic, reason="no answer has a label") for statistic in statistics])
     strata = tuple(Pairs(tabulated(part, items, variants, labels.codes)) for part in parts)
     pairs = LabelPairs(strata, likeness(labels))
     spreads = {f"flips_{name}": spread for name, spread in pairs.spreads().items()}
     differ = units.touched(pairs.moved > 0)
     varying = [
-        replace(one, under=pairs.under, ends=_ENDS[one.part], spread=spreads.get(one.part)) for one in said
+        replace(statistic, under=pairs.under, ends=_ENDS[statistic.part], spread=spreads.get(statistic.part))
+        for statistic in statistics
     ]
-    return _Group(units, [replace(one, differing=differ) if one.spread else one for one in varying])
+    return _Group(
+        units,
+        [replace(statistic, differing=differ) if statistic.spread else statistic for statistic in varying],
+    )
 
 
 def _in_use(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
     """The share of the most frequent label among all labels."""
-    said = Statistic(
+    statistic = Statistic(
         part="label_in_use", method="share of the most frequent label", reason="no answer has a label"
     )
     if answers.is_empty():
-        return _Group(Units(0), [said])
+        return _Group(Units(0), [statistic])
     counts, items = counted(answers.with_columns(all=pl.lit(0)), ["all"], labels)
     totals = counts[:, 0].sum(0)
     most = int(totals.argmax())
-    said = replace(said, details={"label": labels[most], "labels": int((totals > 0).sum())})
+    statistic = replace(statistic, details={"label": labels[most], "labels": int((totals > 0).sum())})
     if answers["variant"].n_unique() == 1:
-        said = replace(said, details={**said.details, "prompt": answers["variant"][0]})
-    return _mean(said, groups.units(items), counts[:, 0, most], counts[:, 0].sum(1))
+        statistic = replace(statistic, details={**statistic.details, "prompt": answers["variant"][0]})
+    return _mean(statistic, groups.units(items), counts[:, 0, most], counts[:, 0].sum(1))
 
 
 def _wrong(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Group:
     """The share of labels that are not the gold label, which is the most frequent, and what chance gives."""
     codes = labels.codes
-    said = Statistic(part="wrong_labels", method="share of labels that differ from the gold label")
+    statistic = Statistic(part="wrong_labels", method="share of labels that differ from the gold label")
     judged = answers.filter(pl.col("gold").is_not_null())
     if judged.is_empty():
         why = "no gold labels" if answers.height else "no answer has a label"
         beyond = Statistic(part="gold_agreement", method=_KAPPA, n=0, reason=why)
         bias = Statistic(part="gold_bias", method=_BIAS, n=0, reason=why)
-        return _Group(Units(0), [replace(said, n=0, reason=why), beyond, bias])
+        return _Group(Units(0), [replace(statistic, n=0, reason=why), beyond, bias])
     differ = pl.col("label") != pl.col("gold")
     wrong = judged.filter(differ)
     if wrong.height:
         counts = wrong["label"].value_counts(sort=True).sort("count", "label", descending=[True, False])
         label, times = counts.row(0)
         share, sizes = times / wrong.height, {"wrong": wrong.height, "judged": judged.height}
-        said = replace(said, details={"label": label, "share": share, **sizes})
+        statistic = replace(statistic, details={"label": label, "share": share, **sizes})
     table, items = counted(judged.with_columns(all=pl.lit(0)), ["all"], codes)
     of = dict(judged.select("item", "gold").unique("item").iter_rows())
     gold = np.array([[float(of[item] == label) for label in codes] for item in items])
     given, units = table[:, 0], groups.units(items)
     not_gold = (given * (1 - gold)).sum(1)
-    found = _mean(said, units, not_gold, given.sum(1))
+    group = _mean(statistic, units, not_gold, given.sum(1))
     few = units.touched(not_gold > 0)
     beyond = Statistic(part="gold_agreement", method=_KAPPA, n=units.count, differing=few)
     beside = gold_agreement(beyond, given, gold, likeness(labels))
-    return _Group(units, [*found.statistics, beside, _bias(labels, given, gold, units)])
+    return _Group(units, [*group.statistics, beside, _bias(labels, given, gold, units)])
 
 
 def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statistic:
     """How much higher than the gold labels the labels are, in standard deviations of the gold labels."""
-    said = Statistic(part="gold_bias", method=_BIAS, n=units.count)
+    statistic = Statistic(part="gold_bias", method=_BIAS, n=units.count)
     if labels.level in UNORDERED:
-        return replace(said, reason="labels without an order")
+        return replace(statistic, reason="labels without an order")
     values = scale(labels.codes, labels.level, labels)
     at = np.arange(len(labels.codes), dtype=np.float64) if values is None else values
     true = gold @ at
     spread = float(true.std())
     if spread <= 0:
-        return replace(said, reason="every gold label is the same")
+        return replace(statistic, reason="every gold label is the same")
     whole = given.sum(1)
     apart = (given @ at - whole * true) / spread
     furthest = float(np.ptp(at)) / spread
     return replace(
-        said,
+        statistic,
         under=ratio(apart[:, None], whole[:, None]),
         spread=partial(mean_within, low=-furthest, high=furthest),
         differing=differing(np.where(whole > 0, apart / np.maximum(whole, 1), np.nan), units),
@@ -249,21 +255,23 @@ def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statis
 
 def _correct(answers: pl.DataFrame, groups: ItemGroups) -> _Group:
     """The share of answers that are the gold label; an answer without a label is wrong."""
-    said = Statistic(part="correct_answers", method="share of right answers, unanswered ones wrong")
+    statistic = Statistic(part="correct_answers", method="share of right answers, unanswered ones wrong")
     judged = answers.filter(pl.col("gold").is_not_null())
     if judged.is_empty():
-        return _Group(Units(0), [replace(said, n=0, reason="no gold labels")])
+        return _Group(Units(0), [replace(statistic, n=0, reason="no gold labels")])
     right = (pl.col("label") == pl.col("gold")).fill_null(value=False)
     counts = judged.group_by("item").agg(right=right.sum(), n=pl.len()).sort("item")
     units = groups.units(counts["item"].to_list())
-    return _mean(said, units, counts["right"].to_numpy().astype(float), counts["n"].to_numpy().astype(float))
+    return _mean(
+        statistic, units, counts["right"].to_numpy().astype(float), counts["n"].to_numpy().astype(float)
+    )
 
 
-def _mean(said: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:
+def _mean(statistic: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:
     """A ratio of sums over items."""
     own = np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
     share = replace(
-        said,
+        statistic,
         under=ratio(part[:, None], whole[:, None]),
         n=units.touched(whole > 0),
         differing=differing(own, units),

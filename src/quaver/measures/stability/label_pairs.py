@@ -144,19 +144,19 @@ class LabelPairs:
 
     def among(self, prompts: Sequence[int]) -> LabelPairs:
         """The pairs of some of the prompts."""
-        return LabelPairs(tuple(Pairs(one.counts[:, list(prompts)]) for one in self.strata), self.alike)
+        return LabelPairs(tuple(Pairs(pairs.counts[:, list(prompts)]) for pairs in self.strata), self.alike)
 
     @property
     def moved(self) -> Floats:
         """Pairs of prompts that differ, by item."""
-        return np.asarray(sum(pairs - agree for pairs, agree in (one.prompts for one in self.strata)))
+        return np.asarray(sum(pairs - agree for pairs, agree in (pairs.prompts for pairs in self.strata)))
 
     def under(self, weights: Floats) -> Floats:
         """D repeats, D prompts, D chance, agreement and noise (see `flips`) under item weights."""
         shares = _shares(self.strata, weights)
         by_level = shares
         if self.alike is not None:
-            by_level = _shares([Pairs(one.counts, self.alike) for one in self.strata], weights)
+            by_level = _shares([Pairs(pairs.counts, self.alike) for pairs in self.strata], weights)
         repeats, prompts, chance, beside = by_level
         agreement = np.where(chance > 1e-12, 1 - prompts / np.where(chance > 1e-12, chance, 1), np.nan)
         noise = np.where(beside > 1e-12, repeats / np.where(beside > 1e-12, beside, 1), np.nan)
@@ -164,12 +164,12 @@ class LabelPairs:
 
     def spreads(self) -> Mapping[str, Callable[[float, float], Interval]]:
         """Where a share may lie, by its value and the share of further items that may differ."""
-        asked = (int((one.counts.sum((0, 2)) > 0).sum()) for one in self.strata)
+        asked = (int((pairs.counts.sum((0, 2)) > 0).sum()) for pairs in self.strata)
         prompts, labels = max(asked, default=1), self.strata[0].counts.shape[2]
         worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, max(2, labels))) if prompts > 1 else 1.0
 
         def agreement(value: float, share: float) -> Interval:
-            by_level = [Pairs(one.counts, self.alike) for one in self.strata]
+            by_level = [Pairs(pairs.counts, self.alike) for pairs in self.strata]
             with np.errstate(divide="ignore", invalid="ignore"):
                 _, other, chance, _ = (
                     float(part[0]) for part in _shares(by_level, np.ones((1, len(self.strata[0].counts))))
@@ -186,9 +186,9 @@ class LabelPairs:
 
 def _shares(strata: Sequence[Pairs], weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """What differs between repeats, between prompts, by chance, and between prompts that were asked again."""
-    sums = [sum(part) for part in zip(*(one.chance(weights) for one in strata), strict=True)]
+    sums = [sum(part) for part in zip(*(pairs.chance(weights) for pairs in strata), strict=True)]
     chance = share_differing(np.asarray(sums[0]), np.asarray(sums[1]))
-    repeated = [one for one in strata if one.repeats[0].any()]
+    repeated = [pairs for pairs in strata if pairs.repeats[0].any()]
     beside = _share(repeated, "prompts", weights) if repeated else np.full(len(weights), np.nan)
     return _share(strata, "repeats", weights), _share(strata, "prompts", weights), chance, beside
 
@@ -267,8 +267,8 @@ def prepared(frame: pl.DataFrame, labels: LabelSet) -> pl.DataFrame:
         if name not in frame.columns
     ]
     kept = frame.select(*there, *gone).filter(pl.col("status").ne_missing("error"))
-    known = pl.col("label").is_in(list(labels.codes)).fill_null(value=False)
-    return kept.with_columns(label=pl.when(known).then(pl.col("label")).otherwise(pl.lit(NO_LABEL_CODE)))
+    expression = pl.col("label").is_in(list(labels.codes)).fill_null(value=False)
+    return kept.with_columns(label=pl.when(expression).then(pl.col("label")).otherwise(pl.lit(NO_LABEL_CODE)))
 
 
 @dataclass(frozen=True)

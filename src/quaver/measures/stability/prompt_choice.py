@@ -98,34 +98,34 @@ def prompt_choice(
     >>> [(one.measure, one.value, one.details.get("without")) for one in found]
     [('broken_prompts', 0.25, None), ('rest_agreement', 1.0, ['z']), ('rest_unlabelled', 0.0, ['z'])]
     """
-    given = frame_of(annotations)
-    groups = item_groups(given, group)
+    frame = frame_of(annotations)
+    groups = item_groups(frame, group)
     resampling = Resampling(resamples=resamples, seed=seed)
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     if not resamples:
-        return found
-    for (model,), part in prepared(given, labels).group_by("model", maintain_order=True):
+        return estimates
+    for (model,), part in prepared(frame, labels).group_by("model", maintain_order=True):
         answers = PromptAnswers(
             part, (*labels.codes, NO_LABEL_CODE), groups, str(model), resampling, likeness(labels)
         )
         if len(answers.variants) > 1:
-            found += [*_rest(answers), *_best(answers)]
-    return found
+            estimates += [*_rest(answers), *_best(answers)]
+    return estimates
 
 
 def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
     """What the other prompts' labels are like, where some prompts are odd."""
     mute = _mute(answers)
-    kept = [at for at in range(len(answers.variants)) if at not in mute]
+    kept = [index for index in range(len(answers.variants)) if index not in mute]
     odd = _odd(answers, kept) if len(kept) >= _ODD else []
-    kept = [at for at in kept if at not in odd]
+    kept = [index for index in kept if index not in odd]
     yield _broken(answers, mute, odd)
     if not (mute or odd) or len(kept) < 2:
         return
-    pairs = LabelPairs(tuple(Pairs(one[:, kept, :-1]) for one in answers.strata), answers.alike)
+    pairs = LabelPairs(tuple(Pairs(stratum[:, kept, :-1]) for stratum in answers.strata), answers.alike)
     details = {
-        "without": [answers.variants[at] for at in (*mute, *odd)],
-        "mute": [answers.variants[at] for at in mute],
+        "without": [answers.variants[index] for index in (*mute, *odd)],
+        "mute": [answers.variants[index] for index in mute],
         "prompts": len(kept),
         "prompt": answers.variants[_chosen(answers, kept, pairs)],
     }
@@ -150,12 +150,12 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
 
 def _broken(answers: PromptAnswers, mute: Sequence[int], odd: Sequence[int]) -> Estimate:
     """The share of prompts that are broken, and of how many like these one could be."""
-    pairs = LabelPairs(tuple(Pairs(one[:, :, :-1], answers.alike) for one in answers.strata))
+    pairs = LabelPairs(tuple(Pairs(stratum[:, :, :-1], answers.alike) for stratum in answers.strata))
     chance = float(pairs.under(np.ones((1, len(answers.items))))[0, 2])
     each = [one.with_each for one in pairs.strata]
     whole, agree = (sum(one[at].sum(0) for one in each) for at in (0, 1))
     differ = 1 - agree / np.maximum(whole, 1)
-    broken = len(mute) + sum(bool(differ[at] > (1 - _STEADY) * chance) for at in odd)
+    broken = len(mute) + sum(bool(differ[index] > (1 - _STEADY) * chance) for index in odd)
     prompts, level = len(answers.variants), answers.resampling.confidence_level
     return Estimate(
         "broken_prompts",
@@ -172,38 +172,38 @@ def _broken(answers: PromptAnswers, mute: Sequence[int], odd: Sequence[int]) -> 
 
 def _mute(answers: PromptAnswers) -> list[int]:
     """The prompts of whose answers surely too many have no label."""
-    found = []
-    for at in range(len(answers.variants)):
-        own = answers.counts[:, at]
-        one = answers.share(own[:, -1], own.sum(1), "share of a prompt's answers that have no label")
-        low = answers.estimated("mute", one, prompts=len(answers.variants)).low
-        found += [at] if low is not None and low > _MUTE else []
-    return found
+    result = []
+    for index in range(len(answers.variants)):
+        own = answers.counts[:, index]
+        statistic = answers.share(own[:, -1], own.sum(1), "share of a prompt's answers that have no label")
+        low = answers.estimated("mute", statistic, prompts=len(answers.variants)).low
+        result += [index] if low is not None and low > _MUTE else []
+    return result
 
 
 def _odd(answers: PromptAnswers, kept: Sequence[int]) -> list[int]:
     """The prompts, of those kept, whose labels surely differ more from the others' than these do."""
     odd: list[int] = []
     for _ in range(len(kept) // _ODD):
-        left = [at for at in kept if at not in odd]
-        apart = _apart([one[:, left, :-1] for one in answers.strata], answers.alike)
+        left = [index for index in kept if index not in odd]
+        apart = _apart([stratum[:, left, :-1] for stratum in answers.strata], answers.alike)
         values = apart(np.ones((1, len(answers.items))))[0]
         if len(left) <= _ODD - 1 or not np.isfinite(values).any():
             break
-        place = int(np.nanargmax(values))
-        said = Statistic(
-            method="how much more it differs", under=apart, column=place, ends=_ENDS, spread=_AROUND
+        position = int(np.nanargmax(values))
+        statistic = Statistic(
+            method="how much more it differs", under=apart, column=position, ends=_ENDS, spread=_AROUND
         )
-        low = answers.estimated("odd", said, prompts=len(left)).low
+        low = answers.estimated("odd", statistic, prompts=len(left)).low
         if low is None or low <= 0:
             break
-        odd.append(left[place])
+        odd.append(left[position])
     return odd
 
 
 def _apart(strata: Sequence[Floats], alike: Floats | None) -> Weighted:
     """How far each prompt's labels differ more from the others' than these do among themselves."""
-    each = [Pairs(one, alike).with_each for one in strata]
+    each = [Pairs(stratum, alike).with_each for stratum in strata]
     pairs = np.asarray(sum(one[0] for one in each))
     agree = np.asarray(sum(one[1] for one in each))
 
@@ -250,7 +250,7 @@ def _correct(answers: PromptAnswers, name: str, counts: Floats, prompts: int = 1
     wrong, whole = (counts * (1 - gold)).sum(1), counts.sum(1)
     share = answers.share(wrong, whole, "share of labels that differ from the gold label")
     yield answers.estimated(f"{name}_wrong", share, prompts=prompts)
-    said = Statistic(
+    statistic = Statistic(
         method="Cohen's kappa of labels and gold labels",
         n=answers.units.touched(whole > 0),
         differing=answers.units.touched(wrong > 0),
@@ -259,7 +259,7 @@ def _correct(answers: PromptAnswers, name: str, counts: Floats, prompts: int = 1
     if alike is not None and len(alike) < counts.shape[1]:  # no label is like no other
         alike = np.pad(alike, (0, 1))
         alike[-1, -1] = 1.0
-    beyond = gold_agreement(said, counts, gold, alike)
+    beyond = gold_agreement(statistic, counts, gold, alike)
     yield answers.estimated(f"{name}_gold_agreement", beyond, prompts=prompts)
 
 
@@ -272,8 +272,10 @@ def _best(answers: PromptAnswers) -> Iterator[Estimate]:
     best, prompts = int(np.argmin(_means(wrong, asked))), len(answers.variants)
     where = {"variant": answers.variants[best]}
     known = np.isfinite(answers.gold[:, :1])
-    for one in _correct(answers, "best_prompt", np.where(known, answers.counts[:, best], 0.0), prompts):
-        yield replace(one, cell={**one.cell, **where}, details={**one.details, "prompts": prompts})
+    for estimate in _correct(answers, "best_prompt", np.where(known, answers.counts[:, best], 0.0), prompts):
+        yield replace(
+            estimate, cell={**estimate.cell, **where}, details={**estimate.details, "prompts": prompts}
+        )
     others = np.delete(shares, best, 1)
     there = np.isfinite(others).sum(1)
     apart = np.where(there > 0, np.nansum(others, 1) / np.maximum(there, 1), np.nan) - shares[:, best]
@@ -315,8 +317,8 @@ def _summed(apart: Floats, clusters: NDArray[np.int64]) -> Floats:
     return sums
 
 
-def _with_its_test(one: Estimate, answers: PromptAnswers) -> Estimate:
+def _with_its_test(estimate: Estimate, answers: PromptAnswers) -> Estimate:
     """With an interval that holds 0 where the test of equal prompts does not reject them."""
-    if one.low is None or one.details["p"] <= answers.resampling.tail:
-        return one
-    return replace(one, low=min(one.low, 0.0))
+    if estimate.low is None or estimate.details["p"] <= answers.resampling.tail:
+        return estimate
+    return replace(estimate, low=min(estimate.low, 0.0))

@@ -20,7 +20,7 @@ from quaver.estimation.answer_views import View, viewed
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.label_pairs import Part, each_alpha
 
@@ -47,7 +47,7 @@ WITHIN_REPEAT = ("model", "decoding", "repeat")
     estimands=("fixed", "population", "next"),
 )
 def intra_pss(
-    reading: Reading,
+    data: MeasureInput,
     *,
     level: Level | None = None,
     missing: Missing,
@@ -79,8 +79,8 @@ def intra_pss(
     0.444444
     """
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
-    reading = viewed(reading, view, across, CONDITION)
-    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+    data = viewed(data, view, across, CONDITION)
+    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
         yield _viewed_alpha(cell, view, resample, level, missing, method=method, stratum="condition")
 
 
@@ -100,7 +100,7 @@ def intra_pss(
     of_a_set=True,
 )
 def inter_pss(
-    reading: Reading,
+    data: MeasureInput,
     *,
     level: Level | None = None,
     missing: Missing,
@@ -132,8 +132,8 @@ def inter_pss(
     0.444444
     """
     method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
-    reading = viewed(reading, view, across, WITHIN_REPEAT)
-    for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
+    data = viewed(data, view, across, WITHIN_REPEAT)
+    for cell in data.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
         yield _viewed_alpha(cell, view, resample, level, missing, method=method, stratum="repeat")
 
 
@@ -158,10 +158,10 @@ def _viewed_alpha(
         where={} if view == "original" else {"view": view},
         details={raters: len(cell.raters)},
     )
-    made = cell.estimated(statistic)
+    estimate = cell.estimated(statistic)
     if resample == "items":
-        return made
-    return over_rows(made, cell, *scaled(cell.labels, level, cell.label_set, missing))
+        return estimate
+    return over_rows(estimate, cell, *scaled(cell.labels, level, cell.label_set, missing))
 
 
 @measure(
@@ -235,7 +235,7 @@ def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> 
     >>> round(inter_model(frame)[0].value, 6)
     0.444444
     """
-    found = alpha_over_strata(
+    statistic = alpha_over_strata(
         cell,
         method="Krippendorff's alpha, models as raters, mean over variants, decodings and repeats",
         stratum="prompt",
@@ -243,8 +243,8 @@ def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> 
         missing=missing,
         details={"models": len(cell.raters)},
     )
-    alone = found.under is None and len(cell.raters) == 1
-    yield replace(found, reason="fewer than two models") if alone else found
+    alone = statistic.under is None and len(cell.raters) == 1
+    yield replace(statistic, reason="fewer than two models") if alone else statistic
 
 
 _BYTES = 32_000_000
@@ -262,7 +262,7 @@ _BYTES = 32_000_000
     treatments=("level",),
 )
 def paraphrase_stability(
-    reading: Reading, *, level: Level | None = None, missing: Missing
+    data: MeasureInput, *, level: Level | None = None, missing: Missing
 ) -> Iterator[Estimate]:
     """Each paraphrase's own stability: `intra_pss` of every variant.
 
@@ -281,16 +281,16 @@ def paraphrase_stability(
     >>> [(e.cell, round(e.value, 3)) for e in paraphrase_stability(frame.with_columns(variant=pl.lit("v")))]
     [({'variant': 'v'}, 0.444)]
     """
-    names = _variant_columns(reading)
-    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        said = said_of_alpha(cell, "Krippendorff's alpha of one variant, repeats as raters", missing)
+    names = _variant_columns(data)
+    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
+        statistic = said_of_alpha(cell, "Krippendorff's alpha of one variant, repeats as raters", missing)
         strata: dict[tuple[tuple[str, str], ...], list[int]] = {}
         for index, stratum in enumerate(cell.strata):
             which = tuple((name, stratum[name]) for name in names if name in stratum)
             strata.setdefault(which, []).append(index)
         if not strata:
-            yield cell.estimated(replace(said, n=0, reason="no annotations"))
-        parts = [Part(replace(said, where=dict(which)), own) for which, own in strata.items()]
+            yield cell.estimated(replace(statistic, n=0, reason="no annotations"))
+        parts = [Part(replace(statistic, where=dict(which)), own) for which, own in strata.items()]
         yield from map(cell.estimated, each_alpha(cell, cell.counts(), parts, level, missing))
 
 
@@ -305,7 +305,7 @@ def paraphrase_stability(
     treatments=("level",),
 )
 def original_agreement(
-    reading: Reading, *, level: Level | None = None, missing: Missing, original: str | None = None
+    data: MeasureInput, *, level: Level | None = None, missing: Missing, original: str | None = None
 ) -> Iterator[Estimate]:
     """Agreement of each paraphrase with the original one: their alpha, as two raters.
 
@@ -326,21 +326,21 @@ def original_agreement(
     >>> [(e.cell, round(e.value, 3)) for e in original_agreement(frame, original="o")]
     [({'variant': 'w'}, 0.444)]
     """
-    marked = [] if original else _marked(reading)
-    for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
+    marked = [] if original else _marked(data)
+    for cell in data.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
         for statistic in _with_original(cell, original or _only(marked, cell), level, missing):
             yield cell.estimated(statistic)
 
 
-def _variant_columns(reading: Reading) -> list[str]:
+def _variant_columns(data: MeasureInput) -> list[str]:
     """The columns whose combinations are the variants."""
-    names = (reading.columns or {}).get("variant", "variant")
+    names = (data.columns or {}).get("variant", "variant")
     return [names] if isinstance(names, str) else list(names)
 
 
-def _marked(reading: Reading) -> list[str]:
+def _marked(data: MeasureInput) -> list[str]:
     """The variants that the column ``original`` marks as such; none where there is no such column."""
-    gathered, variant = reading.gathered, _variant_columns(reading)[0]
+    gathered, variant = data.gathered, _variant_columns(data)[0]
     if not {"original", variant} <= set(gathered.columns):
         return []
     frame = gathered.read(["original", variant]).unique()
@@ -366,12 +366,12 @@ def _with_original(
     cell: Cell, original: str | None, level: Level | None, missing: Missing
 ) -> Iterator[Statistic]:
     method = "Krippendorff's alpha of a variant and the original, mean over repeats"
-    said = said_of_alpha(cell, method, missing)
+    statistic = said_of_alpha(cell, method, missing)
     others = [index for index, name in enumerate(cell.raters) if name != original]
     if original is None or original not in cell.raters or not others:
         why = f"no answers to {original!r}" if original not in cell.raters else "no other paraphrase"
         why = "no original paraphrase is named" if original is None else why
-        yield replace(said, n=0, reason=why if cell.items else "no annotations")
+        yield replace(statistic, n=0, reason=why if cell.items else "no annotations")
         return
     first, of_a_variant = cell.raters.index(original), cell.codes[:, :, 0].size * len(cell.labels) * 8
     room = max(1, _BYTES // max(of_a_variant, 1))
@@ -381,13 +381,13 @@ def _with_original(
         parts = [
             Part(
                 replace(
-                    said,
+                    statistic,
                     where={"variant": cell.raters[index]},
                     details={"original": original} | ({} if share is None else {"same": share}),
                 ),
-                range(place, counts.shape[1], len(some)),
+                range(position, counts.shape[1], len(some)),
             )
-            for place, (index, share) in enumerate(zip(some, same, strict=True))
+            for position, (index, share) in enumerate(zip(some, same, strict=True))
         ]
         yield from each_alpha(cell, counts, parts, level, missing)
 

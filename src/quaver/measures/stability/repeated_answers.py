@@ -20,7 +20,7 @@ from quaver.estimation.cells import Frame, Missing, cells
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, entropy, over_strata, ratio
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 from quaver.measures.variation.item_sensitivity import mean_defined
@@ -34,7 +34,7 @@ from quaver.measures.variation.item_sensitivity import mean_defined
     better="higher",
     estimands=("fixed", "population", "next"),
 )
-def strict_stability(reading: Reading) -> Iterator[Estimate]:
+def strict_stability(data: MeasureInput) -> Iterator[Estimate]:
     """Strict stability: the share of items whose repeats all gave the same label.
 
     An item counts 0 where any repeat is blank (an answer without a label), or any two labels differ.
@@ -51,9 +51,9 @@ def strict_stability(reading: Reading) -> Iterator[Estimate]:
     >>> round(strict_stability(frame)[0].value, 4)  # items 1 and 3 of three
     0.6667
     """
-    for cell in reading.cells(raters=("repeat",), within=CONDITION):
-        said = Statistic(method="share of items whose repeats are all the same label")
-        yield cell.estimated(_over_items(cell, _strict(cell), said))
+    for cell in data.cells(raters=("repeat",), within=CONDITION):
+        statistic = Statistic(method="share of items whose repeats are all the same label")
+        yield cell.estimated(_over_items(cell, _strict(cell), statistic))
 
 
 @measure(
@@ -66,7 +66,7 @@ def strict_stability(reading: Reading) -> Iterator[Estimate]:
     missing=("category", "drop"),
     estimands=("fixed", "population", "next"),
 )
-def mode_frequency(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
+def mode_frequency(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """Mode frequency: how often an item's repeats gave its modal label.
 
     The mean over items of max_v n_v / Σ_v n_v, within each condition, averaged over those. Items with one
@@ -87,12 +87,12 @@ def mode_frequency(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     >>> round(mode_frequency(frame)[0].value, 4)  # (1 + 1/3 + 1) / 3
     0.7778
     """
-    for cell in reading.cells(raters=("repeat",), within=CONDITION):
-        said = Statistic(
+    for cell in data.cells(raters=("repeat",), within=CONDITION):
+        statistic = Statistic(
             method=f"share of an item's repeats that gave its modal label ({_blanks(missing)})",
             excluded=cell.counted if missing == "drop" else {},
         )
-        yield cell.estimated(_over_items(cell, _mode(cell, missing), said))
+        yield cell.estimated(_over_items(cell, _mode(cell, missing), statistic))
 
 
 @measure(
@@ -105,7 +105,7 @@ def mode_frequency(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     missing=("category", "drop"),
     estimands=("fixed", "population", "next"),
 )
-def answer_entropy(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
+def answer_entropy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """Answer entropy: the entropy of an item's repeated answers, in bits.
 
     The mean over items of −Σ_v p_v log2 p_v, with p_v = n_v / Σ_v n_v, within each condition, averaged over
@@ -126,24 +126,24 @@ def answer_entropy(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     >>> round(answer_entropy(frame)[0].value, 4)  # (0 + log2 3 + 0) / 3
     0.5283
     """
-    for cell in reading.cells(raters=("repeat",), within=CONDITION):
-        said = Statistic(
+    for cell in data.cells(raters=("repeat",), within=CONDITION):
+        statistic = Statistic(
             method=f"mean entropy of an item's repeated answers in bits ({_blanks(missing)})",
             excluded=cell.counted if missing == "drop" else {},
         )
         most = float(np.log2(max(2, min(len(cell.labels) + 1, len(cell.raters)))))
-        yield cell.estimated(_over_items(cell, _entropy(cell, missing), said, most))
+        yield cell.estimated(_over_items(cell, _entropy(cell, missing), statistic, most))
 
 
-def _over_items(cell: Cell, own: Floats, said: Statistic, highest: float = 1.0) -> Statistic:
+def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 1.0) -> Statistic:
     """The mean over items, averaged over conditions, of numbers from 0 to ``highest``."""
     known = np.isfinite(own)
     item = mean_defined(own)
     _, asked = _tallies(cell, "drop")
     never = int(((asked >= 2) & ~known).sum())
-    said = replace(
-        said,
-        excluded={**said.excluded, **({"item that never got a label": never} if never else {})},
+    statistic = replace(
+        statistic,
+        excluded={**statistic.excluded, **({"item that never got a label": never} if never else {})},
         n=cell.units.touched(np.asarray(known.any(1))),
         differing=differing(item, cell.units),
         details={"repeats": len(cell.raters), "conditions": len(cell.strata)},
@@ -152,14 +152,14 @@ def _over_items(cell: Cell, own: Floats, said: Statistic, highest: float = 1.0) 
         few = len(cell.raters) < 2
         why = "fewer than two repeats" if few else "no item was answered in two repeats"
         why = "no answer has a label" if never else why
-        return replace(said, reason=why if cell.items else "no annotations")
+        return replace(statistic, reason=why if cell.items else "no annotations")
     sd = float(np.nanstd(item, ddof=1)) if np.isfinite(item).sum() > 1 else None
     return replace(
-        said,
+        statistic,
         under=over_strata(ratio(np.where(known, own, 0), known.astype(np.float64))),
         ends=(0.0, highest),
         spread=partial(mean_within, high=highest),
-        details={**said.details, "sd": sd},
+        details={**statistic.details, "sd": sd},
         values=item,
     )
 
@@ -242,7 +242,8 @@ def repeated_answers(
             "repeats": asked[item, condition].astype(np.int64),
             "blank": (asked - given)[item, condition].astype(np.int64),
             "mode": pl.Series(
-                [cell.labels[top[at]] if given[at] else None for at in places], dtype=pl.String
+                [cell.labels[top[position]] if given[position] else None for position in places],
+                dtype=pl.String,
             ),
             **{name: pl.Series(values[item, condition]).fill_nan(None) for name, values in numbers.items()},
         }

@@ -139,10 +139,10 @@ def _smallest(components: Floats, names: Sequence[str], target: float, models: i
         "repeat": np.zeros(len(positive)),
     }
     several = any("variant" in name for name in names)
-    for at, name in enumerate(names):
+    for index, name in enumerate(names):
         if name != "item":
             kind = "repeat" if name == "repeat" else "variant" if "variant" in name else "fixed"
-            parts[kind] += positive[:, at] / (models if name == "repeat" or "model" in name else 1)
+            parts[kind] += positive[:, index] / (models if name == "repeat" or "model" in name else 1)
     item = positive[:, list(names).index("item")]
     left = (item * (1 - target) / target + 1e-12 - parts["fixed"])[:, None]
     repeats = np.arange(1, _MOST[1] + 1 if "repeat" in names else 2)

@@ -22,7 +22,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import percentile
 from quaver.estimation.means import over_strata
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.label_pairs import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT, Resample
@@ -42,7 +42,7 @@ SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
     treatments=("level",),
 )
 def intra_pss_subsamples(
-    reading: Reading, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
+    data: MeasureInput, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
 ) -> Iterator[Estimate]:
     """Intra-prompt stability from subsamples of 2% to 75% of the items.
 
@@ -68,8 +68,8 @@ def intra_pss_subsamples(
     [('0.1', 1.0), ('0.5', 1.0)]
     """
     shares = _checked(shares)
-    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        yield from _subsampled(cell, reading.resampling, shares, level, missing)
+    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
+        yield from _subsampled(cell, data.resampling, shares, level, missing)
 
 
 @measure(
@@ -85,7 +85,7 @@ def intra_pss_subsamples(
     treatments=("level",),
 )
 def inter_pss_subsamples(
-    reading: Reading, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
+    data: MeasureInput, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
 ) -> Iterator[Estimate]:
     """Inter-prompt stability from subsamples of 2% to 75% of the items.
 
@@ -107,8 +107,8 @@ def inter_pss_subsamples(
     [('0.1', 1.0), ('0.5', 1.0)]
     """
     shares = _checked(shares)
-    for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
-        yield from _subsampled(cell, reading.resampling, shares, level, missing)
+    for cell in data.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
+        yield from _subsampled(cell, data.resampling, shares, level, missing)
 
 
 def _checked(shares: Sequence[float]) -> tuple[float, ...]:
@@ -179,8 +179,8 @@ def _at(
         warnings += ("a few subsamples lie so far off that their mean is outside the middle of all",)
     else:
         low, high = ends
-    found = cell.estimated(said)
-    return replace(found, value=value, low=low, high=high, reason=None, warnings=warnings)
+    estimate = cell.estimated(said)
+    return replace(estimate, value=value, low=low, high=high, reason=None, warnings=warnings)
 
 
 @one_thread()
@@ -211,7 +211,7 @@ def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -
     treatments=("level",),
 )
 def intra_pss_cumulative(
-    reading: Reading,
+    data: MeasureInput,
     *,
     level: Level | None = None,
     missing: Missing,
@@ -242,11 +242,11 @@ def intra_pss_cumulative(
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_cumulative(frame)]
     [('2', 1.0), ('3', 0.6)]
     """
-    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
         given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
         steps = [_Step(str(k), f"first {k} repeats", slice(k)) for k in range(2, given.shape[2] + 1)]
         curve = list(_curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing, resample))
-        yield from _with_summary(curve, tolerance, reading.resampling.confidence_level)
+        yield from _with_summary(curve, tolerance, data.resampling.confidence_level)
 
 
 @measure(
@@ -258,7 +258,7 @@ def intra_pss_cumulative(
     treatments=("level",),
 )
 def intra_pss_adjacent(
-    reading: Reading, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
+    data: MeasureInput, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
     """Intra-prompt stability of each repeat with the next one.
 
@@ -279,12 +279,12 @@ def intra_pss_adjacent(
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_adjacent(frame)]
     [('0 and 1', 1.0), ('1 and 2', 0.444)]
     """
-    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
         given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
         steps = []
-        for at, pair in enumerate(zip(cell.raters[:-1], cell.raters[1:], strict=True)):
+        for index, pair in enumerate(zip(cell.raters[:-1], cell.raters[1:], strict=True)):
             name = " and ".join(pair)
-            steps.append(_Step(name, f"repeats {name}", slice(at, at + 2)))
+            steps.append(_Step(name, f"repeats {name}", slice(index, index + 2)))
         yield from _curve(cell, given[:, :, :-1] + given[:, :, 1:], steps, level, missing, resample)
 
 
@@ -318,15 +318,15 @@ def _curve(
                 method=f"Krippendorff's alpha, {step.repeats} as raters, mean over conditions",
                 where={"repeats": step.name},
             ),
-            [stratum * count + at for stratum in range(strata)],
+            [stratum * count + index for stratum in range(strata)],
         )
-        for at, step in enumerate(steps)
+        for index, step in enumerate(steps)
     ]
     of_rows = scaled(cell.labels, level, cell.label_set, missing)
     curve = each_alpha(cell, counts.reshape(items, strata * count, labels), parts, level, missing)
     for step, statistic in zip(steps, curve, strict=True):
-        made = cell.estimated(statistic)
-        yield made if resample == "items" else over_rows(made, cell, *of_rows, step.raters)
+        estimate = cell.estimated(statistic)
+        yield estimate if resample == "items" else over_rows(estimate, cell, *of_rows, step.raters)
 
 
 def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: float) -> list[Estimate]:
@@ -341,14 +341,14 @@ def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: flo
     running = running_mean(points, confidence_level)
     summary: dict[str, Any] = {"tolerance": tolerance, "settled": settled, "interval_settled": band}
     means = dict(zip(ks, running, strict=True))
-    found = []
+    estimates = []
     for e in curve:
         details = {**e.details, **summary}
         if e.value is not None:
             one = means[int(e.cell["repeats"])]
             details |= {"running_mean": one.mean, "running_mean_interval": (one.low, one.high)}
-        found.append(replace(e, details=details))
-    return found
+        estimates.append(replace(e, details=details))
+    return estimates
 
 
 def settled_at(ks: Sequence[int], values: Floats, tolerance: float) -> int | None:
@@ -381,9 +381,9 @@ def running_mean(scores: Sequence[float], confidence_level: float = 0.95) -> lis
     [0.7, 0.561, 0.839]
     """
     z = float(special.ndtri((1 + confidence_level) / 2))
-    found = []
+    result = []
     for k in range(1, len(scores) + 1):
         mean = float(np.mean(scores[:k]))
         half = z * float(np.std(scores[:k])) / k**0.5
-        found.append(RunningMean(mean, mean - half, mean + half))
-    return found
+        result.append(RunningMean(mean, mean - half, mean + half))
+    return result

@@ -27,7 +27,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.inversion import deviations
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.smallest_design import (
     Plan,
@@ -247,7 +247,7 @@ _REFERENCE = (
     of_a_set=True,
 )
 def generalizability(
-    reading: Reading,
+    data: MeasureInput,
     *,
     variants: int = 1,
     repeats: int = 1,
@@ -294,7 +294,7 @@ def generalizability(
     [('', 1.0), ('item', 1.0), ('repeat', 0.0)]
     """
     plan = _plan(variants, repeats, models, target)
-    for cell in reading.cells(raters=("repeat",), within=("decoding", "variant", "model"), missing=missing):
+    for cell in data.cells(raters=("repeat",), within=("decoding", "variant", "model"), missing=missing):
         of, values = scaled(cell.labels, level, cell.label_set, missing)
         values = np.arange(len(cell.labels), dtype=np.float64) if of == "ordinal" else values
         said = Statistic(
@@ -302,10 +302,10 @@ def generalizability(
             f"models, {of} labels; items, variants and models as random facets",
             excluded=cell.counted if missing == "drop" else {},
         )
-        for statistic in _statistics(Pairs(cell, values, reading.columns), plan, target, said):
-            found = cell.estimated(statistic)
-            below = not statistic.part and found.low is not None and found.low < 0
-            yield replace(found, low=0.0) if below else found
+        for statistic in _statistics(Pairs(cell, values, data.columns), plan, target, said):
+            estimate = cell.estimated(statistic)
+            below = not statistic.part and estimate.low is not None and estimate.low < 0
+            yield replace(estimate, low=0.0) if below else estimate
 
 
 def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
@@ -319,18 +319,18 @@ def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
     return Plan(variants, repeats, models)
 
 
-def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Iterator[Statistic]:
+def _statistics(pairs: Pairs, plan: Plan, target: float, statistic: Statistic) -> Iterator[Statistic]:
     """Dependability, and each component after it."""
-    cell, said = pairs.cell, replace(said, n=pairs.units_answered)
+    cell, statistic = pairs.cell, replace(statistic, n=pairs.units_answered)
     if pairs.units_answered < 2:
         why = "fewer than two items" if pairs.units_answered else "no answer has a label"
-        yield replace(said, reason=why if cell.items else "no annotations")
+        yield replace(statistic, reason=why if cell.items else "no annotations")
         return
     sources = Sources(pairs)
     if not sources.complete or not (sources.repeated or pairs.facets):
         several = sources.repeated or pairs.facets
         why = "no pairs of answers for some source of variance" if several else "fewer than two raters"
-        yield replace(said, reason=why)
+        yield replace(statistic, reason=why)
         return
     names = sources.labels
 
@@ -341,7 +341,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
     draws = cell.draws(under)
     point = draws.point
     if not np.isfinite(point[0]):
-        yield replace(said, reason="no variation")
+        yield replace(statistic, reason="no variation")
         return
     parts = dict(zip(names, (float(value) for value in point[1:]), strict=True))
     total = sum(max(0.0, value) for value in parts.values())
@@ -350,9 +350,9 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
         warnings.append(f"negative components count as 0: {', '.join(negative)}")
     if not sources.repeated:
         warnings.append("without repeats their variance cannot be separated from the last interaction's")
-    said = replace(said, rarest=rarest_labels(cell.counts().sum(1), cell.units))
+    statistic = replace(statistic, rarest=rarest_labels(cell.counts().sum(1), cell.units))
     yield replace(
-        said,
+        statistic,
         under=under,
         differing=cell.units.touched(pairs.differ),
         warnings=tuple(warnings),
@@ -369,7 +369,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
     )
     for index, (name, part) in enumerate(parts.items()):
         yield replace(
-            said,
+            statistic,
             part="_component",
             method=f"variance component of {name}",
             where={"source": name},

@@ -84,27 +84,27 @@ def vouched_parts(
     >>> [(one.measure, one.cell.get("label"), round(one.value, 3), one.details.get("found")) for one in found]
     [('unlabelled_texts', None, 0.0, None), ('class_found', 'a', 1.0, 1), ('class_found', 'b', 0.333, 1)]
     """
-    given = frame_of(annotations)
-    groups, resampling = item_groups(given, group), Resampling(resamples=resamples, seed=seed)
-    columns, people = ([one for one in some if one in given.columns] for some in (compared, coders))
-    lengths = [_WORDS] if _WORDS in given.columns else []
-    of_items = given.select(pl.col("item", *columns, *people).cast(pl.String), *lengths).unique("item")
-    found: list[Estimate] = []
-    for (model,), part in prepared(given, labels).group_by("model", maintain_order=True):
+    frame = frame_of(annotations)
+    groups, resampling = item_groups(frame, group), Resampling(resamples=resamples, seed=seed)
+    columns, people = ([one for one in some if one in frame.columns] for some in (compared, coders))
+    lengths = [_WORDS] if _WORDS in frame.columns else []
+    of_items = frame.select(pl.col("item", *columns, *people).cast(pl.String), *lengths).unique("item")
+    estimates: list[Estimate] = []
+    for (model,), part in prepared(frame, labels).group_by("model", maintain_order=True):
         codes, alike = (*labels.codes, NO_LABEL_CODE), likeness(labels)
         answers = PromptAnswers(part, codes, groups, str(model), resampling, alike)
         known = pl.DataFrame({"item": answers.items}).join(of_items, on="item", how="left")
-        found.append(_unlabelled(answers, known, columns, alone=group is None))
+        estimates.append(_unlabelled(answers, known, columns, alone=group is None))
         if len(people) > 1:
-            found.append(_between_coders(answers, known.select(people)))
+            estimates.append(_between_coders(answers, known.select(people)))
         if answers.gold is not None:
             of_gold = _of_gold if alike is None else _on_a_scale
-            found += of_gold(answers, labels, known.select(columns))
-    return found
+            estimates += of_gold(answers, labels, known.select(columns))
+    return estimates
 
 
 def _unlabelled(
-    answers: PromptAnswers, known: pl.DataFrame, columns: Sequence[str], *, alone: bool
+    answers: PromptAnswers, frame: pl.DataFrame, columns: Sequence[str], *, alone: bool
 ) -> Estimate:
     """The share of items without any label, and what these have in common.
 
@@ -112,14 +112,14 @@ def _unlabelled(
     """
     bare = answers.counts[:, :, :-1].sum((1, 2)) == 0
     attributes: list[tuple[Mapping[str, str | int], NDArray[np.bool_]]] = []
-    attributes += _groups(known.select(columns))
-    if alone and _WORDS in known.columns:
-        words = known[_WORDS].to_numpy()
+    attributes += _groups(frame.select(columns))
+    if alone and _WORDS in frame.columns:
+        words = frame[_WORDS].to_numpy()
         low, high = (int(end) for end in np.quantile(words, [0.25, 0.75]))
         attributes += [({"longer": high}, words > high), ({"shorter": low}, words < low)]
-    said = answers.share(bare.astype(float), np.ones(len(bare)), _BARE)
+    statistic = answers.share(bare.astype(float), np.ones(len(bare)), _BARE)
     details = {"texts": int(bare.sum()), "of": len(bare), **_in_common(bare, attributes)}
-    return answers.estimated("unlabelled_texts", replace(said, details=details))
+    return answers.estimated("unlabelled_texts", replace(statistic, details=details))
 
 
 def _in_common(
@@ -129,28 +129,28 @@ def _in_common(
 
     Fisher's exact test of each attribute, one-sided; p values are Bonferroni's over all of them.
     """
-    least, found = _BY_CHANCE, dict[str, str | int]()
+    least, result = _BY_CHANCE, dict[str, str | int]()
     for attribute, own in attributes:
         both = int((bare & own).sum())
         p = len(attributes) * float(scipy.stats.hypergeom.sf(both - 1, len(bare), own.sum(), bare.sum()))
         if p < least and 2 * both > bare.sum():
-            least, found = p, {**attribute, "shared": both}
-    return found
+            least, result = p, {**attribute, "shared": both}
+    return result
 
 
 def _between_coders(answers: PromptAnswers, people: pl.DataFrame) -> Estimate:
     """How often a coder's label is not the one that most of the others gave; ties of these do not count."""
     differ, compared = np.zeros(people.height), np.zeros(people.height)
-    for at, row in enumerate(people.iter_rows()):
+    for index, row in enumerate(people.iter_rows()):
         given = [label for label in row if label is not None]
-        for place, own in enumerate(given):
-            others = Counter(given[:place] + given[place + 1 :]).most_common(2)
+        for position, own in enumerate(given):
+            others = Counter(given[:position] + given[position + 1 :]).most_common(2)
             if not others or (len(others) == 2 and others[0][1] == others[1][1]):
                 continue
-            compared[at] += 1
-            differ[at] += own != others[0][0]
-    said = answers.share(differ, compared, _APART)
-    return answers.estimated("coders_differ", replace(said, details={"coders": people.width}))
+            compared[index] += 1
+            differ[index] += own != others[0][0]
+    statistic = answers.share(differ, compared, _APART)
+    return answers.estimated("coders_differ", replace(statistic, details={"coders": people.width}))
 
 
 def _of_gold(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) -> Iterator[Estimate]:
@@ -168,18 +168,18 @@ def _of_gold(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) -> 
         if name == "group_wrong":
             cells.append((name, where, np.where(own, asked - right, 0.0), np.where(own, asked, 0.0)))
             continue
-        for at, code in enumerate(labels.codes):
-            of_class = own & (gold[:, at] > 0)
+        for index, code in enumerate(labels.codes):
+            of_class = own & (gold[:, index] > 0)
             cell = {**where, "label": code}
             cells.append((name, cell, np.where(of_class, right, 0.0), np.where(of_class, asked, 0.0)))
     cells = [one for one in cells if one[3].any()]
     for name, where, part, whole in cells:
-        said = answers.share(part, whole, _WRONG if name == "group_wrong" else _FOUND)
+        statistic = answers.share(part, whole, _WRONG if name == "group_wrong" else _FOUND)
         details = {"texts": int((whole > 0).sum()), "parts": len(cells)}
         if name != "group_wrong":
             details["found"] = int((part > 0).sum())
-        said = replace(said, details=details, where=where)
-        yield answers.estimated(name, said, prompts=len(cells))
+        statistic = replace(statistic, details=details, where=where)
+        yield answers.estimated(name, statistic, prompts=len(cells))
 
 
 def _groups(levels: pl.DataFrame) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
@@ -199,10 +199,10 @@ def _on_a_scale(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) 
     gold, given = np.nan_to_num(answers.gold)[:, :-1], answers.counts.sum(1)[:, :-1]
     judged = np.where(np.isfinite(answers.gold[:, :1]), given, 0.0)
     stepless = labels.level in UNORDERED or isinstance(labels, Numbers)
-    for at, code in enumerate(() if stepless else labels.codes):
-        texts = int((gold[:, at] > 0).sum())
-        if texts and not given[:, at].any():
-            nothing = answers.share(np.zeros(len(gold)), gold[:, at], _GIVEN)
+    for index, code in enumerate(() if stepless else labels.codes):
+        texts = int((gold[:, index] > 0).sum())
+        if texts and not given[:, index].any():
+            nothing = answers.share(np.zeros(len(gold)), gold[:, index], _GIVEN)
             yield answers.estimated(
                 "step_given", replace(nothing, where={"label": code}, details={"texts": texts})
             )
@@ -214,17 +214,21 @@ def _on_a_scale(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) 
         if chance > 0:
             off = answers.share(np.where(own, apart, 0.0), np.where(own, each, 0.0), _OFF)
             details = {"texts": int((own & (each > 0)).sum()), "parts": len(groups)}
-            one = answers.estimated("group_agreement", replace(off, where=where), prompts=len(groups))
-            yield _turned(one, chance, details)
+            estimate = answers.estimated("group_agreement", replace(off, where=where), prompts=len(groups))
+            yield _turned(estimate, chance, details)
 
 
-def _turned(one: Estimate, chance: float, details: dict[str, int]) -> Estimate:
+def _turned(estimate: Estimate, chance: float, details: dict[str, int]) -> Estimate:
     """The agreement of a disagreement that chance gives its own share of."""
-    value, low, high = (None if end is None else 1 - end / chance for end in (one.value, one.high, one.low))
-    return replace(one, value=value, low=low, high=high, details=details)
+    value, low, high = (
+        None if end is None else 1 - end / chance for end in (estimate.value, estimate.high, estimate.low)
+    )
+    return replace(estimate, value=value, low=low, high=high, details=details)
 
 
-def gold_agreement(said: Statistic, counts: Floats, gold: Floats, alike: Floats | None = None) -> Statistic:
+def gold_agreement(
+    statistic: Statistic, counts: Floats, gold: Floats, alike: Floats | None = None
+) -> Statistic:
     """Cohen's kappa of labels and gold labels: 1 − D_wrong / D_chance; weighted where labels have an order.
 
     D_wrong is the share of labels that are not the item's gold label, and D_chance what it would be if labels
@@ -254,7 +258,7 @@ def gold_agreement(said: Statistic, counts: Floats, gold: Floats, alike: Floats 
 
     spread = _spread(*(float(one[0]) for one in shares(np.ones((1, len(each))))))
     reason = "every label and gold label is the same"
-    return replace(said, under=under, reason=reason, ends=(-1.0, 1.0), spread=spread)
+    return replace(statistic, under=under, reason=reason, ends=(-1.0, 1.0), spread=spread)
 
 
 def _spread(wrong: float, chance: float) -> Callable[[float, float], Interval]:

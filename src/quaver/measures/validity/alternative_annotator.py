@@ -17,7 +17,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
 from quaver.estimation.means import ratio
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.coders import ALL, Coded, Ints, coded, coders_of
 from quaver.measures.variation.label_shares import ASKING
@@ -68,7 +68,7 @@ class _LeftOut(NamedTuple):
     },
 )
 def alternative_annotator(
-    reading: Reading,
+    data: MeasureInput,
     *,
     coders: str | Sequence[str] = ("gold",),
     epsilon: float = 0.2,
@@ -118,12 +118,12 @@ def alternative_annotator(
     """
     if not 0 <= epsilon < 1:
         raise MeasureError("no margin", where="epsilon", expected="0 or more, below 1", found=f"{epsilon:g}")
-    given = coders_of(reading, coders)
-    for cell in reading.cells(raters=ASKING):
+    given = coders_of(data, coders)
+    for cell in data.cells(raters=ASKING):
         if len(given) < _FEWEST or not cell.codes.size:
             yield from _undefined(cell, "fewer than three coders" if cell.codes.size else "no annotations")
         else:
-            yield from _tested(coded(cell, given, reading, probability), epsilon, level, missing)
+            yield from _tested(coded(cell, given, data, probability), epsilon, level, missing)
 
 
 _METHOD = "alternative annotator test, each coder left out in turn"
@@ -134,18 +134,21 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
     values = _numbers(cell, level)
     answer = _modal(cell)
     left_out = [_left_out(name, found, answer, values, missing) for name in names]
-    known = [one for one in left_out if one.counts.any()]
-    if not known:
+    left_outs = [one for one in left_out if one.counts.any()]
+    if not left_outs:
         yield from _undefined(cell, "no item with two coders")
         return
-    raw = [_p(cell, one, epsilon) for one in known]
+    raw = [_p(cell, one, epsilon) for one in left_outs]
     adjusted = iter(scipy.stats.false_discovery_control(raw, method="by"))
     share = ratio(
-        *(np.stack(sums, 1) for sums in zip(*((o.counts * o.model, o.counts) for o in known), strict=True))
+        *(
+            np.stack(sums, 1)
+            for sums in zip(*((o.counts * o.model, o.counts) for o in left_outs), strict=True)
+        )
     )
     bare = int((answer < 0).sum())
     won = []
-    place = 0
+    index = 0
     for name, one in zip(names, left_out, strict=True):
         if not one.counts.any():
             yield cell.estimated(
@@ -154,16 +157,16 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
             continue
         p = float(next(adjusted))
         won.append(p <= _FALSE)
-        yield weights.estimated(_advantage(cell, name, one, share, place, p, bare))
-        place += 1
-    yield weights.estimated(_mean(cell, share, known, bare))
-    yield _winning(cell, won, epsilon, known)
+        yield weights.estimated(_advantage(cell, name, one, share, index, p, bare))
+        index += 1
+    yield weights.estimated(_mean(cell, share, left_outs, bare))
+    yield _winning(cell, won, epsilon, left_outs)
 
 
 def _undefined(cell: Cell, reason: str) -> Iterator[Estimate]:
     for part in ("", "_won"):
-        said = Statistic(method=_METHOD, part=part, where={"coder": ALL}, n=0, reason=reason)
-        yield cell.estimated(said)
+        statistic = Statistic(method=_METHOD, part=part, where={"coder": ALL}, n=0, reason=reason)
+        yield cell.estimated(statistic)
 
 
 def _left_out(name: str, found: Coded, answer: Ints, values: Floats | None, missing: Missing) -> _LeftOut:
@@ -202,7 +205,7 @@ def _numbers(cell: Cell, level: Level | None) -> Floats | None:
     scale = level or (cell.label_set.level if cell.label_set else "nominal")
     if scale not in ("interval", "ratio"):
         return None
-    given = {one.code: one.value for one in cell.label_set.labels} if cell.label_set else {}
+    given = {label.code: label.value for label in cell.label_set.labels} if cell.label_set else {}
     numbers = [given.get(label) for label in cell.labels]
     try:
         found = [
@@ -210,7 +213,7 @@ def _numbers(cell: Cell, level: Level | None) -> Floats | None:
             for label, value in zip(cell.labels, numbers, strict=True)
         ]
     except ValueError:
-        found = [float(place) for place in range(len(cell.labels))]
+        found = [float(index) for index in range(len(cell.labels))]
     return np.array([*found, 0.0])
 
 
@@ -220,15 +223,15 @@ def _modal(cell: Cell) -> Ints:
     return np.asarray(np.where(counts.any(1), counts.argmax(1), -1), np.int64)
 
 
-def _p(cell: Cell, one: _LeftOut, epsilon: float) -> float:
+def _p(cell: Cell, left_out: _LeftOut, epsilon: float) -> float:
     """One-sided p: that the coder's advantage is ``epsilon`` or more above the model's."""
-    apart = one.coder - one.model
-    n = one.weights.sum()
-    mean = float(one.weights @ apart / n)
-    deviation = one.weights * (apart - mean)
+    apart = left_out.coder - left_out.model
+    n = left_out.weights.sum()
+    mean = float(left_out.weights @ apart / n)
+    deviation = left_out.weights * (apart - mean)
     groups = cell.units.clusters
-    sums = deviation[one.counts > 0] if groups is None else np.bincount(groups, deviation)
-    units = sums.size if groups is None else np.unique(groups[one.counts > 0]).size
+    sums = deviation[left_out.counts > 0] if groups is None else np.bincount(groups, deviation)
+    units = sums.size if groups is None else np.unique(groups[left_out.counts > 0]).size
     if units < 2:
         return 1.0
     error = float(np.sqrt(units / (units - 1) * (sums**2).sum())) / n
@@ -238,36 +241,36 @@ def _p(cell: Cell, one: _LeftOut, epsilon: float) -> float:
 
 
 def _advantage(
-    cell: Cell, name: str, one: _LeftOut, share: Weighted, place: int, p: float, bare: int
+    cell: Cell, name: str, left_out: _LeftOut, share: Weighted, index: int, p: float, bare: int
 ) -> Statistic:
-    n = int(one.counts.sum())
+    n = int(left_out.counts.sum())
     few = () if n >= _SMALL else (f"{n} items with another coder: the t test is approximate below {_SMALL}",)
     return Statistic(
         method=_METHOD,
         under=share,
-        column=place,
+        column=index,
         where={"coder": name},
-        n=cell.units.touched(one.counts > 0),
-        differing=cell.units.touched((one.counts > 0) & (one.model < 1)),
+        n=cell.units.touched(left_out.counts > 0),
+        differing=cell.units.touched((left_out.counts > 0) & (left_out.model < 1)),
         ends=(0.0, 1.0),
         excluded={"item without a label of the model": bare} if bare else {},
         warnings=few,
         details={
             "p": p,
             "won": p <= _FALSE,
-            "coder_advantage": float(one.weights @ one.coder / one.weights.sum()),
-            "with_model": one.alike_model,
-            "with_coder": one.alike_coder,
+            "coder_advantage": float(left_out.weights @ left_out.coder / left_out.weights.sum()),
+            "with_model": left_out.alike_model,
+            "with_coder": left_out.alike_coder,
         },
     )
 
 
-def _mean(cell: Cell, share: Weighted, known: Sequence[_LeftOut], bare: int) -> Statistic:
+def _mean(cell: Cell, share: Weighted, left_outs: Sequence[_LeftOut], bare: int) -> Statistic:
     def under(weights: Floats) -> Floats:
         return np.asarray(share(weights).mean(1, keepdims=True))
 
-    rows = np.stack([one.counts for one in known], 1).sum(1)
-    short = np.stack([one.counts * (1 - one.model) for one in known], 1).sum(1)
+    rows = np.stack([left_out.counts for left_out in left_outs], 1).sum(1)
+    short = np.stack([left_out.counts * (1 - left_out.model) for left_out in left_outs], 1).sum(1)
     return Statistic(
         method=f"{_METHOD}, mean over coders",
         under=under,
@@ -277,22 +280,22 @@ def _mean(cell: Cell, share: Weighted, known: Sequence[_LeftOut], bare: int) -> 
         ends=(0.0, 1.0),
         excluded={"item without a label of the model": bare} if bare else {},
         details={
-            "with_model": float(np.mean([one.alike_model for one in known])),
-            "with_coder": float(np.mean([one.alike_coder for one in known])),
+            "with_model": float(np.mean([left_out.alike_model for left_out in left_outs])),
+            "with_coder": float(np.mean([left_out.alike_coder for left_out in left_outs])),
         },
     )
 
 
-def _winning(cell: Cell, won: Sequence[bool], epsilon: float, known: Sequence[_LeftOut]) -> Estimate:
+def _winning(cell: Cell, won: Sequence[bool], epsilon: float, left_outs: Sequence[_LeftOut]) -> Estimate:
     """The share of coders that the model wins against; a verdict on these coders, without an interval."""
     share = sum(won) / len(won)
-    made = cell.estimated(
+    estimate = cell.estimated(
         Statistic(method=_METHOD, part="_won", where={"coder": ALL}, n=0, reason="a verdict has no draws")
     )
     return replace(
-        made,
+        estimate,
         value=share,
         reason=None,
-        n=int(np.stack([one.counts for one in known], 1).any(1).sum()),
+        n=int(np.stack([left_out.counts for left_out in left_outs], 1).any(1).sum()),
         details={"coders": len(won), "won": sum(won), "epsilon": epsilon, "passes": share >= _PASSED},
     )

@@ -21,7 +21,7 @@ from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, over_strata, ratio, share_of
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -63,7 +63,7 @@ def answer_quality(
     given = frame_of(annotations)
     frame, groups = _marked(given, factors), item_groups(given, group)
     resampling = Resampling(resamples=resamples, seed=seed)
-    found = []
+    estimates = []
     for (model,), part in frame.group_by("model", maintain_order=True):
         items = part.group_by("item", maintain_order=True).agg(
             pl.len(), *(pl.col(kind).sum() for kind in _KINDS)
@@ -83,8 +83,8 @@ def answer_quality(
                 details={**_details(part, kind, factors), **details},
             )
             where = {"model": str(model)}
-            found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share))
-    return found
+            estimates.append(Sampler(units, resampling, measure=kind, where=where).estimated(share))
+    return estimates
 
 
 def _marked(frame: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
@@ -118,8 +118,8 @@ def _details(part: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[s
     for factor in factors:
         if factor not in part.columns:
             continue
-        known = part.filter(pl.col(factor).is_not_null()).group_by(factor).agg(share=pl.col(kind).mean())
-        shares: dict[str, float] = dict(known.sort("share", factor).iter_rows())
+        frame = part.filter(pl.col(factor).is_not_null()).group_by(factor).agg(share=pl.col(kind).mean())
+        shares: dict[str, float] = dict(frame.sort("share", factor).iter_rows())
         if len(shares) > 1 and (span := max(shares.values()) - min(shares.values())) > widest:
             widest = span
             details |= {"by": factor, "shares": shares}
@@ -141,7 +141,7 @@ _OTHERS = "other reasons"
     source="Atreja et al. (2025), Proceedings of ICWSM 19, doi:10.1609/icwsm.v19i1.35807",
     estimands=("fixed", "population", "next"),
 )
-def compliance(reading: Reading) -> Iterator[Estimate]:
+def compliance(data: MeasureInput) -> Iterator[Estimate]:
     """The share of valid answers: of those, that is, that did as they were asked.
 
     Compliance = valid answers / answers. What an answer must hold is the evaluator's rule. Atreja et al. ask
@@ -165,26 +165,26 @@ def compliance(reading: Reading) -> Iterator[Estimate]:
     >>> compliance(frame)[0].value, compliance(frame)[0].details["failures"]
     (0.75, {'ambiguous: 2 labels found': 1})
     """
-    reasons = _Reasons(reading)
-    for cell in reading.cells(raters=ASKING):
+    reasons = _Reasons(data)
+    for cell in data.cells(raters=ASKING):
         asked = ((cell.codes >= 0) | cell.unanswered).sum((1, 2))
         details = {
             "answers": int(asked.sum()),
             "without a label": dict(cell.counted),
             "failures": reasons.counted(cell),
         }
-        said = Statistic(
+        statistic = Statistic(
             method="share of valid answers", n=cell.units.count, details=details, reason="no annotations"
         )
-        yield cell.estimated(share_of(cell, cell.valid.sum((1, 2)), asked, said))
+        yield cell.estimated(share_of(cell, cell.valid.sum((1, 2)), asked, statistic))
 
 
 class _Reasons:
     """Why answers are not valid, by the frame's row."""
 
-    def __init__(self, reading: Reading) -> None:
-        names = [reading.column(role) for role in ("status", "reason")]
-        self._kinds = [reading.gathered[name] for name in names if name is not None]
+    def __init__(self, data: MeasureInput) -> None:
+        names = [data.column(role) for role in ("status", "reason")]
+        self._kinds = [data.gathered[name] for name in names if name is not None]
 
     def counted(self, cell: Cell) -> dict[str, int]:
         """The most frequent, each with its status, and how many others there are."""
@@ -270,16 +270,16 @@ class _Bounds:
         given = np.take_along_axis(self._counts.sum(1), np.maximum(gold, 0)[:, None], 1)[:, 0]
         right = np.where(known, given, 0.0)
         for end, above in zip(_ENDS, (right, right + self._lost * known), strict=True):
-            said = self._said("accuracy", end, "share of right answers", "no gold labels")
-            yield share_of(self._cell, above, self._asked * known, said)
+            statistic = self._said("accuracy", end, "share of right answers", "no gold labels")
+            yield share_of(self._cell, above, self._asked * known, statistic)
 
     def shares(self) -> Iterator[Statistic]:
         """Each label's share of all answers."""
-        for at, label in enumerate(self._cell.labels):
-            given = self._counts[:, :, at].sum(1)
+        for index, label in enumerate(self._cell.labels):
+            given = self._counts[:, :, index].sum(1)
             for end, above in zip(_ENDS, (given, given + self._lost), strict=True):
-                said = self._said("share", end, "share of all answers", "no annotations")
-                yield share_of(self._cell, above, self._asked, replace(said, where={"label": label}))
+                statistic = self._said("share", end, "share of all answers", "no annotations")
+                yield share_of(self._cell, above, self._asked, replace(statistic, where={"label": label}))
 
     def agreement(self) -> Iterator[Statistic]:
         """The share of pairs of answers that agree."""
@@ -289,11 +289,11 @@ class _Bounds:
             own = np.where(several, (counts * (counts - 1)).sum(2) / np.maximum(m * (m - 1), 1), 0.0)
             known = several.any(1)
             item = np.where(known, own.sum(1) / np.maximum(several.sum(1), 1), np.nan)
-            said = self._said(
+            statistic = self._said(
                 "agreement", end, "share of pairs of answers that agree", "fewer than two answers"
             )
             yield replace(
-                said,
+                statistic,
                 under=over_strata(ratio(own, several.astype(np.float64))) if known.any() else None,
                 n=self._cell.units.touched(known),
                 differing=differing(item, self._cell.units) if known.any() else None,
@@ -309,13 +309,13 @@ class _Bounds:
             if not (model.strata and model.pairable.any()):
                 yield self._said("alpha", end, method, "fewer than two answers")
                 continue
-            said = self._said("alpha", end, method, "no variation")
+            statistic = self._said("alpha", end, method, "no variation")
             n = self._cell.units.touched(np.asarray(model.pairable.any(1)))
             rarest = rarest_labels(self._counts.sum(1), self._cell.units)
             stray = stray_labels(self._cell, self._counts.sum(1))
             under = over_strata(model.alphas)
-            said = ranged(said, model, range(model.strata))
-            yield replace(said, under=under, n=n, rarest=rarest, many_groups=True, warnings=stray)
+            statistic = ranged(statistic, model, range(model.strata))
+            yield replace(statistic, under=under, n=n, rarest=rarest, many_groups=True, warnings=stray)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(

@@ -21,7 +21,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Grid, label_counts
 from quaver.estimation.means import none_goes_far
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_cell import ItemWeights, drawn_weights
 from quaver.measures.variation.label_shares import ASKING
@@ -51,9 +51,9 @@ class _Side(NamedTuple):
         """The pairs that a coder is in, where alpha is defined."""
         return np.array(
             [
-                at
-                for at, names in enumerate(self.about)
-                if self.defined[at] and (coder == ALL or coder in names)
+                index
+                for index, names in enumerate(self.about)
+                if self.defined[index] and (coder == ALL or coder in names)
             ],
             dtype=np.int64,
         )
@@ -81,10 +81,10 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
     Both sides are taken of the same resamples of items.
     """
     names = list(found.marks)
-    said = Statistic(method="mean alpha between coders less mean alpha with the answers", part="_gap")
+    statistic = Statistic(method="mean alpha between coders less mean alpha with the answers", part="_gap")
     if not found.cell.codes.size:
         yield from (
-            replace(said, n=0, where={"coder": name}, reason="no annotations") for name in (*names, ALL)
+            replace(statistic, n=0, where={"coder": name}, reason="no annotations") for name in (*names, ALL)
         )
         return
     people, model = _sides(found, level)
@@ -100,19 +100,19 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
     rarest = {who: rarest_labels(label_counts(m[:, None], size), units) for who, m in found.marks.items()}
     rarest[ALL] = min(rarest.values())
     whole = found.weights.whole
-    for at, (name, (one, other)) in enumerate(columns.items()):
+    for index, (name, (one, other)) in enumerate(columns.items()):
         if not one.size or not other.size:
-            yield replace(said, n=0, where={"coder": name}, reason="no alpha is defined")
+            yield replace(statistic, n=0, where={"coder": name}, reason="no alpha is defined")
             continue
         known = people.pairable(one) | model.pairable(other)
         apart = min(  # where people hardly ever differ, they decide
             found.cell.units.touched(side.differing(some)) for side, some in ((people, one), (model, other))
         )
         yield replace(
-            said,
+            statistic,
             where={"coder": name},
             under=under,
-            column=at,
+            column=index,
             n=found.cell.units.touched(np.asarray(known)),
             differing=apart,
             rarest=rarest[name],
@@ -171,7 +171,7 @@ def _mean(values: Floats) -> Floats:
     },
 )
 def coder_agreement(
-    reading: Reading,
+    data: MeasureInput,
     *,
     coders: str | Sequence[str] = ("gold",),
     level: Level | None = None,
@@ -217,23 +217,23 @@ def coder_agreement(
     >>> [(e.cell["coder"], round(e.value, 6)) for e in found if e.measure == "coder_agreement_gap"]
     [('gold', 0.555556), ('ben', 0.555556), ('all', 0.555556)]
     """
-    given = coders_of(reading, coders)
-    for cell in reading.cells(raters=ASKING):
-        found = coded(cell, given, reading, probability)
+    given = coders_of(data, coders)
+    for cell in data.cells(raters=ASKING):
+        found = coded(cell, given, data, probability)
         yield from _with_each(found, level)
         if len(given) > 1:
             yield from _among(found, level)
-            yield from (found.weights.estimated(one) for one in gaps(found, level))
+            yield from (found.weights.estimated(statistic) for statistic in gaps(found, level))
 
 
-def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
+def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
     """The columns of the coders."""
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
         raise MeasureError(
             "no coder, or a coder twice", where="coders", expected="names of columns", found=repr(coders)
         )
-    gathered = reading.gathered
+    gathered = data.gathered
     for name in names:
         if name not in gathered.columns and name != "gold":
             raise UnknownColumn(name, gathered.columns, where="coders")
@@ -241,7 +241,7 @@ def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Enc
     return {n: gathered.encoded(n, labels=True) if n in gathered.columns else nobody for n in names}
 
 
-def coded(cell: Cell, given: Mapping[str, Encoded], reading: Reading, probability: str | None) -> Coded:
+def coded(cell: Cell, given: Mapping[str, Encoded], data: MeasureInput, probability: str | None) -> Coded:
     """A cell beside the coders' labels of its items, and what each item counts for."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})
@@ -255,7 +255,7 @@ def coded(cell: Cell, given: Mapping[str, Encoded], reading: Reading, probabilit
         marks[name] = _by_item(cell, table[column.codes], name)
     wide = replace(cell, labels=labels)
     known = np.any([mark >= 0 for mark in marks.values()], axis=0).astype(float)
-    counted, each = drawn_weights(wide, reading, probability, known)
+    counted, each = drawn_weights(wide, data, probability, known)
     marks = {name: np.where(counted > 0, mark, -1) for name, mark in marks.items()}
     return Coded(wide, marks, ItemWeights(wide, each))
 
@@ -266,8 +266,8 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
         return np.full(len(cell.items), -1)
     rows = cell.rows.reshape(len(cell.items), -1)
     values = np.where(rows >= 0, row[rows], -1)
-    found = np.asarray(values.max(1))
-    clash = ((values >= 0) & (values != found[:, None])).any(1)
+    result = np.asarray(values.max(1))
+    clash = ((values >= 0) & (values != result[:, None])).any(1)
     if clash.any():
         raise MeasureError(
             f"an item with two values of {name}",
@@ -275,7 +275,7 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
             expected="one label from each coder for each item",
             found=f"item {cell.items[int(np.argmax(clash))]}",
         )
-    return found
+    return result
 
 
 def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:

@@ -20,7 +20,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Ints, label_counts
 from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.means import differing
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import contrast_bound, linear, logistic
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, outcome_numbers
@@ -49,7 +49,7 @@ class WeightedRegression(NamedTuple):
     clusters: Ints | None
 
     def statistic(
-        self, found: Statistic, outcome: Floats, threshold: float, confidence_level: float
+        self, statistic: Statistic, outcome: Floats, threshold: float, confidence_level: float
     ) -> Statistic:
         """A statistic filled in: the contrast, with the interval of its sandwich variance (HC3) and p."""
         complete = np.isfinite(self.matrix).all(1) & np.isfinite(self.weights)
@@ -61,26 +61,26 @@ class WeightedRegression(NamedTuple):
             self.matrix[known], outcome[known], np.ones(int(known.sum())), self.weights[known], clusters
         )
         contrast = self.contrast.reshape(outcome.shape[1], -1)
-        made = gold_alone(Question(sample, contrast, self.kind))
-        if made is None or not made.spread.variance > 0:
-            return found
-        each, value = np.zeros(known.size), made.value
-        each[known] = made.contributions
+        corrected = gold_alone(Question(sample, contrast, self.kind))
+        if corrected is None or not corrected.spread.variance > 0:
+            return statistic
+        each, value = np.zeros(known.size), corrected.value
+        each[known] = corrected.contributions
 
         def under(weights: Floats) -> Floats:
             return np.asarray(value + (weights @ each - each.sum())[:, None])
 
-        error = made.spread.variance**0.5
-        p = float(2 * special.stdtr(made.spread.tail_freedom, -abs(value - threshold) / error))
-        few = () if made.spread.events >= _FEW_EVENTS else (IntervalWarning(_RARE),)
-        own = interval(value, made.spread, confidence_level)
+        error = corrected.spread.variance**0.5
+        p = float(2 * special.stdtr(corrected.spread.tail_freedom, -abs(value - threshold) / error))
+        few = () if corrected.spread.events >= _FEW_EVENTS else (IntervalWarning(_RARE),)
+        own = interval(value, corrected.spread, confidence_level)
         return replace(
-            found,
+            statistic,
             under=under,
             interval=(own, "sandwich interval"),
             differing=None,
-            details={**found.details, "p": p},
-            warnings=(*found.warnings, *few),
+            details={**statistic.details, "p": p},
+            warnings=(*statistic.warnings, *few),
         )
 
 
@@ -148,7 +148,7 @@ class ConclusionCell:
     def estimates(self) -> Iterator[Estimate]:
         """Each variant's, those of all together, the gold labels', and the verdicts counted."""
         cell, labels = self._cell, len(self._cell.labels)
-        single = [("", self._labelled(at), where) for at, where in enumerate(cell.strata)]
+        single = [("", self._labelled(index), where) for index, where in enumerate(cell.strata)]
         others: list[tuple[str, Labelled, Mapping[str, str]]] = []
         if len(single) > 1:
             counts = votes(cell.codes, labels)
@@ -160,11 +160,11 @@ class ConclusionCell:
         if not self._designed and cell.gold is not None and (cell.gold >= 0).any():
             true = label_counts(cell.gold[:, None], labels)
             others.append(("_gold", Labelled(true, cell.gold >= 0, {}), {}))
-        made = list(self._drawn_from(single))
-        yield from made
+        estimates = list(self._drawn_from(single))
+        yield from estimates
         yield from self._drawn_from(others)
-        if len(made) > 1:
-            yield from self._counted(made)
+        if len(estimates) > 1:
+            yield from self._counted(estimates)
 
     def _drawn_from(self, labelled: Sequence[tuple[str, Labelled, Mapping[str, str]]]) -> Iterator[Estimate]:
         """An estimate for each of several sets of labels, tested together."""
@@ -184,17 +184,17 @@ class ConclusionCell:
             self._ends,
             self._cell.units.clusters,
         )
-        made = [
-            self._one(part, one, where, outcomes[:, at], tested, at)
-            for at, (part, one, where) in enumerate(labelled)
+        estimates = [
+            self._one(part, one, where, outcomes[:, index], tested, index)
+            for index, (part, one, where) in enumerate(labelled)
         ]
         if not labelled[0][0]:
-            self.drawn.append(Drawn(self._cell, tested, made))
-        yield from made
+            self.drawn.append(Drawn(self._cell, tested, estimates))
+        yield from estimates
 
-    def _labelled(self, at: int) -> Labelled:
-        counts = label_counts(self._cell.codes[:, at], len(self._cell.labels))
-        bare = self._cell.unanswered[:, at].sum(1)
+    def _labelled(self, index: int) -> Labelled:
+        counts = label_counts(self._cell.codes[:, index], len(self._cell.labels))
+        bare = self._cell.unanswered[:, index].sum(1)
         total = counts.sum(1)
         excluded = {"no label": int(bare.sum())} if bare.any() else {}
         if self._missing == "category":
@@ -231,15 +231,15 @@ class ConclusionCell:
         known = labelled.known & self._complete
         outcomes = np.where(known[:, None], np.nan_to_num(labelled.shares) @ self._outcomes, np.nan)
         most = int(np.nan_to_num(outcomes).var(0).argmax()) if outcomes.size else 0
-        found = self._begun(part, labelled, where, outcomes[:, most])
+        statistic = self._begun(part, labelled, where, outcomes[:, most])
         level = self._cell.resampling.confidence_level
-        made = self._weighted.statistic(found, outcomes, self._table.effect.threshold, level)
+        made = self._weighted.statistic(statistic, outcomes, self._table.effect.threshold, level)
         return self._judged(self._cell.estimated(made), ())
 
-    def _judged(self, made: Estimate, warnings: tuple[str, ...]) -> Estimate:
+    def _judged(self, estimate: Estimate, warnings: tuple[str, ...]) -> Estimate:
         """An estimate with its verdict."""
-        details = {**made.details, "verdict": self._table.effect.verdict(made.low, made.high)}
-        return replace(made, details=details, warnings=made.warnings + warnings)
+        details = {**estimate.details, "verdict": self._table.effect.verdict(estimate.low, estimate.high)}
+        return replace(estimate, details=details, warnings=estimate.warnings + warnings)
 
     def _one(
         self,
@@ -248,24 +248,24 @@ class ConclusionCell:
         where: Mapping[str, str],
         outcome: Floats,
         tested: Specifications,
-        at: int,
+        index: int,
     ) -> Estimate:
-        found, known = self._begun(part, labelled, where, outcome), np.isfinite(outcome)
+        statistic, known = self._begun(part, labelled, where, outcome), np.isfinite(outcome)
         if known.any() and not (self._regression == "logistic" and np.ptp(outcome[known]) == 0):
-            found = self._fitted(found, outcome, tested, at)
-        made = self._cell.estimated(found)
+            statistic = self._fitted(statistic, outcome, tested, index)
+        estimate = self._cell.estimated(statistic)
         warnings: tuple[str, ...] = ()
-        if made.low is not None:
-            warnings += tested.warnings(at, self._cell.units.name)
-        if (lost := made.details.get("undefined_resamples", 0)) > 0.05 * self._cell.resampling.resamples:
+        if estimate.low is not None:
+            warnings += tested.warnings(index, self._cell.units.name)
+        if (lost := estimate.details.get("undefined_resamples", 0)) > 0.05 * self._cell.resampling.resamples:
             warnings += (
                 IntervalWarning(
                     f"{lost} resamples had no solution and are left out: the interval is a rough one"
                 ),
             )
-        return self._judged(made, warnings)
+        return self._judged(estimate, warnings)
 
-    def _fitted(self, found: Statistic, outcome: Floats, tested: Specifications, at: int) -> Statistic:
+    def _fitted(self, statistic: Statistic, outcome: Floats, tested: Specifications, index: int) -> Statistic:
         """The statistic of a regression, with the interval of its score test."""
         contrast = self._table.effect.contrast
         regression: Literal["linear", "logistic"] = "logistic" if self._regression == "logistic" else "linear"
@@ -279,13 +279,15 @@ class ConclusionCell:
 
         resampling = self._cell.resampling
         if resampling.resamples and resampling.interval == "jackknife":
-            own = tested.interval(at, resampling.confidence_level)
+            own = tested.interval(index, resampling.confidence_level)
             # The test knows of few events by itself.
-            p = tested.p(at, self._table.effect.threshold)
-            details = {**found.details, "differing": found.differing, "p": p}
-            found = replace(found, interval=own and (own, "score interval"), differing=None, details=details)
+            p = tested.p(index, self._table.effect.threshold)
+            details = {**statistic.details, "differing": statistic.differing, "p": p}
+            statistic = replace(
+                statistic, interval=own and (own, "score interval"), differing=None, details=details
+            )
         return replace(
-            found,
+            statistic,
             under=(linear if regression == "linear" else logistic)(matrix, outcome, contrast),
             moves=moves,
             spread=spread if regression == "linear" else None,
@@ -310,8 +312,8 @@ class ConclusionCell:
 
     def _counted(self, single: Sequence[Estimate]) -> Iterator[Estimate]:
         """The shares of variants by verdict."""
-        verdicts = [one.details["verdict"] for one in single]
-        without = sum(one.value is None for one in single)
+        verdicts = [estimate.details["verdict"] for estimate in single]
+        without = sum(estimate.value is None for estimate in single)
         for name, verdict in VERDICTS.items():
             count = verdicts.count(verdict)
             low, high = clopper_pearson(count, len(verdicts), self._cell.resampling.confidence_level)
@@ -366,7 +368,7 @@ class ItemWeights:
 
 
 def drawn_weights(
-    cell: Cell, reading: Reading, probability: str | None, counted: Floats
+    cell: Cell, data: MeasureInput, probability: str | None, counted: Floats
 ) -> tuple[Floats, Floats | None]:
     """Which items count, and the weight of each.
 
@@ -375,9 +377,9 @@ def drawn_weights(
     """
     if probability is None or not cell.rows.size:
         return counted, None
-    if probability not in reading.gathered.columns:
-        raise UnknownColumn(probability, reading.gathered.columns, where="probability")
-    chances = reading.gathered[probability].cast(float).fill_null(np.nan).to_numpy()
+    if probability not in data.gathered.columns:
+        raise UnknownColumn(probability, data.gathered.columns, where="probability")
+    chances = data.gathered[probability].cast(float).fill_null(np.nan).to_numpy()
     row = cell.rows.reshape(len(cell.items), -1).max(1)
     chance = np.where(row >= 0, chances[row], np.nan)
     counted = counted * (chance > 0)

@@ -82,7 +82,7 @@ class ItemTable:
     def __init__(
         self,
         items: pl.DataFrame,
-        asked: Regression,
+        regression: Regression,
         categories: Sequence[str],
         effect: str,
         outcomes: Sequence[str] = (),
@@ -90,31 +90,31 @@ class ItemTable:
     ) -> None:
         if "item" not in items.columns:
             raise UnknownColumn("item", items.columns, where="items")
-        for name in asked.columns:
+        for name in regression.columns:
             if name not in items.columns:
                 raise UnknownColumn(name, items.columns, where="formula")
         if weights is not None and weights not in items.columns:
             raise UnknownColumn(weights, items.columns, where="weights")
-        kept = ["item", *asked.columns, *({weights} - set(asked.columns) if weights else ())]
+        kept = ["item", *regression.columns, *({weights} - set(regression.columns) if weights else ())]
         alone = items["item"].n_unique() == items.height  # one row an item: nothing can be there twice
-        own = items.select(kept) if alone else items.select(kept).unique(maintain_order=True)
-        own = own.with_columns(
-            _typed(own[name], name in {*asked.categories, *categories}) for name in asked.columns
+        frame = items.select(kept) if alone else items.select(kept).unique(maintain_order=True)
+        frame = frame.with_columns(
+            _typed(frame[name], name in {*regression.categories, *categories}) for name in regression.columns
         )
-        whole = own.drop_nulls()
+        whole = frame.drop_nulls()
         if not alone and whole["item"].n_unique() < whole.height:
             raise MeasureError(
                 "an item with two values of a column",
                 where="items",
-                expected=f"one value of {', '.join(asked.columns)} an item",
+                expected=f"one value of {', '.join(regression.columns)} an item",
                 found=f"item {whole['item'].filter(whole['item'].is_duplicated())[0]}",
             )
-        made = design(whole, f"label ~ {asked.right}")
+        made = design(whole, f"label ~ {regression.right}")
         texts = [
-            n for n in asked.columns if not (whole[n].dtype.is_numeric() or whole[n].dtype == pl.Boolean)
+            n for n in regression.columns if not (whole[n].dtype.is_numeric() or whole[n].dtype == pl.Boolean)
         ]
         levels = [f"{n}[{v}]" for n in texts for v in whole[n].unique().cast(pl.String).to_list()]
-        references = [one for one in levels if one not in made.names]
+        references = [level for level in levels if level not in made.names]
         self.names = tuple(f"{label}:{one}" for label in outcomes for one in made.names) or made.names
         if outcomes:
             references = [f"{label}:{one}" for label in outcomes for one in references]
@@ -137,9 +137,9 @@ class ItemTable:
 
     def _places(self, items: Sequence[str] | pl.Series) -> NDArray[np.int64]:
         if self._last is None or self._last[0] is not items:
-            asked = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
-            found = asked.join(self._place, on="item", how="left", maintain_order="left")["place"]
-            self._last = items, np.asarray(found.fill_null(-1).to_numpy())
+            frame = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
+            series = frame.join(self._place, on="item", how="left", maintain_order="left")["place"]
+            self._last = items, np.asarray(series.fill_null(-1).to_numpy())
         return self._last[1]
 
 
@@ -200,7 +200,7 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
             expected="share(LABEL) ~ …, or labels of an ordinal or interval level",
             found=", ".join(codes[:5]),
         )
-    values = [float(at) if one.value is None else one.value for at, one in enumerate(label_set.labels)]
+    values = [float(index) if one.value is None else one.value for index, one in enumerate(label_set.labels)]
     return np.array([values[label_set.codes.index(code)] for code in codes])
 
 
@@ -234,7 +234,7 @@ def outcome_numbers(
     [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     """
     if regression == "multinomial":
-        return np.array([[float(code == one) for one in outcomes] for code in codes])
+        return np.array([[float(code == outcome) for outcome in outcomes] for code in codes])
     return label_numbers(asked.label, codes, labels)[:, None]
 
 

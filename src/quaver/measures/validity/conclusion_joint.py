@@ -96,12 +96,12 @@ def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampl
         permutations), ``p_share`` of as many as were found, and the ``median`` estimate with its interval
         and ``p_median``. Both p values are one-sided, in the claimed direction.
     """
-    estimates = [one for part in drawn for one in part.estimates]
+    estimates = [estimate for part in drawn for estimate in part.estimates]
     if len(estimates) < 2:
         return
     effect, total = table.effect, len(estimates)
-    values = [one.value for one in estimates if one.value is not None]
-    count = sum(one.details["verdict"] == "holds" for one in estimates)
+    values = [estimate.value for estimate in estimates if estimate.value is not None]
+    count = sum(estimate.details["verdict"] == "holds" for estimate in estimates)
     details: dict[str, Any] = {
         "count": count,
         "undefined": total - len(values),
@@ -177,7 +177,7 @@ def _together(drawn: Sequence[Drawn], table: ItemTable) -> _Together | None:
     items = list(dict.fromkeys(item for part in drawn for item in part.cell.items))
     matrix = table.rows(items)
     complete = np.isfinite(matrix).all(1)
-    place = {items[at]: row for row, at in enumerate(np.flatnonzero(complete).tolist())}
+    place = {items[index]: row for row, index in enumerate(np.flatnonzero(complete).tolist())}
     found = orthonormal(matrix[complete], table.effect.contrast)
     if found is None:
         return None
@@ -194,12 +194,12 @@ def _together(drawn: Sequence[Drawn], table: ItemTable) -> _Together | None:
     lever = own / float(own @ own)
     residual, working, labelled = (np.zeros((len(place), len(held))) for _ in range(3))
     factor = np.ones(len(held))
-    for at, (where, one) in enumerate(held):
+    for index, (where, one) in enumerate(held):
         rows = np.array(where)[one.items]
-        residual[rows, at], working[rows, at], labelled[rows, at] = one.residual, one.working, 1.0
+        residual[rows, index], working[rows, index], labelled[rows, index] = one.residual, one.working, 1.0
         score, plain = float(lever[rows] @ one.residual), float(lever[rows] ** 2 @ one.working)
         if plain > 0 and one.statistic:
-            factor[at] = (score / one.statistic) ** 2 / plain
+            factor[index] = (score / one.statistic) ** 2 / plain
     units = _units(drawn, [items[at] for at in np.flatnonzero(complete)])
     return _Together(lever, residual, working, labelled, factor, scale, linear, units)
 

@@ -11,7 +11,7 @@ from quaver.correction.regressions import Kind
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.corrected.labelled_items import designed, label_names, populations
 from quaver.measures.validity.conclusion_cell import ConclusionCell
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, read_regression
@@ -33,7 +33,7 @@ JOINT = "conclusion_joint"
     source="specification curve: Simonsohn, Simmons & Nelson (2020), Nature Human Behaviour 4, 1208-1214",
 )
 def conclusion(
-    reading: Reading,
+    data: MeasureInput,
     *,
     formula: str,
     effect: str,
@@ -69,27 +69,27 @@ def conclusion(
     1.0
     """
     asked = read_regression(formula, regression)
-    rows = reading.frame if items is None else frame_of(items, "items")
-    outcomes = label_names(reading)[1:] if regression == "multinomial" else ()
+    rows = data.frame if items is None else frame_of(items, "items")
+    outcomes = label_names(data)[1:] if regression == "multinomial" else ()
     table = ItemTable(rows, asked, categories, effect, outcomes, weights)
     title = name or f"{formula.strip()}; {effect.strip()}"
-    for found in _estimates(reading, asked, table, regression, missing):
-        yield replace(found, cell={"conclusion": title, **found.cell})
+    for estimate in _estimates(data, asked, table, regression, missing):
+        yield replace(estimate, cell={"conclusion": title, **estimate.cell})
 
 
 def _estimates(
-    reading: Reading, asked: Regression, table: ItemTable, regression: Kind, missing: Missing
+    data: MeasureInput, asked: Regression, table: ItemTable, regression: Kind, missing: Missing
 ) -> Iterator[Estimate]:
     """Those of the true labels, where they were drawn by design; those of each cell; those of all cells."""
-    known = designed(reading.frame)
-    for population in populations(reading) if known else ():
-        yield from Concluding(reading, population, table, asked, regression).estimates(each=True)
+    known = designed(data.frame)
+    for population in populations(data) if known else ():
+        yield from Concluding(data, population, table, asked, regression).estimates(each=True)
     drawn: list[Drawn] = []
-    for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
+    for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
         given = (cell, asked, table, regression, missing)
         one = ConclusionCell(*given, designed=known, source=conclusion.source)
         yield from one.estimates()
-        yield from joint_estimate(one.drawn, table, reading.resampling)
+        yield from joint_estimate(one.drawn, table, data.resampling)
         drawn += one.drawn
     if len(drawn) > 1:
-        yield from (replace(found, cell={}) for found in joint_estimate(drawn, table, reading.resampling))
+        yield from (replace(estimate, cell={}) for estimate in joint_estimate(drawn, table, data.resampling))

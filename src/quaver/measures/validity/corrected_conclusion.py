@@ -17,7 +17,7 @@ from quaver.correction.prediction_powered import dsl, ppi
 from quaver.correction.regressions import Kind
 from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
 from quaver.measures.corrected.labelled_items import LabelledItems, filled, label_names, populations
 from quaver.measures.validity.claims import Effect
@@ -39,7 +39,7 @@ _ENDS = (0.0, 1.0)
 
 @measure(source=SOURCE, section="conclusions")
 def corrected_conclusion(
-    reading: Reading,
+    data: MeasureInput,
     *,
     formula: str,
     effect: str,
@@ -76,14 +76,14 @@ def corrected_conclusion(
     [('corrected', 0.55), ('gold', 0.6), ('ppi', 0.55), ('dsl', 0.55)]
     """
     asked = read_regression(formula, regression)
-    rows = reading.frame if items is None else frame_of(items, "items")
+    rows = data.frame if items is None else frame_of(items, "items")
     title = name or f"{formula.strip()}; {effect.strip()}"
-    outcomes = label_names(reading)[1:] if regression == "multinomial" else ()
+    outcomes = label_names(data)[1:] if regression == "multinomial" else ()
     table = ItemTable(rows, asked, categories, effect, outcomes, weights)
-    for population in populations(reading):
-        concluding = Concluding(reading, population, table, asked, regression)
-        for found in concluding.estimates(each=each):
-            yield replace(found, cell={"conclusion": title, **found.cell})
+    for population in populations(data):
+        concluding = Concluding(data, population, table, asked, regression)
+        for estimate in concluding.estimates(each=each):
+            yield replace(estimate, cell={"conclusion": title, **estimate.cell})
 
 
 class Concluding:
@@ -99,17 +99,17 @@ class Concluding:
 
     def __init__(
         self,
-        reading: Reading,
+        data: MeasureInput,
         population: LabelledItems,
         table: ItemTable,
         asked: Regression,
         regression: Kind,
     ) -> None:
-        self._reading, self._population = reading, population
+        self._reading, self._population = data, population
         self._effect, self._regression = table.effect, regression
         matrix = table.rows(population.names)
         self._complete = np.isfinite(matrix).all(1)
-        labels, known_set = population.labels, reading.labels
+        labels, known_set = population.labels, data.labels
         self._numbers = outcome_numbers(asked, regression, labels, known_set, table.outcomes)
         known = (population.gold >= 0)[:, None]
         true = np.where(known, self._numbers[population.gold], np.nan)
@@ -118,15 +118,15 @@ class Concluding:
         sample = population.sample(matrix, true, self._complete, weights)
         contrast = self._effect.contrast.reshape(self._numbers.shape[1], -1)
         self._question = Question(sample, contrast, regression)
-        self._seed = derive(reading.resampling.seed, "folds")
+        self._seed = derive(data.resampling.seed, "folds")
         groups = (population.clusters, population.unit)
-        self._sampling = Sampling(reading.resampling, reading.keep, population.names, self._complete, *groups)
+        self._sampling = Sampling(data.resampling, data.keep, population.names, self._complete, *groups)
 
     def estimates(self, *, each: bool) -> Iterator[Estimate]:
         """All together, gold alone, and, where asked, each prompt by itself."""
         tables = [self._population.valued(numbers)[self._complete] for numbers in self._numbers.T]
         sure = [self._population.probable(numbers) for numbers in self._numbers.T]
-        own = np.stack([filled(one) for one in tables], 1)
+        own = np.stack([filled(table) for table in tables], 1)
         more = [one[self._complete] for one in sure if one is not None]
         together = np.concatenate([own, np.stack([filled(one) for one in more], 1)], 2) if more else own
         varying = np.ptp(together, axis=0).max(0) > 0 if together.size else np.zeros(together.shape[2], bool)
@@ -139,8 +139,8 @@ class Concluding:
         yield self._judged(found, "conclusion_gold", found.alone, method, SOURCE, {}, {})
         if not each or found.reason:
             return
-        for at, where in enumerate(self._population.raters):
-            prediction = own[:, :, at]
+        for index, where in enumerate(self._population.raters):
+            prediction = own[:, :, index]
             made = ppi(self._question, prediction)
             said = f"{method}; PPI++ with one prompt"
             yield self._judged(found, PPI, made, said, _PPI_SOURCE, where, {})
@@ -159,7 +159,7 @@ class Concluding:
         self,
         found: Correcting,
         measured: str,
-        made: Corrected | None,
+        corrected: Corrected | None,
         method: str,
         source: str,
         where: dict[str, str],
@@ -180,9 +180,9 @@ class Concluding:
             excluded=excluded,
             details={"effect": effect.text, "threshold": effect.threshold, "above": effect.above, **details},
         )
-        one = found.estimate(shape, made, self._sampling)
-        more: dict[str, Any] = {"verdict": effect.verdict(one.low, one.high)}
-        if one.value is not None and made is not None and made.spread.variance > 0:
-            statistic = abs(one.value - effect.threshold) / made.spread.variance**0.5
-            more["p"] = float(2 * special.stdtr(made.spread.tail_freedom, -statistic))
-        return replace(one, details={**one.details, **more})
+        estimate = found.estimate(shape, corrected, self._sampling)
+        more: dict[str, Any] = {"verdict": effect.verdict(estimate.low, estimate.high)}
+        if estimate.value is not None and corrected is not None and corrected.spread.variance > 0:
+            statistic = abs(estimate.value - effect.threshold) / corrected.spread.variance**0.5
+            more["p"] = float(2 * special.stdtr(corrected.spread.tail_freedom, -statistic))
+        return replace(estimate, details={**estimate.details, **more})

@@ -74,13 +74,13 @@ def item_clusters(
         wanted, on="item", how="left", maintain_order="left"
     )
     values, table, settled = _of_units(values, table, group)
-    found = [
+    estimates = [
         _blank(name, len(items), reason=grouping)
         if isinstance(grouping, str)
         else _estimate(name, grouping, named, values, derive(seed, "item_clusters", name))
         for name, grouping in _groupings(table.drop({"item", group or "item"}, strict=False), settled)
     ]
-    return [_judged(one) for one in adjusted(found)]
+    return [_judged(estimate) for estimate in adjusted(estimates)]
 
 
 def _groupings(table: pl.DataFrame, settled: Mapping[str, str]) -> Iterator[tuple[str, _Grouping | str]]:
@@ -97,15 +97,15 @@ def _groupings(table: pl.DataFrame, settled: Mapping[str, str]) -> Iterator[tupl
         yield name, grouping
 
 
-def _judged(one: Estimate) -> Estimate:
-    if one.value is None:
-        return one
-    real = one.details["p_holm"] < _CHANCE and one.details["effect"] >= WIDER**2
-    return _with(one, clustered=bool(real))
+def _judged(estimate: Estimate) -> Estimate:
+    if estimate.value is None:
+        return estimate
+    real = estimate.details["p_holm"] < _CHANCE and estimate.details["effect"] >= WIDER**2
+    return _with(estimate, clustered=bool(real))
 
 
-def _with(one: Estimate, **details: Any) -> Estimate:
-    return replace(one, details={**one.details, **details})
+def _with(estimate: Estimate, **details: Any) -> Estimate:
+    return replace(estimate, details={**estimate.details, **details})
 
 
 def _quantities(frame: pl.DataFrame) -> tuple[list[str], list[str], Floats]:
@@ -148,14 +148,14 @@ def _of_units(
     """With a declared group, the means of its groups and their columns; and why some columns are settled."""
     if group is None or group not in table.columns:
         return values, table, {}
-    own = table[group].cast(pl.String).fill_null("item " + table["item"])
-    codes = own.rank("dense").to_numpy().astype(np.int64) - 1
+    series = table[group].cast(pl.String).fill_null("item " + table["item"])
+    codes = series.rank("dense").to_numpy().astype(np.int64) - 1
     units = int(codes.max(initial=-1)) + 1
     settled = {}
     for name in table.columns:
         if name in ("item", group):
             continue
-        inside = table.group_by(own.alias("unit")).agg(pl.col(name).n_unique().alias("kinds"))
+        inside = table.group_by(series.alias("unit")).agg(pl.col(name).n_unique().alias("kinds"))
         if (inside["kinds"] > 1).any():
             settled[name] = f"these groups divide or cross those of {group}, which the study declares"
         elif table[name].n_unique() >= units:
@@ -185,8 +185,8 @@ def _grouping(column: pl.Series) -> _Grouping | str:
     rows = np.flatnonzero(text.is_not_null().to_numpy()).astype(np.int64)
     if not rows.size:
         return "no item has a value"
-    known = text.drop_nulls()
-    codes = known.rank("dense").to_numpy().astype(np.int64) - 1
+    series = text.drop_nulls()
+    codes = series.rank("dense").to_numpy().astype(np.int64) - 1
     sizes = np.bincount(codes)
     if sizes.size == rows.size:
         return "every item has another value"
@@ -196,7 +196,7 @@ def _grouping(column: pl.Series) -> _Grouping | str:
         return "one value has more than half of the items"
     if rows.size - sizes.size < _REPEATED:
         return "hardly any value occurs twice"
-    numbers = known.cast(pl.Float64, strict=False).to_numpy()
+    numbers = series.cast(pl.Float64, strict=False).to_numpy()
     return _Grouping(rows, codes, numbers if np.isfinite(numbers).all() else None)
 
 
@@ -227,8 +227,8 @@ def _estimate(name: str, of: _Grouping, named: list[str], values: Floats, seed: 
     )
 
 
-def _known(named: list[str], found: list[Likeness | None]) -> Iterator[tuple[str, Likeness]]:
-    for one, like in zip(named, found, strict=True):
+def _known(named: list[str], likeness: list[Likeness | None]) -> Iterator[tuple[str, Likeness]]:
+    for one, like in zip(named, likeness, strict=True):
         if like is not None:
             yield one, like
 

@@ -12,7 +12,7 @@ from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.declaration import Measure, measure
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.calibration.calibration_error import ece
 from quaver.measures.calibration.verbal_calibration import verbal_calibration
 from quaver.measures.correctness.accuracy import accuracy
@@ -55,7 +55,7 @@ _CRITERIA: Final[Mapping[str, _Criterion]] = {
     "stated_ece": _Criterion(0.1, verbal_calibration, "_ece"),
 }
 
-THRESHOLDS: Final[Mapping[str, float]] = {name: one.threshold for name, one in _CRITERIA.items()}
+THRESHOLDS: Final[Mapping[str, float]] = {name: criterion.threshold for name, criterion in _CRITERIA.items()}
 """Examples, not standards: what is good enough depends on what the labels are for."""
 
 MET, MISSED, OPEN = "met", "not met", "undecided"
@@ -66,12 +66,12 @@ MET, MISSED, OPEN = "met", "not met", "undecided"
     compares=("evaluator", "variant"),
     source="the definition; each criterion has the source of its measure",
     parts={
-        f"_{name}": Presentation(unit=one.presentation.unit, better=one.presentation.better)
-        for name, one in _CRITERIA.items()
+        f"_{name}": Presentation(unit=criterion.presentation.unit, better=criterion.presentation.better)
+        for name, criterion in _CRITERIA.items()
     },
 )
 def readiness(
-    reading: Reading,
+    data: MeasureInput,
     *,
     thresholds: Mapping[str, float] | None = None,
     first: str | None = None,
@@ -129,7 +129,7 @@ def readiness(
     readiness 0.667 undecided
     """
     limits = _limits(thresholds)
-    yield from _profiles(_measured(reading, first, second, token, stated), limits)
+    yield from _profiles(_measured(data, first, second, token, stated), limits)
 
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
@@ -147,20 +147,20 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def _measured(
-    reading: Reading, first: str | None, second: str | None, token: str | None, stated: str | None
+    data: MeasureInput, first: str | None, second: str | None, token: str | None, stated: str | None
 ) -> list[Estimate]:
     """The estimates that the criteria rest on, of the evaluators that there are."""
-    own = _Evaluators(reading.gathered, reading.columns, first)
+    own = _Evaluators(data.gathered, data.columns, first)
     main = own.rows(own.first)
-    found = [estimate for one in (accuracy, compliance, spread) for estimate in reading.measured(one, main)]
+    estimates = [estimate for one in (accuracy, compliance, spread) for estimate in data.measured(one, main)]
     if second is not None:
         both = own.rows(own.first, second)
-        found += map(_bare, reading.measured(evaluator_flips, both, first=own.first, second=second))
+        estimates += map(_bare, data.measured(evaluator_flips, both, first=own.first, second=second))
     if token is not None:
-        found += reading.measured(ece, own.rows(token))
+        estimates += data.measured(ece, own.rows(token))
     if stated is not None:
-        found += reading.measured(verbal_calibration, own.rows(stated))
-    return found
+        estimates += data.measured(verbal_calibration, own.rows(stated))
+    return estimates
 
 
 class _Evaluators:
@@ -183,37 +183,41 @@ class _Evaluators:
         return self._gathered.only(self._name, tuple(map(str, names)))
 
 
-def _bare(one: Estimate) -> Estimate:
+def _bare(estimate: Estimate) -> Estimate:
     """Flips in the cell of the other criteria."""
-    return replace(one, cell={c: v for c, v in one.cell.items() if c not in ("first", "second")})
+    return replace(estimate, cell={c: v for c, v in estimate.cell.items() if c not in ("first", "second")})
 
 
-def _profiles(found: Sequence[Estimate], limits: Mapping[str, float]) -> Iterator[Estimate]:
+def _profiles(estimates: Sequence[Estimate], limits: Mapping[str, float]) -> Iterator[Estimate]:
     """Each cell's criteria and the verdict on all of them."""
     profiles: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
-    criteria = {one.name: name for name, one in _CRITERIA.items()}
-    for one in found:
-        if name := criteria.get(one.measure):
-            profiles.setdefault(tuple(one.cell.items()), []).append(_judged(one, name, limits[name]))
+    criteria = {criterion.name: name for name, criterion in _CRITERIA.items()}
+    for estimate in estimates:
+        if name := criteria.get(estimate.measure):
+            profiles.setdefault(tuple(estimate.cell.items()), []).append(
+                _judged(estimate, name, limits[name])
+            )
     for profile in profiles.values():
         yield from profile
         yield _together(profile)
 
 
-def _judged(one: Estimate, name: str, threshold: float) -> Estimate:
+def _judged(estimate: Estimate, name: str, threshold: float) -> Estimate:
     criterion = _CRITERIA[name]
     limit = f"{'at least' if criterion.presentation.better == 'higher' else 'at most'} {threshold:g}"
-    verdict = _verdict(one, criterion, threshold)
-    details = {**one.details, "threshold": threshold, "limit": limit, "verdict": verdict}
-    return replace(one, measure=f"readiness_{name}", method=f"{one.method}; {limit}", details=details)
+    verdict = _verdict(estimate, criterion, threshold)
+    details = {**estimate.details, "threshold": threshold, "limit": limit, "verdict": verdict}
+    return replace(
+        estimate, measure=f"readiness_{name}", method=f"{estimate.method}; {limit}", details=details
+    )
 
 
-def _verdict(one: Estimate, criterion: _Criterion, threshold: float) -> str:
-    if one.value is None or one.low is None or one.high is None:
+def _verdict(estimate: Estimate, criterion: _Criterion, threshold: float) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
         return OPEN
     if criterion.presentation.better == "higher":
-        return MET if one.low >= threshold else MISSED if one.high < threshold else OPEN
-    return MET if one.high <= threshold else MISSED if one.low > threshold else OPEN
+        return MET if estimate.low >= threshold else MISSED if estimate.high < threshold else OPEN
+    return MET if estimate.high <= threshold else MISSED if estimate.low > threshold else OPEN
 
 
 class _Count(NamedTuple):
@@ -224,11 +228,11 @@ class _Count(NamedTuple):
 
 def _together(profile: Sequence[Estimate]) -> Estimate:
     """The verdict on all criteria of a cell."""
-    verdicts = [one.details["verdict"] for one in profile]
+    verdicts = [estimate.details["verdict"] for estimate in profile]
     count = _Count(*(verdicts.count(kind) for kind in (MET, MISSED, OPEN)))
     verdict = "ready" if count.met == len(verdicts) else "not ready" if count.missed else OPEN
     first = profile[0]
-    known = any(one.value is not None for one in profile)
+    known = any(estimate.value is not None for estimate in profile)
     return Estimate(
         "readiness",
         count.met / len(verdicts) if known else None,

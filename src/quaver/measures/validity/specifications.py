@@ -71,9 +71,11 @@ class Specifications:
         self.linear, self._ends, self._clusters = kind == "linear", ends, clusters
         known = np.isfinite(outcomes) & np.asarray(np.isfinite(matrix).all(1))[:, None]
         kinds: dict[bytes, int] = {}
-        self._kind = [kinds.setdefault(known[:, at].tobytes(), len(kinds)) for at in range(outcomes.shape[1])]
+        self._kind = [
+            kinds.setdefault(known[:, index].tobytes(), len(kinds)) for index in range(outcomes.shape[1])
+        ]
         self._known = [np.frombuffer(mask, np.bool_) for mask in kinds]
-        self._place = [self._kind[:at].count(kind) for at, kind in enumerate(self._kind)]
+        self._place = [self._kind[:index].count(kind) for index, kind in enumerate(self._kind)]
         self._tests: dict[int, tuple[ScoreTest | None, float]] = {}
         self._held: dict[float, list[Held | None]] = {}
         self._intervals: dict[tuple[int, float], tuple[Floats, Floats]] = {}
@@ -87,7 +89,7 @@ class Specifications:
             if not (known.any() and high > low):
                 return None, 0.0
             design = self._matrix[known]
-            alike = [at for at, one in enumerate(self._kind) if one == kind]
+            alike = [index for index, one in enumerate(self._kind) if one == kind]
             outcomes = (self._outcomes[known][:, alike] - low) / (high - low)
             clusters = None if self._clusters is None else self._clusters[known]
             found = orthonormal(design, self._contrast)
@@ -171,7 +173,7 @@ class Specifications:
                 else None
                 for k in range(size)
             ]
-        return [found[kind][place] for kind, place in zip(self._kind, self._place, strict=True)]
+        return [found[kind][index] for kind, index in zip(self._kind, self._place, strict=True)]
 
     def warnings(self, column: int, unit: str) -> tuple[str, ...]:
         """What a reader must know of how little one side of the contrast rests on.

@@ -26,7 +26,7 @@ from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, no_narrower
 from quaver.estimation.means import none_goes_far
-from quaver.estimation.reading import Reading
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import FEW_RARE, Cell, Statistic, never_labelled
 from quaver.measures.variation.item_sensitivity import (
     PAPER,
@@ -60,7 +60,7 @@ _PAIRED = 300
     of_classes=True,
 )
 def consistency(
-    reading: Reading,
+    data: MeasureInput,
     *,
     convention: Convention = "recommended",
     missing: Missing | None = None,
@@ -108,16 +108,16 @@ def consistency(
         "self_pairs": paper if self_pairs is None else self_pairs,
         "pooled": paper if pooled is None else pooled,
     }
-    found: list[Estimate] = []
-    for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
+    estimates: list[Estimate] = []
+    for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
         statistics = _consistency(cell, missing, pairing, level)
-        if reading.is_retaken and not classes:
+        if data.is_retaken and not classes:
             statistics = islice(statistics, 1)
         whole, *each = map(cell.estimated, statistics)
         if not pairing["pooled"]:
             whole = no_narrower(whole, each, (0.0, 1.0))
-        found += [whole, *(each if classes else ())]
-    return unequal(found)
+        estimates += [whole, *(each if classes else ())]
+    return unequal(estimates)
 
 
 def _consistency(
@@ -127,11 +127,11 @@ def _consistency(
     counts, scale = cell.counts(), Scale.of(cell, level, missing)
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     pairs = [Pairs(counts[:, s], gold, scale=scale, **pairing) for s in range(counts.shape[1])]
-    said = _said(cell, gold, missing, pairing, level)
+    statistic = _said(cell, gold, missing, pairing, level)
     codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
     if not codes:
         why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
-        yield replace(said, reason=why if cell.items else "no annotations")
+        yield replace(statistic, reason=why if cell.items else "no annotations")
         return
     item = mean_defined(np.stack([part.per_item() for part in pairs], 1))
     having = {code: cell.units.touched(gold == code) for code in np.unique(gold[gold >= 0]).tolist()}
@@ -145,7 +145,7 @@ def _consistency(
         known = items[np.isfinite(items)]
         sd = float(known.std(ddof=1)) if known.size > 1 else None
         return replace(
-            said,
+            statistic,
             under=under,
             column=column,
             n=cell.units.touched(np.isfinite(items)),
@@ -218,7 +218,7 @@ def _under(pairs: Sequence[Pairs], codes: Sequence[int], *, pooled: bool) -> Wei
         for stratum, part in enumerate(pairs):
             each = part.by_class(weights)
             found[:, 0, stratum] = part.overall(weights)[:, 0] if pooled else mean_defined(each)
-            place = {code: at for at, code in enumerate(part.classes)}
+            place = {code: index for index, code in enumerate(part.classes)}
             for column, code in enumerate(codes, start=1):
                 if code in place:
                     found[:, column, stratum] = each[:, place[code]]

@@ -116,10 +116,10 @@ def deviation_shares(found: Deviations, resamples: int = 1000, seed: int = 0) ->
     """
     resampling = Resampling(resamples=resamples, seed=seed)
     shares = [
-        one
+        estimate
         for name, frame in (("variant", found.variants), ("model", found.models), ("gold", found.classes))
         if frame.height > 1
-        for one in _shares(found, frame, name, resampling)
+        for estimate in _shares(found, frame, name, resampling)
     ]
     return [*shares, *_concentrations(found, resampling)]
 
@@ -149,18 +149,20 @@ def _concentrations(found: Deviations, resampling: Resampling) -> Iterator[Estim
     """The part of the deviations in the worst fifth of the items, and of the variants."""
     table = _table(found, found.variants["variant"].to_list(), "variant")
     for of, value in (("item", found.items_held), ("variant", found.variants_held)):
-        said = Statistic(
+        statistic = Statistic(
             method=f"part of the deviations from the modal label in the worst fifth of the {of}s",
             where={"of": of},
             reason=f"fewer than {_FIFTH} {of}s, or no answer deviates",
             ends=(0.0, 1.0),
         )
         if value is not None:
-            said = _of_items(said, table) if of == "item" else _of_variants(said, table, resampling)
-        yield Sampler(table.units, resampling, measure="deviations_held").estimated(said)
+            statistic = (
+                _of_items(statistic, table) if of == "item" else _of_variants(statistic, table, resampling)
+            )
+        yield Sampler(table.units, resampling, measure="deviations_held").estimated(statistic)
 
 
-def _of_items(said: Statistic, table: _Table) -> Statistic:
+def _of_items(statistic: Statistic, table: _Table) -> Statistic:
     """The worst fifth of the items: a point of a Lorenz curve, and as smooth."""
     each = table.deviating.sum(1)
     order = np.argsort(-each, kind="stable")
@@ -173,10 +175,10 @@ def _of_items(said: Statistic, table: _Table) -> Statistic:
         total = ordered @ each[order]
         return np.where(total > 0, taken @ each[order] / np.where(total > 0, total, 1), np.nan)[:, None]
 
-    return replace(said, under=under, differing=differing(each, table.units))
+    return replace(statistic, under=under, differing=differing(each, table.units))
 
 
-def _of_variants(said: Statistic, table: _Table, resampling: Resampling) -> Statistic:
+def _of_variants(statistic: Statistic, table: _Table, resampling: Resampling) -> Statistic:
     """The worst fifth of the variants, which chance makes look worse than they are."""
     deviating = table.deviating
     variants = deviating.shape[1]
@@ -196,7 +198,7 @@ def _of_variants(said: Statistic, table: _Table, resampling: Resampling) -> Stat
     known = within(0.0, 1 - even, gap(apart, table.units, beyond, resampling, "held"))
     ends = known.interval and Interval(even + known.interval.low, even + known.interval.high)
     return replace(
-        said,
+        statistic,
         under=under,
         interval=ends and (ends, "interval by test inversion"),
         details={"even": even, **({"p": known.details["p"]} if known.details else {})},
@@ -208,14 +210,14 @@ def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resam
     units, deviating, answers = _table(found, levels, name)
     sampler, under = Sampler(units, resampling, measure="deviation_share"), ratio(deviating, answers)
     own = np.where(answers > 0, deviating / np.maximum(answers, 1), np.nan)
-    for at, level in enumerate(levels):
+    for index, level in enumerate(levels):
         statistic = Statistic(
             method="share of answers that deviate from their item’s modal label, or have none",
             under=under,
-            column=at,
+            column=index,
             where={"class" if name == "gold" else name: level},
-            n=units.touched(answers[:, at] > 0),
-            differing=differing(own[:, at], units),
+            n=units.touched(answers[:, index] > 0),
+            differing=differing(own[:, index], units),
             ends=(0.0, 1.0),
             spread=mean_within,
         )

@@ -24,9 +24,9 @@ from quaver.estimation.grouped_items import (
     with_random_signs,
 )
 from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import inverted_sums
-from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -80,7 +80,7 @@ _DISTANCES: dict[str, tuple[Distance, str, str]] = {
     of_classes=True,
 )
 def distribution_shift(
-    reading: Reading,
+    data: MeasureInput,
     *,
     between: str | Sequence[str] = "variant",
     reference: str | None = None,
@@ -122,14 +122,14 @@ def distribution_shift(
     """
     conditions = (between,) if isinstance(between, str) else tuple(between)
     raters = [role for role in ASKING if role not in conditions]
-    for cell in reading.cells(raters=raters, within=conditions, missing=missing):
-        found = Statistic(
+    for cell in data.cells(raters=raters, within=conditions, missing=missing):
+        statistic = Statistic(
             method="distance of label distributions",
             source="",
             excluded={} if missing == "category" else cell.counted,
             n=0,
         )
-        yield from _shifts(found, cell, reference)
+        yield from _shifts(statistic, cell, reference)
 
 
 def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Estimate]:
@@ -263,17 +263,19 @@ class _Shift:
         """
         if not len(self._signed) or self.cell.units.count < 2:
             return None
-        found = np.empty((3, *self._parts.shape[1:]))
+        result = np.empty((3, *self._parts.shape[1:]))
         each = list(np.moveaxis(self._parts, 1, 0))
-        names = [("shift", str(at)) for at in range(len(each))]
+        names = [("shift", str(index)) for index in range(len(each))]
         inverted = inverted_sums(each, self.cell.units, _half_sum, self.cell.resampling, names)
-        for at, (parts, one) in enumerate(zip(each, inverted, strict=True)):
+        for index, (parts, inversion) in enumerate(zip(each, inverted, strict=True)):
             gaps = parts.sum(0)
             if not _half_sum(gaps[None])[0] > 1e-12:
                 gaps = np.linalg.eigh(parts.T @ parts)[1][:, -1]
-            scaled = np.clip([one.low, one.high, one.debiased], 0.0, 1.0) / _half_sum(gaps[None])
-            found[:, at] = scaled[:, None] * gaps
-        return found
+            scaled = np.clip([inversion.low, inversion.high, inversion.debiased], 0.0, 1.0) / _half_sum(
+                gaps[None]
+            )
+            result[:, index] = scaled[:, None] * gaps
+        return result
 
 
 def _half_sum(gaps: Floats) -> Floats:
@@ -281,7 +283,7 @@ def _half_sum(gaps: Floats) -> Floats:
 
 
 def _statistics(
-    found: Statistic, shift: _Shift, chance: _Chance, kind: str, where: Sequence[dict[str, str]]
+    statistic: Statistic, shift: _Shift, chance: _Chance, kind: str, where: Sequence[dict[str, str]]
 ) -> Iterator[Statistic]:
     under, cell = shift.under(_DISTANCES[kind][0]), shift.cell
     values, level = cell.draws(under).point, cell.resampling.confidence_level
@@ -301,7 +303,7 @@ def _statistics(
             interval = Interval(low, high), "interval by test inversion"
             known = {"debiased": middle, **known}
         yield replace(
-            found,
+            statistic,
             under=under,
             column=column,
             where=condition,

@@ -24,8 +24,8 @@ from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, entropy, jackknifed_entropy, over_strata, ratio
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.rank_correlation import spearman
-from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
 PAPER = "Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3"
@@ -137,7 +137,7 @@ def mean_defined(values: Floats) -> Floats:
     of_a_set=True,
 )
 def sensitivity(
-    reading: Reading,
+    data: MeasureInput,
     *,
     convention: Convention = "recommended",
     missing: Missing | None = None,
@@ -173,25 +173,25 @@ def sensitivity(
     0.25
     """
     missing = check_convention(convention, missing)
-    found: list[Estimate] = []
-    for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
+    estimates: list[Estimate] = []
+    for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
         treated = f"{unlabelled(missing)}; convention: {convention}"
         scale = Scale.of(cell, level, missing)
         values = Entropies.of(cell.counts(), scale)
         what = f"label entropy over ln {len(cell.labels)}"
         if scale is not None:
             what = f"twice the mean distance of two answers over the {level} scale"
-        said = Statistic(
+        statistic = Statistic(
             method=f"mean over items of {what} ({treated})",
             excluded=dict(cell.counted) if missing == "drop" else {},
             warnings=never_labelled(cell) if missing == "category" else (),
         )
-        found.append(cell.estimated(_of_items(cell, values, said)))
+        estimates.append(cell.estimated(_of_items(cell, values, statistic)))
         gold = np.full(len(cell.items), -1) if cell.gold is None or not classes else cell.gold
         for code in np.unique(gold[gold >= 0]).tolist():
-            one = replace(said, where={"class": cell.labels[code]})
-            found.append(cell.estimated(_of_items(cell, values.only(gold == code), one)))
-    return unequal(found)
+            one = replace(statistic, where={"class": cell.labels[code]})
+            estimates.append(cell.estimated(_of_items(cell, values.only(gold == code), one)))
+    return unequal(estimates)
 
 
 def check_convention(convention: Convention, missing: Missing | None) -> Missing:
@@ -243,42 +243,42 @@ def unequal(estimates: list[Estimate]) -> list[Estimate]:
     return [replace(e, warnings=(*e.warnings, warning)) if e.value is not None else e for e in estimates]
 
 
-def _of_items(cell: Cell, found: Entropies, said: Statistic) -> Statistic:
+def _of_items(cell: Cell, entropies: Entropies, statistic: Statistic) -> Statistic:
     """The statistic of the items that have entropies."""
-    known = np.isfinite(found.plain)
-    excluded = dict(said.excluded)
-    if lost := int((found.predictions < 2).all(1).sum()):
+    known = np.isfinite(entropies.plain)
+    excluded = dict(statistic.excluded)
+    if lost := int((entropies.predictions < 2).all(1).sum()):
         excluded["item with fewer than two predictions"] = lost
-    said = replace(said, n=cell.units.touched(np.asarray(known.any(1))), excluded=excluded)
-    if not said.n:
+    statistic = replace(statistic, n=cell.units.touched(np.asarray(known.any(1))), excluded=excluded)
+    if not statistic.n:
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
-        return replace(said, reason=why if cell.items else "no annotations", warnings=())
-    q, one = found.predictions[known], known.astype(float)
-    under = over_strata(ratio(np.where(known, found.corrected, 0), one))
-    corrected = cell.estimated(replace(said, method=f"{said.method}, jackknifed", under=under))
+        return replace(statistic, reason=why if cell.items else "no annotations", warnings=())
+    q, one = entropies.predictions[known], known.astype(float)
+    under = over_strata(ratio(np.where(known, entropies.corrected, 0), one))
+    corrected = cell.estimated(replace(statistic, method=f"{statistic.method}, jackknifed", under=under))
     details: dict[str, Any] = {
         "corrected": corrected.value,
         "corrected_interval": None if corrected.low is None else (corrected.low, corrected.high),
-        "sd": float(np.nanstd(found.items, ddof=1)) if np.isfinite(found.items).sum() > 1 else None,
+        "sd": float(np.nanstd(entropies.items, ddof=1)) if np.isfinite(entropies.items).sum() > 1 else None,
         "labels": len(cell.labels),
         "predictions": (float(q.min()), float(q.max())),
-        "by_class": by_class(found.items, cell),
+        "by_class": by_class(entropies.items, cell),
     }
-    warnings = said.warnings
+    warnings = statistic.warnings
     if q.min() < q.max():
         warnings += (
             f"items have between {q.min():g} and {q.max():g} predictions, with whose number the plain value "
             f"grows; jackknifed, which allows for that, it is {corrected.value:.3g}",
         )
     return replace(
-        said,
-        under=over_strata(ratio(np.where(known, found.plain, 0), one)),
+        statistic,
+        under=over_strata(ratio(np.where(known, entropies.plain, 0), one)),
         details=details,
         warnings=warnings,
-        differing=differing(found.items, cell.units),
+        differing=differing(entropies.items, cell.units),
         ends=(0.0, 1.0),
         spread=mean_within,
-        values=found.items,
+        values=entropies.items,
     )
 
 
@@ -325,8 +325,8 @@ def sensitivity_with_consistency(
     _check(sensitivities, "sensitivity")
     _check(consistencies, "consistency")
     classes = list(_classes(sensitivities, consistencies, floor))
-    x = np.array([one["sensitivity"] for one in classes if one["counted"]])
-    y = np.array([one["consistency"] for one in classes if one["counted"]])
+    x = np.array([class_name["sensitivity"] for class_name in classes if class_name["counted"]])
+    y = np.array([class_name["consistency"] for class_name in classes if class_name["counted"]])
     lost = len(classes) - x.size
     said: dict[str, Any] = {
         "measure": "sensitivity_with_consistency",
@@ -351,7 +351,7 @@ def sensitivity_with_consistency(
 
 
 def _check(estimates: Sequence[Estimate], measure: str) -> None:
-    if other := sorted({one.measure for one in estimates} - {measure}):
+    if other := sorted({estimate.measure for estimate in estimates} - {measure}):
         raise MeasureError(
             "estimates of another measure", where="estimates", expected=measure, found=", ".join(other)
         )
@@ -360,14 +360,17 @@ def _check(estimates: Sequence[Estimate], measure: str) -> None:
 def _classes(
     sensitivities: Sequence[Estimate], consistencies: Sequence[Estimate], floor: float
 ) -> Iterator[Mapping[str, Any]]:
-    alike = {tuple(sorted(one.cell.items())): one.details.get("by_class", {}) for one in consistencies}
-    for one in sensitivities:
-        own = one.details.get("by_class", {})
-        other = alike.get(tuple(sorted(one.cell.items())), {})
+    alike = {
+        tuple(sorted(estimate.cell.items())): estimate.details.get("by_class", {})
+        for estimate in consistencies
+    }
+    for estimate in sensitivities:
+        own = estimate.details.get("by_class", {})
+        other = alike.get(tuple(sorted(estimate.cell.items())), {})
         for name, value in own.items():
-            if "class" not in one.cell and name in other:
+            if "class" not in estimate.cell and name in other:
                 yield {
-                    "cell": dict(one.cell),
+                    "cell": dict(estimate.cell),
                     "class": name,
                     "sensitivity": value,
                     "consistency": other[name],
@@ -412,7 +415,9 @@ class Pairs:
         """Number each label's values above 0 in each class, in order, and say which items have them."""
         labels, none = self.shares.shape[1], np.zeros(0, np.int64)
         self._members = np.concatenate([none, *self.classes.values()])
-        self._class = np.repeat(np.arange(len(self.classes)), [one.size for one in self.classes.values()])
+        self._class = np.repeat(
+            np.arange(len(self.classes)), [class_name.size for class_name in self.classes.values()]
+        )
         shares = self.shares[self._members]
         self._holder, label = np.nonzero(shares)
         values, value = _numbered(shares[self._holder, label])
@@ -467,9 +472,9 @@ class Pairs:
 
     def per_item(self) -> Floats:
         """Each item's mean consistency with the others of its class; NaN where there are none."""
-        found = np.full(self._items, np.nan)
+        result = np.full(self._items, np.nan)
         if not self.classes:
-            return found
+            return result
         size = np.bincount(self._class)
         counts = np.bincount(self._place, minlength=self._levels.size).astype(np.float64)
         # Σ_j |p_i − p_j| from the sums below and above; the items without a label have p = 0.
@@ -486,8 +491,8 @@ class Pairs:
         others = size + self._self_pairs - 1
         enough = others[self._class] > 0
         mean = (distance + none[self._class]) / 2 / np.maximum(others[self._class], 1)
-        found[self._members[enough]] = 1 - mean[enough]
-        return found
+        result[self._members[enough]] = 1 - mean[enough]
+        return result
 
     def matrix(self, code: int) -> Floats:
         """The consistency of every pair of items of a class, shape (items, items), in memory at once."""
@@ -501,11 +506,11 @@ class Pairs:
 def alike(counts: Floats, scale: Scale | None = None) -> Floats:
     """The consistency of each pair of items of one class, mean over the strata, shape (items, items)."""
     one_class = np.zeros(len(counts), np.int64)
-    layers = [Pairs(counts[:, at], one_class, scale=scale).matrix(0) for at in range(counts.shape[1])]
+    layers = [Pairs(counts[:, index], one_class, scale=scale).matrix(0) for index in range(counts.shape[1])]
     return np.asarray(np.mean(layers, 0))
 
 
 def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The different values, sorted, and each one's place among them."""
-    found, place = np.unique(values, return_inverse=True)
-    return found, place
+    found, positions = np.unique(values, return_inverse=True)
+    return found, positions

@@ -174,13 +174,13 @@ def _shares(counted: _Counts, units: Units) -> Iterator[Statistic]:
     whole = counted.counts.sum(2)
     own = np.where(whole[..., None] > 0, counted.counts / np.maximum(whole, 1)[..., None], np.nan)
     under = ratio(counted.counts.reshape(items, levels * labels), np.repeat(whole, labels, axis=1))
-    for place in range(levels * labels):
-        level, label = divmod(place, labels)
+    for index in range(levels * labels):
+        level, label = divmod(index, labels)
         yield Statistic(
             part="level_shares",
             method="share of all answers at this level",
             under=under,
-            column=place,
+            column=index,
             where={
                 "factor": counted.factor,
                 "level": counted.levels[level],
@@ -271,7 +271,7 @@ def _of_items(
     """The part of the labels' variation that goes with the item; its interval is the jackknife's."""
     table = (
         frame.group_by("item")
-        .agg((pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(names))
+        .agg((pl.col("label") == label).sum().alias(f"{index}") for index, label in enumerate(names))
         .sort("item")
     )
     counts = table.drop("item").to_numpy().astype(np.float64)

@@ -19,7 +19,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, none_goes_far, ratio, share_of
-from quaver.estimation.reading import Reading, arranged
+from quaver.estimation.measure_input import MeasureInput, arranged
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.consistency import spread_evenly
 from quaver.measures.variation.item_sensitivity import (
@@ -66,21 +66,21 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     given = counts.sum(1, keepdims=True)
     asked = given[:, 0] > 0
     whole = "all answers" if missing == "category" else "the answers with a label"
-    said = Statistic(
+    statistic = Statistic(
         method=f"share of {whole}",
         excluded={} if missing == "category" else cell.counted,
         n=cell.units.touched(asked),
         reason="no answer has a label" if cell.items else "no annotations",
     )
     if not asked.any():
-        yield said
+        yield statistic
         return
     under = ratio(counts, given)
     own = np.where(asked[:, None], counts / np.maximum(given, 1), np.nan)
     level = cell.resampling.confidence_level
     for index, label in enumerate(cell.labels):
         yield replace(
-            said,
+            statistic,
             under=under,
             column=index,
             where={"label": label},
@@ -88,7 +88,7 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
             ends=(0.0, 1.0),
             spread=mean_within,
             warnings=(
-                *said.warnings,
+                *statistic.warnings,
                 *none_goes_far(own[:, index], "item", level),
             ),
             details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
@@ -96,7 +96,7 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
 
 
 @measure(source="Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039", reads_outputs=True)
-def distinct_annotations(reading: Reading) -> Iterator[Estimate]:
+def distinct_annotations(data: MeasureInput) -> Iterator[Estimate]:
     """The number of distinct annotations among a cell's answers, as they were written.
 
     Two answers are one annotation where they are the same, character for character, whatever an evaluator
@@ -117,8 +117,8 @@ def distinct_annotations(reading: Reading) -> Iterator[Estimate]:
     >>> [distinct_annotations(one)[0].value for one in (frame, frame.drop("output"))]
     [3.0, 2.0]
     """
-    reading, is_raw = _of_outputs(reading)
-    for cell in reading.cells(raters=ASKING):
+    data, is_raw = _of_outputs(data)
+    for cell in data.cells(raters=ASKING):
         tally = np.bincount(cell.codes[cell.codes >= 0], minlength=len(cell.labels))
         given = {cell.labels[code]: int(tally[code]) for code in np.flatnonzero(tally)}
         nothing = "there is no answer" if is_raw else "no answer has a label"
@@ -135,21 +135,21 @@ def distinct_annotations(reading: Reading) -> Iterator[Estimate]:
         yield replace(counted, value=float(len(given)), reason=None) if given else counted
 
 
-def _of_outputs(reading: Reading) -> tuple[Reading, bool]:
+def _of_outputs(data: MeasureInput) -> tuple[MeasureInput, bool]:
     """The same with the answers as labels, where there are any; and whether there are."""
-    known, roles = reading.gathered.columns, dict(reading.columns or {})
+    known, roles = data.gathered.columns, dict(data.columns or {})
     output = roles.pop(OUTPUT, OUTPUT)
     if output not in known:
-        if OUTPUT in (reading.columns or {}):
+        if OUTPUT in (data.columns or {}):
             raise UnknownColumn(str(output), known, where=f"columns[{OUTPUT!r}]")
-        return replace(reading, columns=roles), False
+        return replace(data, columns=roles), False
     status = roles.pop("status", "status")  # an answer without a label is an annotation, too
-    frame = reading.frame.drop([one for one in (status,) if one in known])
-    return replace(reading.of(frame), columns=roles | {"label": output}, labels=None), True
+    frame = data.frame.drop([one for one in (status,) if one in known])
+    return replace(data.of(frame), columns=roles | {"label": output}, labels=None), True
 
 
 @measure(source=PAPER, estimands=("fixed", "population", "next"))
-def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
+def output_uncertainty(data: MeasureInput) -> Iterator[Estimate]:
     """Output uncertainty: the mean entropy of the label probabilities, over ln C.
 
     −Σ_v p(v) ln p(v) / ln C for each answer with C label probabilities, averaged over answers; with
@@ -163,15 +163,15 @@ def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
     >>> output_uncertainty(frame)[0].value
     0.5
     """
-    gathered, name = reading.gathered, (reading.columns or {}).get("probabilities", "probabilities")
+    gathered, name = data.gathered, (data.columns or {}).get("probabilities", "probabilities")
     each = gathered.kept(("entropies", str(name)), lambda: _entropies(gathered, name))
-    for cell in reading.cells(raters=ASKING):
+    for cell in data.cells(raters=ASKING):
         own = arranged(each, cell)
         known = np.isfinite(own)
         answers = known.sum((1, 2))
         total = np.where(known, own, 0).sum((1, 2))
         lost = int((cell.rows >= 0).sum() - answers.sum())
-        found = Statistic(
+        statistic = Statistic(
             method="mean entropy of label probabilities over ln C",
             excluded={"no probabilities": lost} if lost else {},
             reason="no label probabilities" if cell.items else "no annotations",
@@ -180,13 +180,13 @@ def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
             item = total[answers > 0] / answers[answers > 0]
             sd = float(item.std(ddof=1)) if item.size > 1 else None
             counts = cell.counts().sum(1)  # uncertainty differs most by label
-            found = replace(
-                found,
+            statistic = replace(
+                statistic,
                 rarest=rarest_labels(counts, cell.units),
                 warnings=stray_labels(cell, counts),
                 details={"answers": int(answers.sum()), "sd": sd},
             )
-        yield cell.estimated(share_of(cell, total, answers, found))
+        yield cell.estimated(share_of(cell, total, answers, statistic))
 
 
 def _entropies(gathered: Gathered, name: str | Sequence[str]) -> Floats:
@@ -279,47 +279,47 @@ def distributions(estimates: Sequence[Estimate], *, bins: int = 20, matrix: int 
     """
     if bins < 1:
         raise MeasureError("not a number of bins", where="bins", expected="1 or more", found=repr(bins))
-    return [found for one in estimates for found in _distribution(one, bins, matrix)]
+    return [found for estimate in estimates for found in _distribution(estimate, bins, matrix)]
 
 
-def _distribution(one: Estimate, bins: int, matrix: int) -> Iterator[Estimate]:
+def _distribution(estimate: Estimate, bins: int, matrix: int) -> Iterator[Estimate]:
     """The distribution behind an estimate; none behind the consistency of all classes together."""
-    if one.measure not in _METHODS:
+    if estimate.measure not in _METHODS:
         raise MeasureError(
             "no distribution is known of this measure",
             where="estimates",
             expected=" or ".join(_METHODS),
-            found=one.measure,
+            found=estimate.measure,
         )
-    kept, of_class = one.distribution, "class" in one.cell
-    if one.value is not None and kept is None:
+    kept, of_class = estimate.distribution, "class" in estimate.cell
+    if estimate.value is not None and kept is None:
         raise MeasureError(
             "estimates that did not keep their distribution",
             where="estimates",
-            expected=f"{one.measure}(…, keep=['distribution'])",
+            expected=f"{estimate.measure}(…, keep=['distribution'])",
         )
-    if one.measure == "consistency":
+    if estimate.measure == "consistency":
         if of_class and kept is not None and len(kept) > 1:
-            yield _of_pairs(one, kept, bins, matrix)
+            yield _of_pairs(estimate, kept, bins, matrix)
     elif kept is not None:
         known = kept[np.isfinite(kept)]
-        yield _estimate(one, known, bins, n=known.size)
+        yield _estimate(estimate, known, bins, n=known.size)
     elif not of_class:
-        yield _estimate(one, np.empty(0), bins, n=0)
+        yield _estimate(estimate, np.empty(0), bins, n=0)
 
 
-def _of_pairs(one: Estimate, kept: Floats, bins: int, matrix: int) -> Estimate:
+def _of_pairs(estimate: Estimate, kept: Floats, bins: int, matrix: int) -> Estimate:
     details: dict[str, Any] = {"items": len(kept)}
     if matrix:
         shown = spread_evenly(np.arange(len(kept)), matrix)
         details["matrix"] = kept[np.ix_(shown, shown)].tolist()
-    beyond = one.n - len(kept) if one.unit.removesuffix(AND_PROMPT) == "item" else 0
+    beyond = estimate.n - len(kept) if estimate.unit.removesuffix(AND_PROMPT) == "item" else 0
     excluded = {"item beyond the sample": beyond} if beyond > 0 else {}
-    return _estimate(one, kept[np.triu_indices(len(kept), 1)], bins, len(kept), details, excluded)
+    return _estimate(estimate, kept[np.triu_indices(len(kept), 1)], bins, len(kept), details, excluded)
 
 
 def _estimate(
-    one: Estimate,
+    estimate: Estimate,
     values: Floats,
     bins: int,
     n: int,
@@ -327,14 +327,14 @@ def _estimate(
     excluded: dict[str, int] | None = None,
 ) -> Estimate:
     said: dict[str, Any] = {
-        "measure": f"{one.measure}_distribution",
+        "measure": f"{estimate.measure}_distribution",
         "n": n,
-        "cell": one.cell,
-        "method": _METHODS[one.measure],
-        "reference": one.reference,
+        "cell": estimate.cell,
+        "method": _METHODS[estimate.measure],
+        "reference": estimate.reference,
     }
     if not values.size:
-        return Estimate(value=None, reason=one.reason or "no item with two predictions", **said)
+        return Estimate(value=None, reason=estimate.reason or "no item with two predictions", **said)
     at = np.quantile(values, QUANTILES)
     counts, _ = np.histogram(np.clip(values, 0, 1), bins=bins, range=(0.0, 1.0))
     known = {
@@ -406,11 +406,11 @@ def _of_cell(cell: Cell, schema: Mapping[str, type[pl.String]], *, self_pairs: b
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     strata = range(counts.shape[1])
     alike = [Pairs(counts[:, s], gold, self_pairs=self_pairs).per_item() for s in strata]
-    found = Entropies.of(counts)
+    entropies = Entropies.of(counts)
     none = np.full((len(cell.items), 1), np.nan)
     values = {
-        "sensitivity": found.items,
-        "corrected": mean_defined(found.corrected),
+        "sensitivity": entropies.items,
+        "corrected": mean_defined(entropies.corrected),
         "consistency": mean_defined(np.stack(alike, 1) if alike else none),
         "predictions": counts.sum(2).mean(1) if counts.size else none[:, 0],
     }
@@ -465,8 +465,8 @@ def least_consistent(items: pl.DataFrame, n: int = 20, *, above: float = 0.5) ->
     ['b', 'a']
     """
     _check(items, "sensitivity", "consistency")
-    moved = items.filter((pl.col("sensitivity") > above) & pl.col("consistency").is_not_null())
-    return _first(moved, "consistency", n, descending=False)
+    frame = items.filter((pl.col("sensitivity") > above) & pl.col("consistency").is_not_null())
+    return _first(frame, "consistency", n, descending=False)
 
 
 def _check(items: pl.DataFrame, *needed: str) -> None:

@@ -70,8 +70,8 @@ def choose(
         return int(scores.argmax())
     left = _left(scores, decoding)
     masses = np.exp(log_probabilities(scores[left] / decoding.temperature))
-    place = int(np.searchsorted(masses.cumsum(), uniform * masses.sum(), side="right"))
-    return int(left[min(place, len(left) - 1)])
+    index = int(np.searchsorted(masses.cumsum(), uniform * masses.sum(), side="right"))
+    return int(left[min(index, len(left) - 1)])
 
 
 def _left(scores: Floats, decoding: Decoding) -> npt.NDArray[np.int64]:
@@ -177,17 +177,17 @@ class Causal:
             The sum of each text's token log-probabilities.
         """
         first = log_probabilities(read.logits[0])
-        found = np.array([first[text[0]] for text in texts])
+        result = np.array([first[text[0]] for text in texts])
         before = [text if ends else text[:-1] for text in texts]
         width = max(len(text) for text in before)
         if not width:
-            return found
+            return result
         after = log_probabilities(self._after(read, before, width))
         for row, text in enumerate(texts):
-            found[row] += sum(after[row, at, token] for at, token in enumerate(text[1:]))
+            result[row] += sum(after[row, index, token] for index, token in enumerate(text[1:]))
             if ends:
-                found[row] += np.logaddexp.reduce(after[row, len(text) - 1, list(ends)])
-        return found
+                result[row] += np.logaddexp.reduce(after[row, len(text) - 1, list(ends)])
+        return result
 
     def _after(self, read: Read, texts: Sequence[Sequence[int]], width: int) -> npt.NDArray[np.floating]:
         """The logits after every token of texts that follow the one row, padded on the right."""

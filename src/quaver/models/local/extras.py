@@ -52,7 +52,7 @@ def cores() -> int | None:
         return int(wanted)
     try:
         places = [Path(f"/sys/devices/system/cpu/cpu{one}/topology") for one in os.sched_getaffinity(0)]
-        return len({(place / "thread_siblings_list").read_text() for place in places})
+        return len({(path / "thread_siblings_list").read_text() for path in places})
     except (AttributeError, OSError):
         return None
 

@@ -131,8 +131,8 @@ class Words:
 
     def tokens(self, text: str) -> list[int]:
         """A text as tokens, without special ones."""
-        found: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return found
+        result: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return result
 
     def spell(self, token: int) -> str:
         """The text of one token; empty for a special one."""
@@ -219,7 +219,7 @@ def draw_text(texts: Sequence[str], likelihoods: Floats, decoding: Decoding, see
         The text, and a token that stands for it, with the log-probabilities of all choices.
     """
     plain = Decoding("", decoding.temperature, decoding.top_p, decoding.top_k, decoding.min_p)
-    place = choose(likelihoods, plain, np.random.default_rng(seed).random())
+    index = choose(likelihoods, plain, np.random.default_rng(seed).random())
     ranked = likeliest(likelihoods, len(texts))
     top = tuple((texts[other], float(likelihoods[other])) for other in ranked)
-    return texts[place], Token(texts[place], float(likelihoods[place]), top)
+    return texts[index], Token(texts[index], float(likelihoods[index]), top)

@@ -265,10 +265,10 @@ class StoredAnswers:
     @cached_property
     def _lock(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = parsed_json(read_file(self._path.parent / "study.lock.json"))
+            result: dict[str, Any] = parsed_json(read_file(self._path.parent / "study.lock.json"))
         except (OSError, ValueError):
             return {}
-        return found
+        return result
 
     @property
     def _db(self) -> sqlite3.Connection:

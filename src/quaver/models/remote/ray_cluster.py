@@ -38,8 +38,8 @@ class Arrivals:
 
     def got(self, ref: object) -> Any:
         """The first that came for it."""
-        at, came = next((at, value) for at, (one, value) in enumerate(self._came) if one == ref)
-        del self._came[at]
+        index, came = next((index, value) for index, (one, value) in enumerate(self._came) if one == ref)
+        del self._came[index]
         if isinstance(came, BaseException):
             raise came
         return came

@@ -217,14 +217,14 @@ class RemoteModel:
             if drained:
                 self._copy_slow_groups()
             yield from self._collect()
-            if all(one.starting is not None for one in self._workers):
+            if all(worker.starting is not None for worker in self._workers):
                 self._cluster.check_patience(time.monotonic() - begun)
             else:
                 begun = time.monotonic()
 
     def _match_the_cluster(self) -> None:
         """As many workers as are wanted and fit, more where nodes have come."""
-        if self._workers and all(one.starting is not None for one in self._workers):
+        if self._workers and all(worker.starting is not None for worker in self._workers):
             self._cluster.make_room()
         for _ in range(self._cluster.wanted() - len(self._workers)):
             handle = self._cluster.start(RemoteWorker, self._setup)
@@ -276,11 +276,15 @@ class RemoteModel:
     def _draw_for(self, worker: _Worker, size: int, source: Iterator[Request], group: list[Request]) -> bool:
         """Add requests that no other worker should rather have; whether there is nothing more to draw."""
         while len(group) < size:
-            drawn = list(islice(source, size - len(group)))
-            if not drawn:
+            requests = list(islice(source, size - len(group)))
+            if not requests:
                 return True
-            self._open.update(zip(map(id, drawn), drawn, strict=True))
-            group += [one for one in drawn if one.calls[0].parent is None or not self._owe(one, worker)]
+            self._open.update(zip(map(id, requests), requests, strict=True))
+            group += [
+                request
+                for request in requests
+                if request.calls[0].parent is None or not self._owe(request, worker)
+            ]
         return False
 
     def _owe(self, follow_up: Request, worker: _Worker) -> bool:
@@ -315,7 +319,7 @@ class RemoteModel:
                 if not idle or group.copied or now - group.sent < late:
                     continue
                 group.copied = True
-                left = [one for one in group.requests if id(one) in self._open]
+                left = [request for request in group.requests if id(request) in self._open]
                 if left:
                     self._send(idle.pop(), left, copied=True)
 
@@ -355,19 +359,19 @@ class RemoteModel:
     def _accepted(self, group: _Group, answers: Sequence[tuple[Place, list[Response]]]) -> list[Answered]:
         """The answers that are the first to their requests."""
         requests, waiting = group.requests, self._open
-        whole = [(requests[place], some) for place, some in answers if isinstance(place, int)]
-        found = [one for one in whole if waiting.pop(id(one[0]), None) is not None]
+        whole = [(requests[index], some) for index, some in answers if isinstance(index, int)]
+        result = [one for one in whole if waiting.pop(id(one[0]), None) is not None]
         group.left -= len(whole)
         if self._tries:
-            for request, _ in found:
+            for request, _ in result:
                 self._tries.pop(request.calls[0].key, None)
         if len(whole) < len(answers):  # the worker's model fails, and gives what it has
             parts = [(*place, some) for place, some in answers if not isinstance(place, int)]
-            for at, first, calls, responses in parts:
-                request = requests[at]
+            for position, first, calls, responses in parts:
+                request = requests[position]
                 if id(request) in waiting:
-                    found.append((request.part(request.calls[first : first + calls]), responses))
-        return found
+                    result.append((request.part(request.calls[first : first + calls]), responses))
+        return result
 
     def _lose(self, worker: _Worker, error: BaseException) -> None:
         """A worker is gone: what it had is asked elsewhere, and another takes its place."""

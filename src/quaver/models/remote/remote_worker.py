@@ -292,8 +292,8 @@ class RemoteWorker:
         self._most = max(self._most, len(self._places))
         for request, responses in answers:
             if (whole := self._places.pop(id(request), None)) is not None:
-                _, group, place = whole
-                group.add(place, responses)
+                _, group, index = whole
+                group.add(index, responses)
             else:
                 _add_part(self._places.values(), request, responses)
 
@@ -325,9 +325,9 @@ class RemoteWorker:
 
 def _add_part(asked: Iterable[_Asked], part: Request, responses: list[Response]) -> None:
     """Add the answers to a part of a request, which a model gives before it fails."""
-    for whole, group, place in list(asked):
+    for whole, group, index in list(asked):
         if part.calls[0] in whole.calls:
-            group.add((place, whole.calls.index(part.calls[0]), len(part.calls)), responses)
+            group.add((index, whole.calls.index(part.calls[0]), len(part.calls)), responses)
 
 
 def _made(setup: Setup) -> Model:

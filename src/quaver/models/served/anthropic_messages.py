@@ -117,7 +117,7 @@ def read_message(content: bytes, choices: Sequence[str] = ()) -> Response:
 
 
 def _joined(blocks: Sequence[Mapping[str, Any]], kind: str) -> str:
-    return "".join(str(one.get(kind) or "") for one in blocks if one.get("type") == kind)
+    return "".join(str(block.get(kind) or "") for block in blocks if block.get("type") == kind)
 
 
 def _refusal(reply: Mapping[str, Any]) -> str:

@@ -69,10 +69,10 @@ class FileBatches:
 
     def look(self, batch: str) -> Look:
         """How many of the results are there."""
-        asked = self._folder / f"{batch}.jsonl"
-        if not asked.is_file():
-            raise Gone(f"{asked} is missing")
-        wanted = {_id(found) for found in _objects(asked)}
+        path = self._folder / f"{batch}.jsonl"
+        if not path.is_file():
+            raise Gone(f"{path} is missing")
+        wanted = {_id(found) for found in _objects(path)}
         there = {_id(found) for found in _objects(self._results(batch))} & wanted
         if there == wanted:
             return Look("done", done=len(there))

@@ -62,8 +62,10 @@ class Part:
         """Take its responses, each with its share of the time and the number of tries."""
         tries = {"tries": self.tries + 1} if self.tries else {}
         self.responses = [
-            one._replace(latency=seconds / self.n, raw=dict(one.raw or {}) | tries if tries else one.raw)
-            for one in responses
+            response._replace(
+                latency=seconds / self.n, raw=dict(response.raw or {}) | tries if tries else response.raw
+            )
+            for response in responses
         ]
 
 

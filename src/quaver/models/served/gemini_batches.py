@@ -79,7 +79,7 @@ def as_completion(found: Mapping[str, Any]) -> dict[str, Any]:
     """Gemini's ``GenerateContentResponse`` as a chat completion, so that both are read by the same rules."""
     candidates = objects_in(found.get("candidates"))
     feedback, usage = object_in(found.get("promptFeedback")), object_in(found.get("usageMetadata"))
-    choices = [_choice(at, one) for at, one in enumerate(candidates)]
+    choices = [_choice(index, one) for index, one in enumerate(candidates)]
     if not choices and feedback.get("blockReason"):
         choices = [{"index": 0, "message": {"content": ""}, "finish_reason": "content_filter"}]
     read = token_count(usage.get("promptTokenCount"))
@@ -89,14 +89,14 @@ def as_completion(found: Mapping[str, Any]) -> dict[str, Any]:
         "choices": choices,
         "usage": {
             "prompt_tokens": read,
-            "completion_tokens": None if counts == [None, None] else sum(one or 0 for one in counts),
+            "completion_tokens": None if counts == [None, None] else sum(count or 0 for count in counts),
             "prompt_tokens_details": {"cached_tokens": token_count(usage.get("cachedContentTokenCount"))},
             "completion_tokens_details": {"reasoning_tokens": counts[1]},
         },
     }
 
 
-def _choice(at: int, candidate: Mapping[str, Any]) -> dict[str, Any]:
+def _choice(index: int, candidate: Mapping[str, Any]) -> dict[str, Any]:
     texts: dict[bool, str] = {False: "", True: ""}
     for part in objects_in(object_in(candidate.get("content")).get("parts")):
         if isinstance(part.get("text"), str):
@@ -104,7 +104,7 @@ def _choice(at: int, candidate: Mapping[str, Any]) -> dict[str, Any]:
     reason = str(candidate.get("finishReason"))
     ends = "length" if reason == "MAX_TOKENS" else "content_filter" if reason in _FILTERED else "stop"
     message = {"content": texts[False]} | ({"reasoning_content": texts[True]} if texts[True] else {})
-    return {"index": at, "message": message, "finish_reason": ends}
+    return {"index": index, "message": message, "finish_reason": ends}
 
 
 _STATES: Mapping[str, Any] = {

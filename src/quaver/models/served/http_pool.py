@@ -217,7 +217,7 @@ class Connection:
         if reply.status in _SUCCESS:
             return reply
         content = self._secret.out_of_bytes(reply.content)
-        found = read_failure(reply.status, reply.headers, content, self._address)
-        if isinstance(found, Response):
-            return found
-        raise found
+        response = read_failure(reply.status, reply.headers, content, self._address)
+        if isinstance(response, Response):
+            return response
+        raise response

@@ -109,7 +109,7 @@ class _Probe:
         """Test everything that the study needs."""
         self._connection = connection
         await self._reach()
-        found = Found(self._server, {"server": await self._version()})
+        result = Found(self._server, {"server": await self._version()})
         honoured: dict[str, bool] = {}
         for name, tries in self._trials():
             try:
@@ -120,10 +120,10 @@ class _Probe:
             if lack and name not in allowed:
                 raise self._dishonoured(name, lack)
             if lack:
-                found.downgrades[name] = lack
-                found.server = replace(found.server, **{name: _OFF[name]})
-        found.facts["honoured"] = honoured
-        return found
+                result.downgrades[name] = lack
+                result.server = replace(result.server, **{name: _OFF[name]})
+        result.facts["honoured"] = honoured
+        return result
 
     def _trials(self) -> list[tuple[str, Callable[[], Awaitable[str]]]]:
         needs = self._needs

@@ -277,5 +277,5 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _is_connecting(causes: list[BaseException]) -> bool:
     """Whether no connection was made."""
     return any(
-        "Connector" in type(one).__name__ or "ConnectionTimeout" in type(one).__name__ for one in causes
+        "Connector" in type(error).__name__ or "ConnectionTimeout" in type(error).__name__ for error in causes
     )

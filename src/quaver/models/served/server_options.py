@@ -170,7 +170,7 @@ def checked_variable(name: str | None) -> str:
 
 def checked_key(secret: str, variable: str, url: str) -> str:
     """A key, if it can be sent in a header."""
-    at, odd = next(((at, one) for at, one in enumerate(secret, 1) if not "!" <= one <= "~"), (0, ""))
+    index, odd = next(((index, one) for index, one in enumerate(secret, 1) if not "!" <= one <= "~"), (0, ""))
     if not odd:
         return secret
     named = unicodedata.name(odd, "a control character").lower()
@@ -178,7 +178,7 @@ def checked_key(secret: str, variable: str, url: str) -> str:
         f"the key in {variable} cannot be sent",
         where=url,
         expected="ASCII letters, digits and punctuation, without white space",
-        found=f"U+{ord(odd):04X} ({named}) as character {at} of {len(secret)}",
+        found=f"U+{ord(odd):04X} ({named}) as character {index} of {len(secret)}",
         fix=f"copy the key and export {variable}=… again; use straight quotation marks",
     )
 

@@ -188,13 +188,13 @@ def unwrapped(response: Response, choices: Sequence[str]) -> Response:
 def _spelling(response: Response, label: str) -> tuple[Token, ...]:
     """The tokens that overlap the label."""
     start = response.text.find(label, response.text.find(":"))
-    end, at, kept = start + len(label), 0, []
+    end, index, kept = start + len(label), 0, []
     if "".join(token.text for token in response.tokens)[: len(response.text)] != response.text:
         return ()
     for token in response.tokens:
-        if at < end and at + len(token.text) > start:
+        if index < end and index + len(token.text) > start:
             kept.append(token)
-        at += len(token.text)
+        index += len(token.text)
     return tuple(kept)
 
 
@@ -255,7 +255,7 @@ def spent_on(responses: Sequence[Response]) -> Traffic:
         discarded=1,
         prompt_tokens=first.prompt_tokens or 0,
         cached_tokens=first.cached_tokens or 0,
-        completion_tokens=together or sum(one.completion_tokens or 0 for one in responses),
+        completion_tokens=together or sum(response.completion_tokens or 0 for response in responses),
     )
 
 

@@ -31,42 +31,46 @@ _MEASURED, _CORRECTED, _NOISE = "as measured", "corrected for noise", "noise alo
 )
 def spread(results: Results) -> Iterator[Figure]:
     """Spread, corrected spread and noise floor in a row for each cell."""
-    every = results.known("spread")
-    if not every:
+    estimates = results.known("spread")
+    if not estimates:
         return
-    some = largest(every, _MOST)
-    columns = varying(every)
-    marks = [mark for one in some for mark in _marks(one, cell_name(one, columns, results))]
+    some = largest(estimates, _MOST)
+    columns = varying(estimates)
+    marks = [mark for estimate in some for mark in _marks(estimate, cell_name(estimate, columns, results))]
     top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
-    floors = sum(one.details.get("floor_high", -1.0) >= (one.value or 0.0) for one in every)
+    floors = sum(
+        estimate.details.get("floor_high", -1.0) >= (estimate.value or 0.0) for estimate in estimates
+    )
     yield Figure(
         draw=partial(
             draw_forest, Forest(marks, "highest minus lowest accuracy", percent=True, domain=(0.0, top))
         ),
-        estimates=every,
+        estimates=estimates,
         subtitle="The highest minus the lowest accuracy. Noise alone: the same, where prompts differ "
-        f"on each item in a random direction. {BARS}{cut(len(some), len(every), 'spreads', 'largest')}",
-        alternative=f"{spoken(every, results)} In {floors} of {len(every)} cells noise alone gives as much.",
-        table=_table(every, results),
+        f"on each item in a random direction. {BARS}{cut(len(some), len(estimates), 'spreads', 'largest')}",
+        alternative=(
+            f"{spoken(estimates, results)} In {floors} of {len(estimates)} cells noise alone gives as much."
+        ),
+        table=_table(estimates, results),
     )
 
 
-def _marks(one: Estimate, row: str) -> list[Mark]:
-    found = [Mark(one.value or 0.0, one.low, one.high, row=row, series=_MEASURED)]
-    if isinstance(corrected := one.details.get("corrected"), float):
-        low, high = one.details.get("corrected_interval") or (None, None)
-        found.append(Mark(corrected, low, high, row=row, series=_CORRECTED))
-    if isinstance(floor := one.details.get("floor"), float):
-        found.append(Mark(floor, floor, one.details.get("floor_high"), row=row, series=_NOISE))
-    return found
+def _marks(estimate: Estimate, row: str) -> list[Mark]:
+    marks = [Mark(estimate.value or 0.0, estimate.low, estimate.high, row=row, series=_MEASURED)]
+    if isinstance(corrected := estimate.details.get("corrected"), float):
+        low, high = estimate.details.get("corrected_interval") or (None, None)
+        marks.append(Mark(corrected, low, high, row=row, series=_CORRECTED))
+    if isinstance(floor := estimate.details.get("floor"), float):
+        marks.append(Mark(floor, floor, estimate.details.get("floor_high"), row=row, series=_NOISE))
+    return marks
 
 
-def _table(some: list[Estimate], results: Results) -> Table:
+def _table(estimates: list[Estimate], results: Results) -> Table:
     def prompt(key: str) -> Column:
         return text(key, lambda one: results.variant_name(str(one.details.get(key, ""))))
 
     columns = (
-        naming(some, results),
+        naming(estimates, results),
         share("spread", "value"),
         *SHARE_ENDS,
         share("corrected", "corrected"),
@@ -76,7 +80,7 @@ def _table(some: list[Estimate], results: Results) -> Table:
         prompt("lowest"),
         prompt("highest"),
     )
-    return listed(some, columns)
+    return listed(estimates, columns)
 
 
 _SPREAD_MOST = 12
@@ -91,9 +95,9 @@ def size_spread_figure(
         The figure; None where no study has two models whose sizes differ.
     """
     known = [
-        (study, model, one)
-        for study, model, one in spreads
-        if one.value is not None and sizes.get(model, 0) > 0
+        (study, model, estimate)
+        for study, model, estimate in spreads
+        if estimate.value is not None and sizes.get(model, 0) > 0
     ]
     shown = [
         study
@@ -105,15 +109,17 @@ def size_spread_figure(
     spots = [
         Spot(
             math.log10(sizes[model]),
-            one.value or 0.0,
-            one.low,
-            one.high,
+            estimate.value or 0.0,
+            estimate.low,
+            estimate.high,
             panel=study,
             series=model,
-            about=f"{plainly((study, model, 'spread'), one.value or 0.0, True, (one.low, one.high))}, "
-            f"size {sizes[model]:g}",
+            about=plainly(
+                (study, model, "spread"), estimate.value or 0.0, True, (estimate.low, estimate.high)
+            )
+            + f", size {sizes[model]:g}",
         )
-        for study, model, one in known
+        for study, model, estimate in known
         if study in shown
     ]
     plane = Plane(
@@ -128,7 +134,7 @@ def size_spread_figure(
     values = [spot.y for spot in spots]
     return Figure(
         draw=partial(draw_plane, plane),
-        estimates=[one for _, _, one in known],
+        estimates=[estimate for _, _, estimate in known],
         name="size-against-spread",
         measure="spread",
         title="Spread among prompts and model size",
@@ -183,14 +189,14 @@ def accuracy(results: Results) -> Iterator[Figure]:
 )
 def valid_rate(results: Results) -> Iterator[Figure]:
     """The share of valid answers, a panel an evaluator."""
-    some = results.of("compliance")
-    if not any(one.value is not None for one in some):
+    estimates = results.of("compliance")
+    if not any(estimate.value is not None for estimate in estimates):
         return
-    panel = "evaluator" if len({one.cell.get("evaluator") for one in some}) > 1 else None
+    panel = "evaluator" if len({estimate.cell.get("evaluator") for estimate in estimates}) > 1 else None
     factor = results.grouping_factor
     yield Figure(
-        draw=partial(score_chart, some, results, factor=factor, panel=panel, domain=(0.0, 1.0)),
-        estimates=some,
+        draw=partial(score_chart, estimates, results, factor=factor, panel=panel, domain=(0.0, 1.0)),
+        estimates=estimates,
         title="" if panel else presentation_of("compliance").title,
         subtitle=f"Share of valid answers. {BARS}",
     )
@@ -205,12 +211,12 @@ def valid_rate(results: Results) -> Iterator[Figure]:
 )
 def accepted_curve(results: Results) -> Iterator[Figure]:
     """The share of accepted labels over the share of wrong ones that is promised at most."""
-    every = results.anywhere("accepted_share")
-    known = [one for one in every if "promise" in one.cell and one.value is not None]
-    known.sort(key=lambda one: float(one.cell["promise"]))
+    estimates = results.anywhere("accepted_share")
+    known = [estimate for estimate in estimates if "promise" in estimate.cell and estimate.value is not None]
+    known.sort(key=lambda estimate: float(estimate.cell["promise"]))
     if len(known) < 2:
         return
-    spots = [_spot(float(one.cell["promise"]), one.value or 0.0) for one in known]
+    spots = [_spot(float(estimate.cell["promise"]), estimate.value or 0.0) for estimate in known]
     plane = Plane(
         spots, "promised: at most so many wrong (%)", "labels accepted (%)", joined=True, y_ends=(0.0, 100.0)
     )

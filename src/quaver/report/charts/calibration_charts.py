@@ -42,22 +42,25 @@ _SHIFT = "the difference"
 )
 def calibration_shift(results: Results) -> Iterator[Figure]:
     """Both errors in a row for each cell."""
-    every = [
-        one
-        for one in results.known("ece_shift")
-        if all(isinstance(one.details.get(key), float) for key in _SERIES)
+    estimates = [
+        estimate
+        for estimate in results.known("ece_shift")
+        if all(isinstance(estimate.details.get(key), float) for key in _SERIES)
     ]
-    if not every:
+    if not estimates:
         return
-    some = largest(every, _MOST)
-    columns = varying(every)
-    rows = {id(one): cell_name(one, columns, results) for one in some}
+    some = largest(estimates, _MOST)
+    columns = varying(estimates)
+    rows = {id(estimate): cell_name(estimate, columns, results) for estimate in some}
     marks = [
-        Mark(one.details[key], row=rows[id(one)], series=name)
-        for one in some
+        Mark(estimate.details[key], row=rows[id(estimate)], series=name)
+        for estimate in some
         for key, name in _SERIES.items()
     ]
-    marks += [Mark(one.value or 0.0, one.low, one.high, row=rows[id(one)], series=_SHIFT) for one in some]
+    marks += [
+        Mark(estimate.value or 0.0, estimate.low, estimate.high, row=rows[id(estimate)], series=_SHIFT)
+        for estimate in some
+    ]
     top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
     table = (
         text("of", lambda one: rows[id(one)]),
@@ -68,10 +71,10 @@ def calibration_shift(results: Results) -> Iterator[Figure]:
     )
     yield Figure(
         draw=partial(draw_forest, Forest(marks, "expected calibration error", domain=(0.0, top))),
-        estimates=every,
+        estimates=estimates,
         subtitle=f"The expected calibration error by each, and the difference. {BARS}"
-        + cut(len(some), len(every), "shifts", "largest"),
-        alternative=f"Shifts: {spoken(every, results)}",
+        + cut(len(some), len(estimates), "shifts", "largest"),
+        alternative=f"Shifts: {spoken(estimates, results)}",
         table=listed(some, table),
     )
 
@@ -89,24 +92,27 @@ _DIAGRAM_MOST = 9
 )
 def reliability(results: Results) -> Iterator[Figure]:
     """A panel for each cell of the calibration error whose bins are known."""
-    every = _curves(results, results.of("ece"))
-    if len(every) > _DIAGRAM_MOST:  # each model and evaluator over everything else
-        every = _curves(results, (one for one in results.audit if one.measure == "ece")) or every
-    if not every:
+    estimates = _curves(results, results.of("ece"))
+    if len(estimates) > _DIAGRAM_MOST:  # each model and evaluator over everything else
+        estimates = (
+            _curves(results, (estimate for estimate in results.audit if estimate.measure == "ece"))
+            or estimates
+        )
+    if not estimates:
         return
-    columns = varying(every)
-    some = every[:_DIAGRAM_MOST]
+    columns = varying(estimates)
+    some = estimates[:_DIAGRAM_MOST]
     spots = [
         Spot(
             bin_["confidence"],
             bin_["right"],
             bin_.get("right_low"),
             bin_.get("right_high"),
-            panel=str(at),
-            size=_size(bin_["n"], one),
+            panel=str(index),
+            size=_size(bin_["n"], estimate),
         )
-        for at, one in enumerate(some)
-        for bin_ in one.details["curve"]
+        for index, estimate in enumerate(some)
+        for bin_ in estimate.details["curve"]
     ]
     plane = Plane(
         spots,
@@ -116,38 +122,46 @@ def reliability(results: Results) -> Iterator[Figure]:
         y_ends=(0.0, 1.0),
         percent="xy",
         guides=[Guide("dashed: perfect calibration")],
-        names={str(at): _heading(one, columns, results) for at, one in enumerate(some)},
+        names={str(index): _heading(estimate, columns, results) for index, estimate in enumerate(some)},
     )
     yield Figure(
         draw=partial(draw_plane, plane),
-        estimates=every,
+        estimates=estimates,
         measure="reliability",
         subtitle=f"A point for each bin of confidence, the larger the more answers it holds. {BARS} Below "
         "the dashed line the model is overconfident. ECE: the expected calibration error, which chance "
         "alone keeps above 0; its interval, in the table of estimates, is of the true error."
-        + cut(len(some), len(every), "cells"),
-        alternative=f"Expected calibration error: {spoken(every, results)}",
-        table=_table(every, results),
+        + cut(len(some), len(estimates), "cells"),
+        alternative=f"Expected calibration error: {spoken(estimates, results)}",
+        table=_table(estimates, results),
     )
 
 
-def _curves(results: Results, some: Iterable[Estimate]) -> list[Estimate]:
-    return [one for one in results.in_order(some) if one.value is not None and one.details.get("curve")]
+def _curves(results: Results, estimates: Iterable[Estimate]) -> list[Estimate]:
+    return [
+        estimate
+        for estimate in results.in_order(estimates)
+        if estimate.value is not None and estimate.details.get("curve")
+    ]
 
 
-def _heading(one: Estimate, columns: list[str], results: Results) -> str:
-    name = cell_name(one, columns, results, "")
-    return f"{name} · ECE {printed(one.value or 0.0)}".removeprefix(" · ")
+def _heading(estimate: Estimate, columns: list[str], results: Results) -> str:
+    name = cell_name(estimate, columns, results, "")
+    return f"{name} · ECE {printed(estimate.value or 0.0)}".removeprefix(" · ")
 
 
-def _size(n: float, one: Estimate) -> float:
-    most = max(float(bin_["n"]) for bin_ in one.details["curve"])
+def _size(n: float, estimate: Estimate) -> float:
+    most = max(float(bin_["n"]) for bin_ in estimate.details["curve"])
     return round(14 + 70 * float(n) / most, 1)
 
 
-def _table(some: list[Estimate], results: Results) -> Table:
-    columns = varying(some)
-    bins = [{"of": cell_name(one, columns, results), **bin_} for one in some for bin_ in one.details["curve"]]
+def _table(estimates: list[Estimate], results: Results) -> Table:
+    columns = varying(estimates)
+    bins = [
+        {"of": cell_name(estimate, columns, results), **bin_}
+        for estimate in estimates
+        for bin_ in estimate.details["curve"]
+    ]
     table = (
         text("of", "of"),
         text("bin", lambda one: f"{printed(one['low'])} to {printed(one['high'])}"),
@@ -179,36 +193,44 @@ _AXES = {
 )
 def stable_and_correct(results: Results) -> Iterator[Figure]:
     """A figure for each measure of repeated answers that was taken in the cells of accuracy."""
-    known = {frozenset(one.cell.items()): one for one in results.main("accuracy") if one.value is not None}
+    known = {
+        frozenset(estimate.cell.items()): estimate
+        for estimate in results.main("accuracy")
+        if estimate.value is not None
+    }
     for measure in _AXES:
-        some = [(one, known.get(frozenset(one.cell.items()))) for one in results.known(measure)]
-        pairs = [(one, accuracy) for one, accuracy in some if accuracy is not None]
-        if len(pairs) >= _LEAST and len({one.value for one, _ in pairs}) > 1:
+        some = [
+            (estimate, known.get(frozenset(estimate.cell.items()))) for estimate in results.known(measure)
+        ]
+        pairs = [(estimate, accuracy) for estimate, accuracy in some if accuracy is not None]
+        if len(pairs) >= _LEAST and len({estimate.value for estimate, _ in pairs}) > 1:
             yield _figure(measure, pairs, results)
 
 
 def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: Results) -> Figure:
     other, axis = _AXES[measure]
-    columns = varying([one for one, _ in pairs])
-    levels = {name: list(dict.fromkeys(one.cell.get(name, "") for one, _ in pairs)) for name in columns}
+    columns = varying([estimate for estimate, _ in pairs])
+    levels = {
+        name: list(dict.fromkeys(estimate.cell.get(name, "") for estimate, _ in pairs)) for name in columns
+    }
     by = next((name for name in columns if 1 < len(levels[name]) <= MOST_SERIES), None)
     spots = [
         Spot(
-            one.value or 0.0,
+            estimate.value or 0.0,
             accuracy.value or 0.0,
             accuracy.low,
             accuracy.high,
-            series=" ".join(names(one, [by], results)) if by else "",
-            about=f"{about(accuracy, results)}; {value_in_words(one, results)}",
+            series=" ".join(names(estimate, [by], results)) if by else "",
+            about=f"{about(accuracy, results)}; {value_in_words(estimate, results)}",
         )
-        for one, accuracy in pairs[:_ACCURACY_MOST]
+        for estimate, accuracy in pairs[:_ACCURACY_MOST]
     ]
     ends = (0.0, 1.0)
     plane = Plane(spots, axis, "share of correct answers", y_ends=ends, percent="y", x_ends=ends)
     ranked = sorted(pairs, key=lambda pair: pair[0].value or 0.0)
     values = " and ".join(
-        f"{printed(accuracy.value or 0.0, True)} correct where it is {printed(one.value or 0.0)}"
-        for one, accuracy in (ranked[0], ranked[-1])
+        f"{printed(accuracy.value or 0.0, True)} correct where it is {printed(estimate.value or 0.0)}"
+        for estimate, accuracy in (ranked[0], ranked[-1])
     )
     table = (
         text("of", lambda pair: cell_name(pair[0], columns, results)),
@@ -217,7 +239,7 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
     )
     return Figure(
         draw=partial(draw_plane, plane),
-        estimates=[one for pair in pairs for one in pair],
+        estimates=[estimate for pair in pairs for estimate in pair],
         name=slug(f"accuracy-against-{measure}"),
         measure="",
         title=f"Accuracy against {other}",
@@ -242,22 +264,24 @@ _MOST_COLUMNS = 8
 )
 def parse_rates(results: Results) -> Iterator[Figure]:
     """A matrix of the parse rates."""
-    asked = results.of(_MEASURE)  # by the cells that the study names, else variant by variant
-    found = asked or [one for one in results.audit if one.measure == _MEASURE]
-    every = [one for one in results.in_order(found) if one.value is not None]
+    estimates = results.of(_MEASURE)  # by the cells that the study names, else variant by variant
+    found = estimates or [estimate for estimate in results.audit if estimate.measure == _MEASURE]
+    every = [estimate for estimate in results.in_order(found) if estimate.value is not None]
     if not every:
         return
-    columns = sorted(varying(every), key=lambda name: len({one.cell.get(name) for one in every}))
+    columns = sorted(varying(every), key=lambda name: len({estimate.cell.get(name) for estimate in every}))
     across = columns[-2] if len(columns) > 1 else None
-    if across and len({one.cell.get(across) for one in every}) > _MOST_COLUMNS:
+    if across and len({estimate.cell.get(across) for estimate in every}) > _MOST_COLUMNS:
         across = None
     down = [name for name in columns if name != across]
     squares = []
-    for one in every:
-        below = (one.value or 0.0) < float(one.details.get("threshold", 0.8)) - 1e-12
-        row = " · ".join(names(one, down, results)) or "all answers"
-        column = " · ".join(names(one, [across], results)) if across else "parse rate"
-        squares.append(Square(row, column, one.value or 0.0, printed(one.value or 0.0, True), marked=below))
+    for estimate in every:
+        below = (estimate.value or 0.0) < float(estimate.details.get("threshold", 0.8)) - 1e-12
+        row = " · ".join(names(estimate, down, results)) or "all answers"
+        column = " · ".join(names(estimate, [across], results)) if across else "parse rate"
+        squares.append(
+            Square(row, column, estimate.value or 0.0, printed(estimate.value or 0.0, True), marked=below)
+        )
     rows = list(dict.fromkeys(square.row for square in squares))
     kept = set(rows[:_MOST_ROWS])
     low = sum(square.marked for square in squares)

@@ -99,19 +99,22 @@ class Figure:
 
 def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     """The lowest and highest value in words."""
-    known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
+    known = sorted(
+        (estimate for estimate in estimates if estimate.value is not None),
+        key=lambda estimate: estimate.value or 0.0,
+    )
     if not known:
         return "No estimate has a value."
     percent = percent_measure(known[0].measure)
     columns = varying(known)
 
-    def said(one: Estimate) -> str:
-        cell = {column: one.cell.get(column, ALL.get(column, "all")) for column in columns}
+    def said(estimate: Estimate) -> str:
+        cell = {column: estimate.cell.get(column, ALL.get(column, "all")) for column in columns}
         if "variant" in cell:
             cell["variant"] = results.variant_name(cell["variant"])
         if "factor" in cell:
             cell["factor"] = in_words(cell["factor"])
-        return printed(one.value or 0.0, percent) + (f" ({', '.join(cell.values())})" if cell else "")
+        return printed(estimate.value or 0.0, percent) + (f" ({', '.join(cell.values())})" if cell else "")
 
     if len(known) == 1:
         return f"The value is {said(known[0])}."
@@ -126,7 +129,7 @@ def intervals_hold_for(estimates: Sequence[Estimate]) -> str:
     >>> intervals_hold_for([Estimate("accuracy", 0.8, 0.7, 0.9, details={"prompts": 5})])
     ' Intervals hold for these 5 prompts.'
     """
-    scopes = {one.scope for one in estimates if one.low is not None} - {"", "for this prompt"}
+    scopes = {estimate.scope for estimate in estimates if estimate.low is not None} - {"", "for this prompt"}
     if not scopes:
         return ""
     return (
@@ -136,11 +139,13 @@ def intervals_hold_for(estimates: Sequence[Estimate]) -> str:
     )
 
 
-def names(one: Estimate, columns: Sequence[str], results: Results, without: str | None = None) -> list[str]:
+def names(
+    estimate: Estimate, columns: Sequence[str], results: Results, without: str | None = None
+) -> list[str]:
     """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out."""
-    found = []
+    result = []
     for column in columns:
-        value = one.cell.get(column, ALL.get(column))
+        value = estimate.cell.get(column, ALL.get(column))
         if value is None:
             continue
         if column == "variant":
@@ -149,13 +154,15 @@ def names(one: Estimate, columns: Sequence[str], results: Results, without: str 
             value = results.label_name(value)
         elif column == "factor":
             value = in_words(value)
-        found.append(value)
-    return found
+        result.append(value)
+    return result
 
 
-def cell_name(one: Estimate, columns: Sequence[str], results: Results, default: str = "all answers") -> str:
+def cell_name(
+    estimate: Estimate, columns: Sequence[str], results: Results, default: str = "all answers"
+) -> str:
     """The same as one name."""
-    return " · ".join(names(one, columns, results)) or default
+    return " · ".join(names(estimate, columns, results)) or default
 
 
 def naming(estimates: Sequence[Estimate], results: Results, heading: str = "of") -> Column:
@@ -168,7 +175,7 @@ def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:
     """All estimates in their order; of too many, only the largest, the largest first."""
     if len(estimates) <= most:
         return list(estimates)
-    return sorted(estimates, key=lambda one: -(one.value or 0.0))[:most]
+    return sorted(estimates, key=lambda estimate: -(estimate.value or 0.0))[:most]
 
 
 def cut(shown: int, total: int, noun: str, which: str = "first") -> str:
@@ -216,17 +223,19 @@ class Chart:
 
     def figures(self, results: Results) -> Iterator[Figure]:
         """Its figures of a study, with nothing left out."""
-        if not any(matches(one.measure, self.measures) for one in (*results.estimates, *results.audit)):
+        if not any(
+            matches(estimate.measure, self.measures) for estimate in (*results.estimates, *results.audit)
+        ):
             return
-        for one in self.function(results):
+        for figure in self.function(results):
             yield replace(
-                one,
-                name=one.name or slug(self.name),
-                title=one.title or self.title,
-                section=one.section or self.section,
-                measure=self.measures[0] if one.measure is None else one.measure,
-                covers=self.covers if one.covers is None else one.covers,
-                subtitle=one.subtitle + intervals_hold_for(one.estimates),
+                figure,
+                name=figure.name or slug(self.name),
+                title=figure.title or self.title,
+                section=figure.section or self.section,
+                measure=self.measures[0] if figure.measure is None else figure.measure,
+                covers=self.covers if figure.covers is None else figure.covers,
+                subtitle=figure.subtitle + intervals_hold_for(figure.estimates),
             )
 
 

@@ -38,11 +38,11 @@ def spread_out(results: Results, measure: str) -> list[Estimate]:
     """The distributions of a measure that there are, from the first evaluator's labels."""
     first = results.evaluators[0] if results.evaluators else ""
     return [
-        one
-        for one in results.in_order(results.anywhere(measure))
-        if one.value is not None
-        and one.cell.get("evaluator", first) == first
-        and {"0.05", "0.25", "0.75", "0.95"} <= set(one.details.get("quantiles", ()))
+        estimate
+        for estimate in results.in_order(results.anywhere(measure))
+        if estimate.value is not None
+        and estimate.cell.get("evaluator", first) == first
+        and {"0.05", "0.25", "0.75", "0.95"} <= set(estimate.details.get("quantiles", ()))
     ]
 
 
@@ -61,22 +61,26 @@ def sensitivity_distributions(results: Results) -> Iterator[Figure]:
 
 def _quantiles(kind: str, results: Results) -> Iterator[Figure]:
     measure, title, of = _KINDS[kind]
-    every = spread_out(results, measure)
+    estimates = spread_out(results, measure)
     # One item has no distribution.
-    some = [one for one in every if int(one.details.get("values", 0)) > 1]
+    some = [estimate for estimate in estimates if int(estimate.details.get("values", 0)) > 1]
     if not some:
         return
-    shown = some if len(some) <= _MOST_ROWS else [one for one in some if "class" not in one.cell][:_MOST_ROWS]
+    shown = (
+        some
+        if len(some) <= _MOST_ROWS
+        else [estimate for estimate in some if "class" not in estimate.cell][:_MOST_ROWS]
+    )
     shown = shown or some[:_MOST_ROWS]
     columns = [name for name in varying(some) if name not in ("class", "model", "evaluator")]
-    several = len({one.cell.get("model") for one in some}) > 1
-    marks = [_quantile_mark(one, columns, results, several) for one in shown]
+    several = len({estimate.cell.get("model") for estimate in some}) > 1
+    marks = [_quantile_mark(estimate, columns, results, several) for estimate in shown]
     forest = Forest(marks, kind, domain=(0.0, 1.0))
-    title += ", by class" if any("class" in one.cell for one in shown) else ""
-    middle = sorted(some, key=lambda one: one.value or 0.0)
+    title += ", by class" if any("class" in estimate.cell for estimate in shown) else ""
+    middle = sorted(some, key=lambda estimate: estimate.value or 0.0)
     medians = [
-        f"{printed(one.value or 0.0)} ({cell_name(one, [*columns, 'model', 'class'], results)})"
-        for one in (middle[0], middle[-1])
+        f"{printed(estimate.value or 0.0)} ({cell_name(estimate, [*columns, 'model', 'class'], results)})"
+        for estimate in (middle[0], middle[-1])
     ]
     yield Figure(
         draw=partial(draw_forest, forest),
@@ -93,35 +97,35 @@ def _quantiles(kind: str, results: Results) -> Iterator[Figure]:
     )
 
 
-def _quantile_mark(one: Estimate, columns: Sequence[str], results: Results, several: bool) -> Mark:
-    at = one.details["quantiles"]
-    group = cell_name(one, columns, results, "")
-    name = results.label_name(one.cell["class"]) if "class" in one.cell else "all items"
+def _quantile_mark(estimate: Estimate, columns: Sequence[str], results: Results, several: bool) -> Mark:
+    at = estimate.details["quantiles"]
+    group = cell_name(estimate, columns, results, "")
+    name = results.label_name(estimate.cell["class"]) if "class" in estimate.cell else "all items"
     return Mark(
-        one.value or 0.0,
+        estimate.value or 0.0,
         at["0.25"],
         at["0.75"],
         row=name,
         group=group,
-        panel=one.cell.get("model", "") if several else "",
+        panel=estimate.cell.get("model", "") if several else "",
         far=(at["0.05"], at["0.95"]),
     )
 
 
-def _quantiles_table(some: Sequence[Estimate], results: Results) -> Table:
+def _quantiles_table(estimates: Sequence[Estimate], results: Results) -> Table:
     def at(quantile: str) -> Column:
         return plain(f"{100 * float(quantile):g}%", lambda one: one.details["quantiles"][quantile])
 
     def named(column: str) -> Column:
         return text(column, lambda one: " ".join(names(one, [column], results)) or "all")
 
-    quantiles = map(at, some[0].details["quantiles"])
+    quantiles = map(at, estimates[0].details["quantiles"])
     columns = (
-        *map(named, varying(some)),
+        *map(named, varying(estimates)),
         *quantiles,
         tally("values", lambda one: one.details.get("values", 0)),
     )
-    return listed(some, columns)
+    return listed(estimates, columns)
 
 
 _MOST_MATRICES = 6
@@ -136,44 +140,44 @@ _MOST_MATRICES = 6
 )
 def consistency_matrices(results: Results) -> Iterator[Figure]:
     """The matrices of the first six classes and cells."""
-    every = [
-        one
-        for one in spread_out(results, "consistency_distribution")
-        if len(one.details.get("matrix", ())) > 1
+    estimates = [
+        estimate
+        for estimate in spread_out(results, "consistency_distribution")
+        if len(estimate.details.get("matrix", ())) > 1
     ]
-    some = every[:_MOST_MATRICES]
+    some = estimates[:_MOST_MATRICES]
     if not some:
         return
-    columns = varying(every)
-    panels = {str(at): cell_name(one, columns, results) for at, one in enumerate(some)}
-    medians = {str(at): f"median {printed(one.value or 0.0)}" for at, one in enumerate(some)}
+    columns = varying(estimates)
+    panels = {str(index): cell_name(estimate, columns, results) for index, estimate in enumerate(some)}
+    medians = {str(index): f"median {printed(estimate.value or 0.0)}" for index, estimate in enumerate(some)}
     squares = [
-        Square(str(row), str(column), value, panel=str(at))
-        for at, one in enumerate(some)
-        for row, values in enumerate(one.details["matrix"])
+        Square(str(row), str(column), value, panel=str(index))
+        for index, estimate in enumerate(some)
+        for row, values in enumerate(estimate.details["matrix"])
         for column, value in enumerate(values)
     ]
-    shown = max(len(one.details["matrix"]) for one in some)
+    shown = max(len(estimate.details["matrix"]) for estimate in some)
     values = "; ".join(f"{panels[at]}: {text}" for at, text in medians.items())
     yield Figure(
         draw=partial(draw_grid, Grid(squares, named=False, names=panels, headings=medians)),
         estimates=some,
         subtitle=f"A row and a column for each item (up to {shown} a class, ordered by their most frequent "
         "label); the darker, the more alike. Blocks are groups of items with labels of their own."
-        + cut(len(some), len(every), "matrices"),
+        + cut(len(some), len(estimates), "matrices"),
         alternative=f"{values}.",
         table=_matrix_table(some, list(panels.values())),
         closer=True,
     )
 
 
-def _matrix_table(some: Sequence[Estimate], panels: Sequence[str]) -> Table:
+def _matrix_table(estimates: Sequence[Estimate], panels: Sequence[str]) -> Table:
     """For each item the ends of its consistency with the others."""
     rows = []
-    for one, name in zip(some, panels, strict=True):
-        for at, values in enumerate(one.details["matrix"]):
-            others = [value for column, value in enumerate(values) if column != at]
-            rows.append({"of": name, "item": at + 1, "least": min(others), "most": max(others)})
+    for estimate, name in zip(estimates, panels, strict=True):
+        for index, values in enumerate(estimate.details["matrix"]):
+            others = [value for column, value in enumerate(values) if column != index]
+            rows.append({"of": name, "item": index + 1, "least": min(others), "most": max(others)})
     table = (
         text("of", "of"),
         tally("item, in the matrix’s order", "item"),
@@ -198,37 +202,43 @@ _NARROWEST = 110
 )
 def consistency_histograms(results: Results) -> Iterator[Figure]:
     """Histograms of the first twelve classes and cells."""
-    every = [one for one in spread_out(results, "consistency_distribution") if one.details.get("counts")]
-    some = every[:_MOST_HISTOGRAMS]
+    estimates = [
+        estimate
+        for estimate in spread_out(results, "consistency_distribution")
+        if estimate.details.get("counts")
+    ]
+    some = estimates[:_MOST_HISTOGRAMS]
     if not some:
         return
-    columns = varying(every)
-    cells = [cell_name(one, columns, results) for one in some]
-    medians = [f"{cell}: median {printed(one.value or 0.0)}" for cell, one in zip(cells, some, strict=True)]
+    columns = varying(estimates)
+    cells = [cell_name(estimate, columns, results) for estimate in some]
+    medians = [
+        f"{cell}: median {printed(estimate.value or 0.0)}" for cell, estimate in zip(cells, some, strict=True)
+    ]
     yield Figure(
         draw=partial(_histograms, some, cells),
         estimates=some,
         subtitle="Pairs of items by their consistency, from 0 (never the same label) to 1 (the same shares "
-        f"of labels); the line is the median.{cut(len(some), len(every), 'histograms')}",
+        f"of labels); the line is the median.{cut(len(some), len(estimates), 'histograms')}",
         alternative=f"{'; '.join(medians)}.",
-        table=_histogram_table(every, results),
+        table=_histogram_table(estimates, results),
         closer=True,
     )
 
 
-def _histograms(some: Sequence[Estimate], cells: Sequence[str], *, width: int = 720) -> Any:
-    fit = max(1, min(len(some), (width - 10) // (_NARROWEST + 50)))
+def _histograms(estimates: Sequence[Estimate], cells: Sequence[str], *, width: int = 720) -> Any:
+    fit = max(1, min(len(estimates), (width - 10) // (_NARROWEST + 50)))
     each = min(320, (width - 10) / fit - 54)
-    panels = [_histogram(one, name, each) for one, name in zip(some, cells, strict=True)]
-    rows = [alt.hconcat(*panels[at : at + fit], spacing=14) for at in range(0, len(panels), fit)]
+    panels = [_histogram(estimate, name, each) for estimate, name in zip(estimates, cells, strict=True)]
+    rows = [alt.hconcat(*panels[index : index + fit], spacing=14) for index in range(0, len(panels), fit)]
     return alt.vconcat(*rows, spacing=10)
 
 
-def _histogram(one: Estimate, name: str, width: float) -> Any:
-    counts = one.details["counts"]
+def _histogram(estimate: Estimate, name: str, width: float) -> Any:
+    counts = estimate.details["counts"]
     bars = [
-        {"low": at / len(counts), "high": (at + 1) / len(counts), "count": count, "zero": 0}
-        for at, count in enumerate(counts)
+        {"low": index / len(counts), "high": (index + 1) / len(counts), "count": count, "zero": 0}
+        for index, count in enumerate(counts)
         if count
     ]
     x = alt.X(
@@ -238,24 +248,24 @@ def _histogram(one: Estimate, name: str, width: float) -> Any:
     )
     y = alt.Y("zero:Q", scale=scale(0, max(1, *counts)), axis=options(title=None, tickCount=2))
     drawn = Layer(inline(bars)).mark_rect(fill=DATA[0], stroke=PAPER, strokeWidth=0.5, opacity=1)
-    middle = Layer(inline([{"low": one.value}])).mark_rule(color=INK, strokeWidth=1.2)
+    middle = Layer(inline([{"low": estimate.value}])).mark_rule(color=INK, strokeWidth=1.2)
     return alt.layer(
         drawn.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2("count:Q")),
         middle.encode(x=x, y=fixed("Y", 0), y2=fixed("Y2", _HEIGHT)),
     ).properties(
         width=width,
         height=_HEIGHT,
-        title=panel_heading(name, f"{one.details.get('values', 0):,} pairs", width),
+        title=panel_heading(name, f"{estimate.details.get('values', 0):,} pairs", width),
     )
 
 
-def _histogram_table(some: Sequence[Estimate], results: Results) -> Table:
-    bins, of = len(some[0].details["counts"]), naming(some, results)
+def _histogram_table(estimates: Sequence[Estimate], results: Results) -> Table:
+    bins, of = len(estimates[0].details["counts"]), naming(estimates, results)
     rows = []
-    for one in some:
-        for at, count in enumerate(one.details["counts"]):
-            edges = f"{at / bins:g} to {(at + 1) / bins:g}"
-            rows += [{"of": of.cell(one), "edges": edges, "pairs": count}] if count else []
+    for estimate in estimates:
+        for index, count in enumerate(estimate.details["counts"]):
+            edges = f"{index / bins:g} to {(index + 1) / bins:g}"
+            rows += [{"of": of.cell(estimate), "edges": edges, "pairs": count}] if count else []
     return listed(rows, (text("of", "of"), text("consistency", "edges"), tally("pairs", "pairs")), most=600)
 
 
@@ -278,8 +288,8 @@ _Point = tuple[str, Mapping[str, str], str, float, float]
 )
 def sensitivity_consistency(results: Results) -> Iterator[Figure]:
     """Each class of each cell as a point, where it has both numbers."""
-    found = results.anywhere("sensitivity_with_consistency")
-    own = list(_own(found[0])) if found else []
+    estimates = results.anywhere("sensitivity_with_consistency")
+    own = list(_own(estimates[0])) if estimates else []
     if not own:
         return
     points = [*own, *_baselines(results)]
@@ -293,11 +303,11 @@ def sensitivity_consistency(results: Results) -> Iterator[Figure]:
         y_ends=(0.0, 1.0),
         order=[name for name in _SERIES.values() if any(spot.series == name for spot in spots)],
     )
-    correlation = _correlation(found[0])
+    correlation = _correlation(estimates[0])
     bars = f" {BARS}" if any(spot.low is not None for spot in spots) else ""
     yield Figure(
         draw=partial(draw_plane, plane),
-        estimates=found,
+        estimates=estimates,
         subtitle=f"{correlation} A good prompt is at the upper left: its labels do not move, and the items "
         f"of a class get the same.{bars}{cut(len(spots), len(points), 'points')}",
         alternative=correlation,
@@ -308,10 +318,10 @@ def sensitivity_consistency(results: Results) -> Iterator[Figure]:
 def _intervals(results: Results) -> dict[tuple[str, frozenset[tuple[str, str]]], Estimate]:
     """The study's own estimates of each class, by measure and cell."""
     return {
-        (measure, frozenset(one.cell.items())): one
+        (measure, frozenset(estimate.cell.items())): estimate
         for measure in ("sensitivity", "consistency")
-        for one in results.anywhere(measure)
-        if "class" in one.cell and one.low is not None
+        for estimate in results.anywhere(measure)
+        if "class" in estimate.cell and estimate.low is not None
     }
 
 
@@ -333,34 +343,40 @@ def _spot(point: _Point, between: Mapping[tuple[str, frozenset[tuple[str, str]]]
     )
 
 
-def _correlation(one: Estimate) -> str:
-    floor = one.details.get("floor", 0.05)
-    if one.value is None:
+def _correlation(estimate: Estimate) -> str:
+    floor = estimate.details.get("floor", 0.05)
+    if estimate.value is None:
         return (
-            f"Without the classes whose sensitivity is under {floor:g} there is no correlation: {one.reason}."
+            f"Without the classes whose sensitivity is under {floor:g} there is no correlation: "
+            f"{estimate.reason}."
         )
-    ends = "" if one.low is None or one.high is None else f" [{printed(one.low)} to {printed(one.high)}]"
+    ends = (
+        ""
+        if estimate.low is None or estimate.high is None
+        else f" [{printed(estimate.low)} to {printed(estimate.high)}]"
+    )
     return (
-        f"Their correlation is {printed(one.value)}{ends} over {one.n} classes; those whose sensitivity is "
+        f"Their correlation is {printed(estimate.value)}{ends} over {estimate.n} classes; those whose "
+        "sensitivity is "
         f"under {floor:g} are left out of it."
     )
 
 
-def _own(one: Estimate) -> Iterator[_Point]:
-    for point in one.details.get("classes", ()):
+def _own(estimate: Estimate) -> Iterator[_Point]:
+    for point in estimate.details.get("classes", ()):
         kind = "" if point["counted"] else "left out"
         yield kind, point["cell"], point["class"], point["sensitivity"], point["consistency"]
 
 
 def _baselines(results: Results) -> Iterator[_Point]:
     alike = {
-        frozenset(one.cell.items()): one.details.get("by_class", {})
-        for one in results.anywhere("consistency_baseline")
+        frozenset(estimate.cell.items()): estimate.details.get("by_class", {})
+        for estimate in results.anywhere("consistency_baseline")
     }
-    for one in results.anywhere("sensitivity_baseline"):
-        kind, cell = one.cell.get("predictor", ""), dict(one.cell)
+    for estimate in results.anywhere("sensitivity_baseline"):
+        kind, cell = estimate.cell.get("predictor", ""), dict(estimate.cell)
         other = alike.get(frozenset(cell.items()), {})
-        for name, value in one.details.get("by_class", {}).items():
+        for name, value in estimate.details.get("by_class", {}).items():
             if name in other and kind in _SERIES:
                 yield kind, {k: v for k, v in cell.items() if k != "predictor"}, name, value, other[name]
 

@@ -60,47 +60,53 @@ def _figure(
 ) -> Iterator[Figure]:
     kind = "interaction" if name == "interactions" else "difference"
     measures = {f"{_PREFIX}{outcome}_{kind}": outcome for outcome in outcomes}
-    every = [one for measure in measures for one in results.known(measure)]
-    some = _largest(every)
+    estimates = [estimate for measure in measures for estimate in results.known(measure)]
+    some = _largest(estimates)
     if not some:
         return
-    columns = [column for column in varying(every) if column not in ("factor", "level")]
-    series = list(dict.fromkeys(cell_name(one, columns, results, "") for one in some))[:_MOST_SERIES]
+    columns = [column for column in varying(estimates) if column not in ("factor", "level")]
+    series = list(dict.fromkeys(cell_name(estimate, columns, results, "") for estimate in some))[
+        :_MOST_SERIES
+    ]
     marks = [
         Mark.of(
-            one,
+            estimate,
             results,
-            row=one.cell.get("level", ""),
-            group=in_words(one.cell.get("factor", "")),
-            panel=_OUTCOMES.get(measures[one.measure], ""),
-            series=cell_name(one, columns, results, ""),
+            row=estimate.cell.get("level", ""),
+            group=in_words(estimate.cell.get("factor", "")),
+            panel=_OUTCOMES.get(measures[estimate.measure], ""),
+            series=cell_name(estimate, columns, results, ""),
         )
-        for one in some
-        if cell_name(one, columns, results, "") in series
+        for estimate in some
+        if cell_name(estimate, columns, results, "") in series
     ]
     tokens = outcomes == ["length"]
     axis = "difference in tokens" if tokens else "difference"
     yield Figure(
         draw=partial(draw_forest, Forest(marks, axis, percent=not tokens, references=[Reference(0.0, "")])),
-        estimates=every,
+        estimates=estimates,
         name=f"factor-{name}",
         measure=f"{_PREFIX}{outcomes[0]}_{kind}",
         title=title,
         subtitle=f"{meaning} Dashed: no difference. {BARS}"
-        + cut(len(marks), len(every), "effects", "largest"),
+        + cut(len(marks), len(estimates), "effects", "largest"),
         closer=closer,
         covers=tuple(f"{_PREFIX}{outcome}*" for outcome in outcomes),
     )
 
 
-def _largest(every: list[Estimate]) -> list[Estimate]:
+def _largest(estimates: list[Estimate]) -> list[Estimate]:
     """The estimates of the rows with the largest effects, where there are too many rows; in their order."""
     rows: dict[tuple[str, str], float] = {}
-    for one in every:
-        key = (one.cell.get("factor", ""), one.cell.get("level", ""))
-        rows[key] = max(rows.get(key, 0.0), abs(one.value or 0.0))
+    for estimate in estimates:
+        key = (estimate.cell.get("factor", ""), estimate.cell.get("level", ""))
+        rows[key] = max(rows.get(key, 0.0), abs(estimate.value or 0.0))
     kept = set(sorted(rows, key=lambda key: -rows[key])[:_MOST_ROWS])
-    return [one for one in every if (one.cell.get("factor", ""), one.cell.get("level", "")) in kept]
+    return [
+        estimate
+        for estimate in estimates
+        if (estimate.cell.get("factor", ""), estimate.cell.get("level", "")) in kept
+    ]
 
 
 _MEASURE = "mixed_effects"
@@ -117,42 +123,44 @@ _SD, _TOGETHER = f"{_MEASURE}_sd", f"{_MEASURE}_interactions"
 )
 def mixed_effects(results: Results) -> Iterator[Figure]:
     """A row for each term, a panel for each model, where a model could be fitted."""
-    some, items, together = (
-        [one for one in results.of(measure) if one.value is not None]
+    estimates, items, together = (
+        [estimate for estimate in results.of(measure) if estimate.value is not None]
         for measure in (_MEASURE, _SD, _TOGETHER)
     )
-    if not some:
+    if not estimates:
         return
-    left_out = [one for one in results.of(_SD) if one.value is None]
-    deviations = "; ".join(_of(one, items, results) + printed(one.value or 0.0) for one in items)
-    reasons = "; ".join(f"{_of(one, left_out, results)}({_why(one)})" for one in left_out)
-    tests = "; ".join(_of(one, together, results) + _test(one) for one in together)
+    left_out = [estimate for estimate in results.of(_SD) if estimate.value is None]
+    deviations = "; ".join(
+        _of(estimate, items, results) + printed(estimate.value or 0.0) for estimate in items
+    )
+    reasons = "; ".join(f"{_of(estimate, left_out, results)}({_why(estimate)})" for estimate in left_out)
+    tests = "; ".join(_of(estimate, together, results) + _test(estimate) for estimate in together)
     beside = f" Random effects, standard deviation in log odds: {deviations}." if items else ""
     beside += f" Random effects left out: {reasons}." if reasons else ""
     beside += f" Test of all interactions: {tests}." if together else ""
     yield Figure(
-        draw=partial(score_chart, some, results),
-        estimates=[*some, *items, *together],
+        draw=partial(score_chart, estimates, results),
+        estimates=[*estimates, *items, *together],
         subtitle="Log odds against the first level of each factor; to the right of the dashed line, answers "
         f"are more often correct. {BARS}{beside}",
-        alternative=f"{beside} {spoken(some, results)}".strip(),
+        alternative=f"{beside} {spoken(estimates, results)}".strip(),
     )
 
 
-def _of(one: Estimate, some: list[Estimate], results: Results) -> str:
+def _of(estimate: Estimate, estimates: list[Estimate], results: Results) -> str:
     """The name of an estimate among several."""
-    columns = [column for column in one.cell if column == "term" or column in varying(some)]
-    name = cell_name(one, columns, results, "")
+    columns = [column for column in estimate.cell if column == "term" or column in varying(estimates)]
+    name = cell_name(estimate, columns, results, "")
     return f"{name} " if name else ""
 
 
-def _why(one: Estimate) -> str:
-    return (one.reason or "").removeprefix("left out of the model: ")
+def _why(estimate: Estimate) -> str:
+    return (estimate.reason or "").removeprefix("left out of the model: ")
 
 
-def _test(one: Estimate) -> str:
-    p, draws = one.details.get("p"), one.details.get("draws")
-    found = f"χ² = {printed(one.value or 0.0)} with {one.details.get('df', '?')} df"
+def _test(estimate: Estimate) -> str:
+    p, draws = estimate.details.get("p"), estimate.details.get("draws")
+    found = f"χ² = {printed(estimate.value or 0.0)} with {estimate.details.get('df', '?')} df"
     found += f", p = {printed(p)}" if isinstance(p, float) else ""
     return found + (f" from {draws} simulated sets of answers" if draws else "")
 
@@ -174,67 +182,82 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
     somewhere are kept.
     """
     model = model or next(iter(results.models), "")
-    known = [one for one in results.main("label_shares") if one.value is not None and "variant" in one.cell]
+    estimates = [
+        estimate
+        for estimate in results.main("label_shares")
+        if estimate.value is not None and "variant" in estimate.cell
+    ]
     decodings = results.decodings[:_SHIFTS_MOST_SERIES]
     peaks: dict[str, float] = {}
-    for one in known:
-        label = one.cell.get("label", "")
-        peaks[label] = max(peaks.get(label, 0.0), one.value or 0.0)
+    for estimate in estimates:
+        label = estimate.cell.get("label", "")
+        peaks[label] = max(peaks.get(label, 0.0), estimate.value or 0.0)
     kept = sorted(peaks, key=lambda label: -peaks[label])[:_MOST_LABELS]
-    places = {name: at for at, name in enumerate(results.order("label"))}
-    variants = {name: at for at, name in enumerate(results.order("variant"))}
-    levels = {level: at for at, level in enumerate(results.factors.get(factor or "", ()))}
+    places = {name: index for index, name in enumerate(results.order("label"))}
+    variants = {name: index for index, name in enumerate(results.order("variant"))}
+    levels = {level: index for index, level in enumerate(results.factors.get(factor or "", ()))}
 
-    def order(one: Estimate) -> tuple[int, int, int, int]:
-        variant = one.cell["variant"]
+    def order(estimate: Estimate) -> tuple[int, int, int, int]:
+        variant = estimate.cell["variant"]
         level = results.factor_levels.get(variant, {}).get(factor or "", "")
-        decoding = one.cell.get("decoding", "")
+        decoding = estimate.cell.get("decoding", "")
         return (
             levels.get(level, 0),
             variants.get(variant, len(variants)),
-            places.get(one.cell.get("label", ""), len(places)),
+            places.get(estimate.cell.get("label", ""), len(places)),
             decodings.index(decoding) if decoding in decodings else -1,
         )
 
     shown = [
-        one
-        for one in known
-        if one.cell.get("model", model) == model
-        and one.cell.get("decoding", "") in ("", *decodings)
-        and one.cell.get("label", "") in kept
+        estimate
+        for estimate in estimates
+        if estimate.cell.get("model", model) == model
+        and estimate.cell.get("decoding", "") in ("", *decodings)
+        and estimate.cell.get("label", "") in kept
     ]
     return sorted(shown, key=order)
 
 
-def levels_shown(results: Results, moved: Sequence[Estimate]) -> list[Estimate]:
+def levels_shown(results: Results, estimates: Sequence[Estimate]) -> list[Estimate]:
     """The level shares that are drawn, over all models and decodings, where there are too many variants.
 
     Returns:
         Nothing where every variant can be drawn. Of a factor with very many levels those that lie lowest
         and highest in the share that it moves most.
     """
-    variants = {one.cell["variant"] for one in shares_shown(results)}
+    variants = {estimate.cell["variant"] for estimate in shares_shown(results)}
     if len(variants) <= MOST_VARIANTS:
         return []
-    moves = {one.cell["factor"]: one.cell["label"] for one in moved if one.measure == "label_range"}
-    every = [one for one in moved if one.measure == "level_shares" and one.value is not None]
+    moves = {
+        estimate.cell["factor"]: estimate.cell["label"]
+        for estimate in estimates
+        if estimate.measure == "label_range"
+    }
+    every = [
+        estimate
+        for estimate in estimates
+        if estimate.measure == "level_shares" and estimate.value is not None
+    ]
     shown: list[Estimate] = []
     for factor in results.factors:
-        some = [one for one in every if one.cell["factor"] == factor]
+        some = [estimate for estimate in every if estimate.cell["factor"] == factor]
         most = sorted(
-            (one for one in some if one.cell["label"] == moves.get(factor)), key=lambda one: one.value or 0.0
+            (estimate for estimate in some if estimate.cell["label"] == moves.get(factor)),
+            key=lambda estimate: estimate.value or 0.0,
         )
         half = _MOST_LEVELS // 2
         ends = most if len(most) <= _MOST_LEVELS else most[:half] + most[-half:]
-        kept = {one.cell["level"] for one in ends}
-        shown += [one for one in some if one.cell["level"] in kept]
+        kept = {estimate.cell["level"] for estimate in ends}
+        shown += [estimate for estimate in some if estimate.cell["level"] in kept]
     return shown
 
 
 def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
     """What the chart leaves out, in a sentence with a space before it; nothing where it draws all."""
-    every = [one for one in results.main("label_shares") if one.cell.get("model", model) == model]
-    labels = {one.cell.get("label", "") for one in every if one.value is not None}
+    estimates = [
+        estimate for estimate in results.main("label_shares") if estimate.cell.get("model", model) == model
+    ]
+    labels = {estimate.cell.get("label", "") for estimate in estimates if estimate.value is not None}
     parts = []
     if levels:
         parts.append(
@@ -268,9 +291,9 @@ def label_share_chart(
         An ``altair`` chart, or None where there are no label shares.
     """
     if levels:
-        marks = [_level_mark(results, one) for one in levels]
+        marks = [_level_mark(results, estimate) for estimate in levels]
     else:
-        marks = [_mark(results, one, factor) for one in shares_shown(results, factor, model)]
+        marks = [_mark(results, estimate, factor) for estimate in shares_shown(results, factor, model)]
     if not marks:
         return None
     order = [*results.order("label"), *(mark.panel for mark in marks)]
@@ -293,20 +316,20 @@ def label_share_chart(
     return draw_forest(forest, width=width)
 
 
-def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
-    variant = one.cell["variant"]
+def _mark(results: Results, estimate: Estimate, factor: str | None) -> Mark:
+    variant = estimate.cell["variant"]
     level = results.factor_levels.get(variant, {}).get(factor or "")
     alone = len(results.factors) < 2
     return Mark.of(
-        one,
+        estimate,
         results,
         row=results.variant_name(variant, without=None if alone else factor),
         group=f"{in_words(factor or '')}: {level}" if level is not None and not alone else "",
-        panel=one.cell.get("label", NO_LABEL),
-        series=one.cell.get("decoding", ""),
+        panel=estimate.cell.get("label", NO_LABEL),
+        series=estimate.cell.get("decoding", ""),
     )
 
 
-def _level_mark(results: Results, one: Estimate) -> Mark:
-    level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
-    return Mark.of(one, results, row=level, group=in_words(factor), panel=label)
+def _level_mark(results: Results, estimate: Estimate) -> Mark:
+    level, factor, label = (estimate.cell[name] for name in ("level", "factor", "label"))
+    return Mark.of(estimate, results, row=level, group=in_words(factor), panel=label)

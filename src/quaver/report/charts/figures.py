@@ -58,28 +58,28 @@ def charts(
             "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
         )
     shown = gallery(Results(lock, annotations, estimates, audit=further))
-    made = {}
-    for one in shown.figures:
+    result = {}
+    for figure in shown.figures:
         try:
-            made[one.name] = one.chart(width, titled=True)
+            result[figure.name] = figure.chart(width, titled=True)
         except Exception as error:  # whatever another package's chart raises
-            shown.broken[one.name] = in_words(error)
+            shown.broken[figure.name] = in_words(error)
     for name, reason in shown.broken.items():
         warnings.warn(f"the chart {name!r} is not drawn: {reason}", stacklevel=2)
-    return made
+    return result
 
 
 def gallery(results: Results) -> Gallery:
     """The figures of a study, and what could not be drawn: a broken plug-in loses its own chart alone."""
-    made = Gallery()
-    declared = declared_charts(made.broken)
+    result = Gallery()
+    declared = declared_charts(result.broken)
     placed: list[tuple[int, Figure]] = []
-    for one in declared:
+    for chart in declared:
         try:
-            placed += [(one.place, figure) for figure in one.figures(results)]
+            placed += [(chart.place, figure) for figure in chart.figures(results)]
         except Exception as error:  # whatever another package's chart raises
-            made.broken[one.name] = in_words(error)
-    untrended = [name for one in declared if not one.trends for name in one.covers]
+            result.broken[chart.name] = in_words(error)
+    untrended = [name for chart in declared if not chart.trends for name in chart.covers]
     for measure in results.measures:
         trend = None if matches(measure, untrended) else trend_figure(measure, results)
         placed += [] if trend is None else [(_TREND, trend)]
@@ -88,8 +88,8 @@ def gallery(results: Results) -> Gallery:
         if not matches(measure, covered) and presentation_of(measure).drawn != "table":
             placed += [(_PLAIN, figure) for figure in score_figures(measure, results)]
     placed.sort(key=lambda one: _order(*one))
-    made.figures = [_spoken(one, results) for one in _named_apart(figure for _, figure in placed)]
-    return made
+    result.figures = [_spoken(figure, results) for figure in _named_apart(figure for _, figure in placed)]
+    return result
 
 
 def declared_charts(broken: dict[str, str] | None = None) -> list[Chart]:
@@ -97,10 +97,10 @@ def declared_charts(broken: dict[str, str] | None = None) -> list[Chart]:
     found = []
     for name in registry.names("charts"):
         try:
-            one = registry.load("charts", name)
-            if not isinstance(one, Chart):
-                raise TypeError(f"expected a function under @chart, found {type(one).__name__}")
-            found.append(one)
+            chart = registry.load("charts", name)
+            if not isinstance(chart, Chart):
+                raise TypeError(f"expected a function under @chart, found {type(chart).__name__}")
+            found.append(chart)
         except Exception as error:
             if broken is None:
                 raise
@@ -113,12 +113,14 @@ def in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _order(place: int, figure: Figure) -> tuple[int, int, int]:
+def _order(index: int, figure: Figure) -> tuple[int, int, int]:
     """Sections in their order; stability over repeats before stability over prompts before all other."""
     section = figure.section or "more"
     families = ("intra_pss", "inter_pss") if section == "stability" else ()
-    known = (at for at, family in enumerate(families) if (figure.measure or "").startswith(family))
-    return SECTIONS.index(section), next(known, len(families)), place
+    known = (
+        position for position, family in enumerate(families) if (figure.measure or "").startswith(family)
+    )
+    return SECTIONS.index(section), next(known, len(families)), index
 
 
 def _spoken(figure: Figure, results: Results) -> Figure:
@@ -128,6 +130,6 @@ def _spoken(figure: Figure, results: Results) -> Figure:
 
 def _named_apart(some: Iterator[Figure]) -> Iterator[Figure]:
     seen: dict[str, int] = {}
-    for one in some:
-        seen[one.name] = seen.get(one.name, 0) + 1
-        yield one if seen[one.name] == 1 else replace(one, name=f"{one.name}-{seen[one.name]}")
+    for figure in some:
+        seen[figure.name] = seen.get(figure.name, 0) + 1
+        yield figure if seen[figure.name] == 1 else replace(figure, name=f"{figure.name}-{seen[figure.name]}")

@@ -67,9 +67,11 @@ class Mark:
     about: str = ""
 
     @classmethod
-    def of(cls, one: Estimate, results: Results, **where: Any) -> Mark:
+    def of(cls, estimate: Estimate, results: Results, **where: Any) -> Mark:
         """An estimate in its row, group, panel and series."""
-        return cls(one.value or 0.0, one.low, one.high, about=about(one, results), **where)
+        return cls(
+            estimate.value or 0.0, estimate.low, estimate.high, about=about(estimate, results), **where
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def draw_forest(forest: Forest, *, width: int = 720) -> Any:
     gap = _GAP if width >= _PHONE else 9
     fit = max(1, int((width - left - _PAD) // (_NARROWEST + gap)))
     step = forest.step or _step(lines.count, len(series))
-    across = [panels[at : at + fit] for at in range(0, len(panels), fit)]
+    across = [panels[index : index + fit] for index in range(0, len(panels), fit)]
     blocks: list[Any] = []
     if len(series) > 1:
         blocks.append(legend(series, width, coloured=forest.colour == "series"))
@@ -136,12 +138,17 @@ def draw_forest(forest: Forest, *, width: int = 720) -> Any:
         each = (width - left - _PAD) / min(fit, len(panels)) - gap
         parts: list[Any] = [_names(lines, left, step)]
         shared = all(reference.panel is None for reference in forest.references)
-        rooms = [len(some) * (each + gap) if at == 0 else 0.0 for at in range(len(some))]  # said once
+        rooms = [len(some) * (each + gap) if index == 0 else 0.0 for index in range(len(some))]  # said once
         parts += [
             _panel(
-                forest, lines, panel, panels.index(panel), series, (each, step, rooms[at] if shared else each)
+                forest,
+                lines,
+                panel,
+                panels.index(panel),
+                series,
+                (each, step, rooms[index] if shared else each),
             )
-            for at, panel in enumerate(some)
+            for index, panel in enumerate(some)
         ]
         blocks.append(alt.hconcat(*parts, spacing=gap, bounds="flush"))
     return alt.vconcat(*blocks, spacing=8)
@@ -235,7 +242,7 @@ def _panel(
     forest: Forest,
     lines: _Lines,
     panel: str,
-    at: int,
+    index: int,
     series: Sequence[str],
     sizes: tuple[float, float, float],
 ) -> Any:
@@ -246,7 +253,7 @@ def _panel(
         "value:Q",
         scale=scale(low, high),
         axis=options(
-            title=fitted(forest.axis, max(width, room)) if at == 0 and width >= 110 else None,
+            title=fitted(forest.axis, max(width, room)) if index == 0 and width >= 110 else None,
             titleAnchor="start",
             **_ticks(forest, width),
             grid=True,
@@ -254,7 +261,7 @@ def _panel(
         ),
     )
     y = alt.Y("y:Q", scale=_scale(lines), axis=None)
-    rows = _rows(forest, lines, panel, at, series, step)
+    rows = _rows(forest, lines, panel, index, series, step)
     base = Layer(inline(rows)).encode(y=y, color=COLOUR)
     described = by_model(row["about"] for row in rows)
     lined = base.encode(description=ABOUT) if described else base
@@ -312,23 +319,23 @@ def _heading(forest: Forest, panel: str, rooms: tuple[float, float]) -> Any:
 
 
 def _rows(
-    forest: Forest, lines: _Lines, panel: str, at: int, series: Sequence[str], step: float
+    forest: Forest, lines: _Lines, panel: str, index: int, series: Sequence[str], step: float
 ) -> list[dict[str, Any]]:
     spread = min(7.0, (step - 3) / len(series)) / step
     rows = []
     for mark in forest.marks:
         if mark.panel != panel:
             continue
-        place = series.index(mark.series)
-        ink = DATA[(at if forest.colour == "panel" else place) % len(DATA)]
+        position = series.index(mark.series)
+        ink = DATA[(index if forest.colour == "panel" else position) % len(DATA)]
         row: dict[str, Any] = {
-            "y": lines.rows[mark.group, mark.row] + spread * (place - (len(series) - 1) / 2),
+            "y": lines.rows[mark.group, mark.row] + spread * (position - (len(series) - 1) / 2),
             "value": mark.value,
             "low": mark.low,
             "high": mark.high,
             "ink": ink,
-            "fill": ink if place % 2 == 0 else PAPER,
-            "shape": SHAPES[place % len(SHAPES)],
+            "fill": ink if position % 2 == 0 else PAPER,
+            "shape": SHAPES[position % len(SHAPES)],
             "about": mark.about or _plainly(forest, mark),
         }
         if mark.far is not None:

@@ -77,8 +77,8 @@ def draw_grid(grid: Grid, *, width: int = 720) -> Any:
     panels = list(dict.fromkeys(square.panel for square in grid.squares))
     fit = 1 if grid.named else max(1, int((width - 10) // (grid.side + _GAP)))
     blocks = []
-    for at in range(0, len(panels), fit):
-        shown = [_panel(grid, panel, width) for panel in panels[at : at + fit]]
+    for index in range(0, len(panels), fit):
+        shown = [_panel(grid, panel, width) for panel in panels[index : index + fit]]
         blocks.append(alt.hconcat(*shown, spacing=_GAP, bounds="flush"))
     return alt.vconcat(*blocks, spacing=14)
 
@@ -88,7 +88,7 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     rows = list(dict.fromkeys(square.row for square in own))
     columns = list(dict.fromkeys(square.column for square in own))
     left = min(max(text_width(one_line(row)) for row in rows) + 10, 0.4 * width) if grid.named else 0.0
-    each = max(92.0, *(text_width(one.text) + 26 for one in own))
+    each = max(92.0, *(text_width(square.text) + 26 for square in own))
     wide = min(each * len(columns), width - left - 16) if grid.named else grid.side
     above = _ABOVE if grid.named else 0.0
     high = _STEP * (len(rows) + above) if grid.named else grid.side
@@ -98,7 +98,8 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     )
     x, y = alt.X("x:Q", scale=scales[0], axis=None), alt.Y("y:Q", scale=scales[1], axis=None)
     squares = [
-        _square(one, columns.index(one.column), rows.index(one.row), wide / len(columns)) for one in own
+        _square(square, columns.index(square.column), rows.index(square.row), wide / len(columns))
+        for square in own
     ]
     drawn = _squares(squares, scales, written=len(squares) <= 400, named=grid.named)
     if grid.named:
@@ -107,22 +108,22 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     if not grid.named:
         name, under = grid.names.get(panel, panel), grid.headings.get(panel, "")
         return body.properties(title=panel_heading(name, under, wide))
-    beside = texts([{"y": at, "text": fitted(row, left)} for at, row in enumerate(rows)], y)
+    beside = texts([{"y": index, "text": fitted(row, left)} for index, row in enumerate(rows)], y)
     named = [beside.properties(width=left, height=high), body]
     return alt.hconcat(*named, spacing=0, bounds="flush")
 
 
 def _column_names(columns: Sequence[str], x: Any, y: Any, width: float) -> Any:
     above = [
-        {"x": at, "y": -0.5 - _ABOVE / 2, "text": fitted(column, 1.2 * width - 6)}
-        for at, column in enumerate(columns)
+        {"x": index, "y": -0.5 - _ABOVE / 2, "text": fitted(column, 1.2 * width - 6)}
+        for index, column in enumerate(columns)
     ]
     return texts(above, y, x, color=SOFT, align="center")
 
 
-def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
+def _square(square: Square, column: int, row: int, width: float) -> dict[str, Any]:
     inset = 0.02
-    text = one.text if text_width(one.text) < width - 8 else one.text.partition(" · ")[0]
+    text = square.text if text_width(square.text) < width - 8 else square.text.partition(" · ")[0]
     return {
         "x": column,
         "y": row,
@@ -130,12 +131,12 @@ def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
         "right": column + 0.5 - inset,
         "top": row - 0.5 + inset,
         "bottom": row + 0.5 - inset,
-        "value": one.value,
-        "shade": round(0.05 + 0.87 * min(1.0, max(0.0, one.value)), 2),
+        "value": square.value,
+        "shade": round(0.05 + 0.87 * min(1.0, max(0.0, square.value)), 2),
         "text": text,
-        "ink": PAPER if one.value > 0.85 else INK,
-        "marked": one.marked,
-        "about": one.about or plainly((one.panel, one.row, one.column), one.value),
+        "ink": PAPER if square.value > 0.85 else INK,
+        "marked": square.marked,
+        "about": square.about or plainly((square.panel, square.row, square.column), square.value),
     }
 
 
@@ -201,12 +202,12 @@ def folded(bars: Sequence[Bar]) -> list[Bar]:
     if len(total) <= len(DATA):
         return list(bars)
     kept = set(sorted(total, key=lambda part: -total[part])[: len(DATA) - 1])
-    made = []
+    result = []
     for bar in bars:
         parts = {part: share for part, share in bar.parts.items() if part in kept}
         rest = sum(share for part, share in bar.parts.items() if part not in kept)
-        made.append(replace(bar, parts={**parts, OTHER: rest}))
-    return made
+        result.append(replace(bar, parts={**parts, OTHER: rest}))
+    return result
 
 
 def draw_stacks(
@@ -260,18 +261,18 @@ def _boxes(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     boxes: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
-    for at, bar in enumerate(bars):
+    for index, bar in enumerate(bars):
         x = 0.0
-        for place, (part, name) in enumerate(parts.items()):
+        for position, (part, name) in enumerate(parts.items()):
             share = bar.parts.get(part, 0.0)
             if share <= 0:
                 continue
-            ink = DATA[place % len(DATA)]
+            ink = DATA[position % len(DATA)]
             text = printed(share, percent=True)
             described = f"{bar.place}|{bar.row}: {text} {name}"
             box = {
-                "top": at - 0.4,
-                "bottom": at + 0.4,
+                "top": index - 0.4,
+                "bottom": index + 0.4,
                 "x": x,
                 "end": x + share,
                 "ink": ink,
@@ -279,14 +280,16 @@ def _boxes(
             }
             boxes.append(box)
             if share * wide > text_width(text) + 8:
-                ink = PAPER if place % len(DATA) in _DARK else _BLACK
-                texts.append({"y": at, "x": x + share / 2, "text": text, "ink": ink})
+                ink = PAPER if position % len(DATA) in _DARK else _BLACK
+                texts.append({"y": index, "x": x + share / 2, "text": text, "ink": ink})
             x += share
     return boxes, texts
 
 
 def _column(names: Sequence[tuple[str, bool]], y: Any, width: float, height: float, ink: str) -> Any:
-    rows = [{"y": at, "text": fitted(text, width), "bold": bold} for at, (text, bold) in enumerate(names)]
+    rows = [
+        {"y": index, "text": fitted(text, width), "bold": bold} for index, (text, bold) in enumerate(names)
+    ]
     plain = texts(rows, y, color=ink).transform_filter("!datum.bold")
     bold = texts(rows, y, color=ink, fontWeight="bold").transform_filter("datum.bold")
     return alt.layer(plain, bold).properties(width=width, height=height)

@@ -51,41 +51,49 @@ _MOST_SHIFTS = 40
 )
 def distribution_shift(results: Results) -> Iterator[Figure]:
     """The distribution under each condition, beside the gold labels."""
-    every = [one for one in results.known("distribution_shift_tv") if one.details.get("shares")]
-    if not every:
+    estimates = [
+        estimate for estimate in results.known("distribution_shift_tv") if estimate.details.get("shares")
+    ]
+    if not estimates:
         return
-    columns = varying(every)
-    kept = {id(one) for one in largest(every, _MOST_SHIFTS)}
-    some = [one for one in every if id(one) in kept]
-    order = list(dict.fromkeys((*results.label_names, *(n for one in every for n in one.details["shares"]))))
+    columns = varying(estimates)
+    kept = {id(estimate) for estimate in largest(estimates, _MOST_SHIFTS)}
+    some = [estimate for estimate in estimates if id(estimate) in kept]
+    order = list(
+        dict.fromkeys(
+            (*results.label_names, *(n for estimate in estimates for n in estimate.details["shares"]))
+        )
+    )
     bars = [gold_bar(results, order)] if results.gold_shares else []
     bars += [
         Bar(
-            _name(one, columns, results),
-            {name: float(one.details["shares"].get(name, 0.0)) for name in order},
-            printed(one.value or 0.0),
-            place=place_of(one, results),
+            _name(estimate, columns, results),
+            {name: float(estimate.details["shares"].get(name, 0.0)) for name in order},
+            printed(estimate.value or 0.0),
+            place=place_of(estimate, results),
         )
-        for one in some
+        for estimate in some
     ]
     yield Figure(
         draw=partial(draw_stacks, bars, "share of labels", names=results.label_names, at_end="distance"),
-        estimates=every,
+        estimates=estimates,
         title="The distribution of the labels under each condition"
         + (", beside the gold labels" if results.gold_shares else ""),
         subtitle="Shares of the answers with a label. At the end: the total variation distance to what each "
         "condition is compared with (0: the same, 1: nothing in common)."
-        + cut(len(some), len(every), "shifts", "largest"),
-        alternative=f"Distances: {spoken(every, results)}",
-        table=_table(every, order, results),
+        + cut(len(some), len(estimates), "shifts", "largest"),
+        alternative=f"Distances: {spoken(estimates, results)}",
+        table=_table(estimates, order, results),
     )
 
 
-def _name(one: Estimate, columns: list[str], results: Results) -> str:
+def _name(estimate: Estimate, columns: list[str], results: Results) -> str:
     """Its cell; each level with its factor if the cells are of different factors."""
-    if all(column in one.cell for column in columns):
-        return cell_name(one, columns, results)
-    parts = [f"{in_words(c)}: {' '.join(names(one, [c], results))}" for c in columns if c in one.cell]
+    if all(column in estimate.cell for column in columns):
+        return cell_name(estimate, columns, results)
+    parts = [
+        f"{in_words(c)}: {' '.join(names(estimate, [c], results))}" for c in columns if c in estimate.cell
+    ]
     return " · ".join(parts) or "all answers"
 
 
@@ -94,8 +102,8 @@ def gold_bar(results: Results, order: list[str]) -> Bar:
     return Bar("gold labels", {name: results.gold_shares.get(name, 0.0) for name in order}, bold=True)
 
 
-def _table(some: list[Estimate], order: list[str], results: Results) -> Table:
-    names = varying(some)
+def _table(estimates: list[Estimate], order: list[str], results: Results) -> Table:
+    names = varying(estimates)
 
     def of_label(code: str) -> Column:
         return share(results.label_name(code), lambda one: float(one.details["shares"].get(code, 0.0)))
@@ -108,7 +116,7 @@ def _table(some: list[Estimate], order: list[str], results: Results) -> Table:
         plain("95% of noise", "floor_high"),
         plain("p (Holm)", "p_holm"),
     )
-    return listed(some, columns)
+    return listed(estimates, columns)
 
 
 _MOST_CELLS = 40
@@ -123,25 +131,31 @@ _MOST_CELLS = 40
 )
 def label_distributions(results: Results) -> Iterator[Figure]:
     """A bar for each cell that is more than one variant, below the gold labels."""
-    every = [
-        one for one in results.known("label_shares") if "variant" not in one.cell and "label" in one.cell
+    estimates = [
+        estimate
+        for estimate in results.known("label_shares")
+        if "variant" not in estimate.cell and "label" in estimate.cell
     ]
-    columns = [column for column in varying(every) if column != "label"]
-    cells = without(every, "label")
-    if not every or (len(cells) == 1 and not results.gold_shares):
+    columns = [column for column in varying(estimates) if column != "label"]
+    cells = without(estimates, "label")
+    if not estimates or (len(cells) == 1 and not results.gold_shares):
         return
-    codes = [*results.label_names, *(one.cell["label"] for one in every)]
+    codes = [*results.label_names, *(estimate.cell["label"] for estimate in estimates)]
     order = [code for code in dict.fromkeys(codes) if code != NO_LABEL] + [NO_LABEL]
     bars = [gold_bar(results, order)] if results.gold_shares else []
     for some in list(cells.values())[:_MOST_CELLS]:
-        shares = {one.cell["label"]: one.value or 0.0 for one in some}
+        shares = {estimate.cell["label"]: estimate.value or 0.0 for estimate in some}
         parts = {code: shares.get(code, 0.0) for code in order}
         bars.append(Bar(cell_name(some[0], columns, results), parts, place=place_of(some[0], results)))
     beside = " beside the gold labels" if results.gold_shares else ""
-    whole = "all answers" if any(one.cell["label"] == NO_LABEL for one in every) else "answers with a label"
+    whole = (
+        "all answers"
+        if any(estimate.cell["label"] == NO_LABEL for estimate in estimates)
+        else "answers with a label"
+    )
     yield Figure(
         draw=partial(draw_stacks, bars, "share of answers", names=results.label_names),
-        estimates=every,
+        estimates=estimates,
         measure="label_distributions",
         title=f"The distributions of the labels{beside}",
         subtitle=f"Shares of {whole}. The table has their 95% intervals."
@@ -188,11 +202,11 @@ def _shares(
     section: Section,
 ) -> Figure:
     factor = results.grouping_factor
-    several = levels or len({one.cell["variant"] for one in shown}) > 1
+    several = levels or len({estimate.cell["variant"] for estimate in shown}) > 1
     title = "How often each label is given" + (f", by {in_words(factor)}" if factor and several else "")
     title += f" (model {model})" if len(results.models) > 1 and not levels else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
-    every = any(one.cell.get("label") == NO_LABEL for one in shown)
+    every = any(estimate.cell.get("label") == NO_LABEL for estimate in shown)
     whole = "all answers" if every else "the answers with a label"
     values = spoken(shown, results) if levels else _spoken_shares(results, shown, factor)
     return Figure(
@@ -210,22 +224,32 @@ def _shares(
 
 def _levels(results: Results, section: Section) -> Iterator[Figure]:
     """What each factor does to the share of one label."""
-    moved = results.moved
-    spans = [one for one in moved if one.measure == "label_range" and one.value is not None]
-    spans = [one for one in spans if one.cell["factor"] != "gold"] or spans
+    estimates = results.moved
+    spans = [
+        estimate for estimate in estimates if estimate.measure == "label_range" and estimate.value is not None
+    ]
+    spans = [estimate for estimate in spans if estimate.cell["factor"] != "gold"] or spans
     if not spans:
         return
-    top = max(spans, key=lambda one: one.value or 0.0)
+    top = max(spans, key=lambda estimate: estimate.value or 0.0)
     label = top.cell["label"]
     name = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
     title = f"How far each factor moves the share of {name}"
-    shown = [one for one in moved if one.measure == "level_shares" and one.cell["label"] == label]
+    shown = [
+        estimate
+        for estimate in estimates
+        if estimate.measure == "level_shares" and estimate.cell["label"] == label
+    ]
     ranges = [
-        f"{in_words(one.cell['factor'])}, by {printed(one.value or 0.0, percent=True)}" for one in spans
+        f"{in_words(estimate.cell['factor'])}, by {printed(estimate.value or 0.0, percent=True)}"
+        for estimate in spans
     ]
     yield Figure(
-        draw=partial(level_chart, results, moved, label),
-        estimates=[*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
+        draw=partial(level_chart, results, estimates, label),
+        estimates=[
+            *shown,
+            *(estimate for estimate in estimates if estimate.measure in ("label_range", "variation")),
+        ],
         name="factors",
         section=section,
         measure="level_shares",
@@ -245,9 +269,9 @@ def _spoken_shares(results: Results, shown: Sequence[Estimate], factor: str | No
     said = []
     for level in levels:
         spans: dict[str, list[float]] = {}
-        for one in shown:
-            if results.factor_levels.get(one.cell["variant"], {}).get(factor or "") == level:
-                spans.setdefault(one.cell.get("label", ""), []).append(one.value or 0.0)
+        for estimate in shown:
+            if results.factor_levels.get(estimate.cell["variant"], {}).get(factor or "") == level:
+                spans.setdefault(estimate.cell.get("label", ""), []).append(estimate.value or 0.0)
         parts = [f"{results.label_name(label)} {_range(values)}" for label, values in spans.items()]
         said.append(f"{in_words(factor or '')} {level}: {', '.join(parts)}")
     return "; ".join(said) + "."
@@ -257,13 +281,13 @@ def _range(values: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(printed(end, percent=True) for end in (min(values), max(values))))
 
 
-def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, width: int = 720) -> Any:
+def level_chart(results: Results, estimates: Sequence[Estimate], label: str, *, width: int = 720) -> Any:
     """The share of a label at every level of every factor, and by gold label.
 
     Returns:
         An ``altair`` chart, or None where nothing varies.
     """
-    rows, spans = _level_rows(results, moved, label, width)
+    rows, spans = _level_rows(results, estimates, label, width)
     if not rows:
         return None
     names = [str(span["factor"]) for span in spans]
@@ -291,7 +315,7 @@ def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, widt
         .encode(text=WRITTEN)
         for place, dx in (("low", -4), ("high", 4))
     ]
-    left_texts = [{"y": at, "text": fitted(name, left, WIDE_HEADING)} for at, name in enumerate(names)]
+    left_texts = [{"y": index, "text": fitted(name, left, WIDE_HEADING)} for index, name in enumerate(names)]
     headings = texts(left_texts, y, fontWeight="bold").properties(width=left, height=size["height"])
     return alt.hconcat(
         headings, alt.layer(bands, line, dots, *ends).properties(**size), spacing=10, bounds="flush"
@@ -299,44 +323,48 @@ def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, widt
 
 
 def _level_rows(
-    results: Results, moved: Sequence[Estimate], label: str, width: int
+    results: Results, estimates: Sequence[Estimate], label: str, width: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     found: dict[str, list[Estimate]] = {}
-    for one in moved:
-        if one.measure == "level_shares" and one.cell["label"] == label and one.value is not None:
-            found.setdefault(one.cell["factor"], []).append(one)
+    for estimate in estimates:
+        if (
+            estimate.measure == "level_shares"
+            and estimate.cell["label"] == label
+            and estimate.value is not None
+        ):
+            found.setdefault(estimate.cell["factor"], []).append(estimate)
 
     def span(factor: str) -> float:
-        values = [one.value or 0.0 for one in found[factor]]
+        values = [estimate.value or 0.0 for estimate in found[factor]]
         return max(values) - min(values)
 
     order = sorted((f for f in found if f != "gold"), key=lambda f: -span(f)) + ["gold"] * ("gold" in found)
     rows: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
-    for at, factor in enumerate(order):
-        levels = sorted(found[factor], key=lambda one: one.value or 0.0)
+    for index, factor in enumerate(order):
+        levels = sorted(found[factor], key=lambda estimate: estimate.value or 0.0)
         low, high = levels[0].value or 0.0, levels[-1].value or 0.0
         name = "items, by gold label" if factor == "gold" else in_words(factor)
-        spans.append({"y": at, "value": low, "high": high, "factor": name})
-        codes = [one.cell["level"] for one in levels]
+        spans.append({"y": index, "value": low, "high": high, "factor": name})
+        codes = [estimate.cell["level"] for estimate in levels]
         names = [results.label_name(code) for code in codes] if factor == "gold" else codes
         ends = [fitted(name, width / 3.5) for name in (names[0], names[-1])]
         apart = sum(text_width(name) for name in ends) + 16 <= 0.55 * width * (high - low)
-        for place, one in enumerate(levels):
-            where = "low" if place == 0 else "high" if place == len(levels) - 1 else "between"
+        for position, estimate in enumerate(levels):
+            where = "low" if position == 0 else "high" if position == len(levels) - 1 else "between"
             if not apart:  # one text stands for both ends, on the side where there is room
                 text, where = _both(names, where, "low" if low + high < 1 else "high")
             else:
-                text = names[place]
+                text = names[position]
             rows.append(
                 {
-                    "y": at,
-                    "value": one.value,
-                    "least": one.low,
-                    "most": one.high,
+                    "y": index,
+                    "value": estimate.value,
+                    "least": estimate.low,
+                    "most": estimate.high,
                     "text": fitted(text, width / 3.5 if apart else 0.4 * width),
                     "place": where,
-                    "about": about(one, results),
+                    "about": about(estimate, results),
                     "fill": PAPER if factor == "gold" else DATA[0],
                 }
             )

@@ -79,9 +79,11 @@ class Spot:
     name: str = ""
 
     @classmethod
-    def of(cls, x: float, one: Estimate, results: Results, **where: Any) -> Spot:
+    def of(cls, x: float, estimate: Estimate, results: Results, **where: Any) -> Spot:
         """An estimate at a place across, in its panel and series."""
-        return cls(x, one.value or 0.0, one.low, one.high, about=about(one, results), **where)
+        return cls(
+            x, estimate.value or 0.0, estimate.low, estimate.high, about=about(estimate, results), **where
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,8 @@ def draw_plane(plane: Plane, *, width: int = 720) -> Any:
     fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
     each = (width - 10) / fit - _AXIS - _GAP
     blocks: list[Any] = [legend(series, width)] if len(series) > 1 and not plane.named else []
-    for at in range(0, len(panels), fit):
-        shown = [_panel(plane, panel, series, each) for panel in panels[at : at + fit]]
+    for index in range(0, len(panels), fit):
+        shown = [_panel(plane, panel, series, each) for panel in panels[index : index + fit]]
         blocks.append(alt.hconcat(*shown, spacing=_GAP))
     return alt.vconcat(*blocks, spacing=10)
 
@@ -203,7 +205,7 @@ def _placed(
     """Each point with ``up``: where its name stands, so that it lies on no other name and in the panel."""
     across, up = width / (x_ends[1] - x_ends[0]), _HEIGHT / (y_ends[1] - y_ends[0])
     taken: list[tuple[float, float, float]] = []
-    found = []
+    result = []
     for row in sorted(own, key=lambda one: (-one["y"], one["x"])):
         wide, at = text_width(row["name"]), (row["x"] - x_ends[0]) * across
         start = at + 6 if row["x"] <= sum(x_ends) / 2 else at - 6 - wide
@@ -219,8 +221,8 @@ def _placed(
         )
         high = next(free, usual)
         taken += [(start, start + wide, high)] if row["name"] else []
-        found.append(row | {"up": y_ends[0] + high / up})
-    return found
+        result.append(row | {"up": y_ends[0] + high / up})
+    return result
 
 
 def _names(placed: Any, x_ends: _Ends, y_ends: _Ends) -> Any:
@@ -259,8 +261,8 @@ _DRAWN_OF_SPOT = ("x", "y", "low", "high", "left", "right", "size", "about", "na
 
 
 def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
-    place = series.index(spot.series)
-    return {**{name: getattr(spot, name) for name in _DRAWN_OF_SPOT}, "series": place, **look(place)}
+    index = series.index(spot.series)
+    return {**{name: getattr(spot, name) for name in _DRAWN_OF_SPOT}, "series": index, **look(index)}
 
 
 def _intervals(
@@ -288,7 +290,7 @@ def _intervals(
 def _guides(
     guides: Sequence[Guide], x: Any, x_ends: tuple[float, float], y_ends: tuple[float, float]
 ) -> list[Any]:
-    found = []
+    result = []
     for guide in guides:
         low, high = max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1])
         ends = [(end, end) for end in (low, high)]
@@ -296,8 +298,8 @@ def _guides(
             ends = [(end, guide.value) for end in x_ends]
         rows = [{"x": across, "y": up} for across, up in ends]
         line = Layer(inline(rows)).mark_line(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2)
-        found.append(line.encode(x=x, y=alt.Y("y:Q", scale=scale(*y_ends))))
-    return found
+        result.append(line.encode(x=x, y=alt.Y("y:Q", scale=scale(*y_ends))))
+    return result
 
 
 _ALTAIRS_OWN = "default"
@@ -311,10 +313,10 @@ def offline(chart: Any) -> Any:
     >>> isinstance(chart, alt.Chart), sorted(chart._repr_mimebundle_())
     (True, ['image/svg+xml'])
     """
-    made = chart.copy(deep=False)
+    result = chart.copy(deep=False)
     kind: Any = type(chart)
-    object.__setattr__(made, "__class__", _offline(kind))
-    return made
+    object.__setattr__(result, "__class__", _offline(kind))
+    return result
 
 
 @cache
@@ -332,7 +334,7 @@ def _offline(kind: Any) -> type[Any]:
 
 _SVG = "http://www.w3.org/2000/svg"
 _COLOURS = {INK: "ink", SOFT: "soft", RULE: "rule", PAPER: "paper"} | {
-    colour: f"data-{place}" for place, colour in enumerate(DATA)
+    colour: f"data-{index}" for index, colour in enumerate(DATA)
 }
 _KEPT = frozenset(
     (
@@ -395,9 +397,9 @@ def _inside(picture: str) -> str:
 
 
 def _size(picture: str) -> tuple[float, float]:
-    found = _VIEW.search(picture)
-    assert found is not None  # the renderer writes one
-    return float(found[1]), float(found[2])
+    match = _VIEW.search(picture)
+    assert match is not None  # the renderer writes one
+    return float(match[1]), float(match[2])
 
 
 def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Markup:
@@ -430,15 +432,15 @@ def _clean(element: ET.Element, name: str) -> None:
         element.attrib[key] = _URL.sub(rf"url(#{name}-\1)", value) if value.startswith("url") else value
     if styles:
         element.attrib["style"] = ";".join(styles)
-    for at, child in reversed(list(enumerate(element))):
+    for index, child in reversed(list(enumerate(element))):
         drawn = child.tag.removeprefix(f"{{{_SVG}}}") in _DRAWN
         if not drawn or _invisible(child):
-            del element[at]
+            del element[index]
             continue
         about = taken_apart(child.get("aria-label", ""))
         _clean(child, name)
         if about is not None:
-            element[at] = _svg_described(child, *about, pointed=kind.startswith(_POINTED))
+            element[index] = _svg_described(child, *about, pointed=kind.startswith(_POINTED))
     if "role-scope" in kind:
         models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "described"}
         if len(models) == 1 and (model := models.pop()):

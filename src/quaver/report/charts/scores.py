@@ -34,18 +34,20 @@ def numeric_column(
     for column in varying(estimates):
         if column in _NEVER:
             continue
-        levels = {one.cell[column] for one in estimates if column in one.cell}
+        levels = {estimate.cell[column] for estimate in estimates if column in estimate.cell}
         values = {level: _number(level) for level in levels}
         if column == "decoding":
             column, values = "temperature", {level: _temperature(level, results) for level in levels}
-            if any("temperature" in one.cell for one in estimates):
+            if any("temperature" in estimate.cell for estimate in estimates):
                 continue
         known = [value for value in values.values() if value is not None]
         if len(known) < len(levels) or len(set(known)) < max(_LEAST, len(levels)):
             continue
         of = "decoding" if column not in estimates[0].cell and column == "temperature" else column
         found = {
-            frozenset(one.cell.items()): values[one.cell[of]] or 0.0 for one in estimates if of in one.cell
+            frozenset(estimate.cell.items()): values[estimate.cell[of]] or 0.0
+            for estimate in estimates
+            if of in estimate.cell
         }
         return column, found
     return "", {}
@@ -66,29 +68,31 @@ def _temperature(decoding: str, results: Results) -> float | None:
 
 def trend_figure(measure: str, results: Results) -> Figure | None:
     """A measure over the numbers of a column, should it have been taken at several."""
-    some = results.known(measure)
-    column, at = numeric_column(some, results)
+    estimates = results.known(measure)
+    column, at = numeric_column(estimates, results)
     if not column:
         return None
-    some = [one for one in some if frozenset(one.cell.items()) in at]
+    estimates = [estimate for estimate in estimates if frozenset(estimate.cell.items()) in at]
     over = [
-        name for name in varying(some) if name not in (column, "decoding" if column == "temperature" else "")
+        name
+        for name in varying(estimates)
+        if name not in (column, "decoding" if column == "temperature" else "")
     ]
     panel = "model" if "model" in over and len(over) > 1 else None
     rest = [name for name in over if name != panel]
     default = next((ALL[name] for name in rest if name in ALL), "all answers") if rest else ""
-    series = list(dict.fromkeys(cell_name(one, rest, results, default) for one in some))
+    series = list(dict.fromkeys(cell_name(estimate, rest, results, default) for estimate in estimates))
     drawn = set(series[:MOST_SERIES])
     spots = [
         Spot.of(
-            at[frozenset(one.cell.items())],
-            one,
+            at[frozenset(estimate.cell.items())],
+            estimate,
             results,
-            panel=one.cell.get("model", "") if panel else "",
-            series=cell_name(one, rest, results, default),
+            panel=estimate.cell.get("model", "") if panel else "",
+            series=cell_name(estimate, rest, results, default),
         )
-        for one in sorted(some, key=lambda one: at[frozenset(one.cell.items())])
-        if cell_name(one, rest, results, default) in drawn
+        for estimate in sorted(estimates, key=lambda estimate: at[frozenset(estimate.cell.items())])
+        if cell_name(estimate, rest, results, default) in drawn
     ]
     if len({spot.x for spot in spots}) < _LEAST:
         return None
@@ -107,7 +111,7 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     title = shown.title if column == "share" else f"{shown.short} by {in_words(column)}"
     return Figure(
         draw=partial(draw_plane, plane),
-        estimates=some,
+        estimates=estimates,
         name=slug(f"{measure}-by-{column}"),
         measure=measure,
         section=section_of(measure),
@@ -135,7 +139,7 @@ def score_chart(
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
     """
-    known = [one for one in estimates if one.value is not None]
+    known = [estimate for estimate in estimates if estimate.value is not None]
     if not known:
         return None
     columns = varying(known)
@@ -147,7 +151,7 @@ def score_chart(
     rows = _Rows(
         results, [c for c in columns if c not in (series, panel)], factor, series, panel, _kinds(known)
     )
-    marks = [rows.mark(one) for one in _drawn(known, results, factor)]
+    marks = [rows.mark(estimate) for estimate in _drawn(known, results, factor)]
     forest = Forest(
         marks,
         shown.axis,
@@ -159,11 +163,11 @@ def score_chart(
     return draw_forest(forest, width=width)
 
 
-def _ends(shown: Presentation, known: Sequence[Estimate]) -> tuple[float, float] | None:
+def _ends(shown: Presentation, estimates: Sequence[Estimate]) -> tuple[float, float] | None:
     """The ends of the axis. A score with a bar is shown down to its lowest value."""
     if shown.ends or shown.bar is None:
         return shown.ends
-    return min(0.0, *(one.value or 0.0 for one in known)), 1.0
+    return min(0.0, *(estimate.value or 0.0 for estimate in estimates)), 1.0
 
 
 def _references(shown: Presentation) -> list[Reference]:
@@ -172,13 +176,13 @@ def _references(shown: Presentation) -> list[Reference]:
     return bar + ([] if shown.null is None else [Reference(shown.null, "")])
 
 
-def _kinds(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
+def _kinds(estimates: Sequence[Estimate]) -> dict[frozenset[str], str]:
     """Headings for estimates whose cells have different columns: what each kind holds fixed."""
-    kinds = list(dict.fromkeys(frozenset(one.cell) - set(ALL) for one in known))
+    kinds = list(dict.fromkeys(frozenset(estimate.cell) - set(ALL) for estimate in estimates))
     if len(kinds) < 2:
         return {}
     common = frozenset.intersection(*kinds)
-    order = list(dict.fromkeys(column for one in known for column in one.cell))
+    order = list(dict.fromkeys(column for estimate in estimates for column in estimate.cell))
     headings = {}
     for kind in kinds:
         fixed = [column for column in order if column in kind - common]
@@ -186,25 +190,25 @@ def _kinds(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
     return headings
 
 
-def _drawn(known: Sequence[Estimate], results: Results, factor: str | None) -> list[Estimate]:
+def _drawn(estimates: Sequence[Estimate], results: Results, factor: str | None) -> list[Estimate]:
     """In the design's order, grouped by the factor; of too many, the ends."""
-    chosen = list(known)
+    chosen = list(estimates)
     if len(chosen) > MOST_ROWS:
-        chosen.sort(key=lambda one: one.value or 0.0)
+        chosen.sort(key=lambda estimate: estimate.value or 0.0)
         chosen = chosen[: MOST_ROWS // 2] + chosen[-MOST_ROWS // 2 :]
     places = {
-        column: {name: at for at, name in enumerate(results.order(column))}
-        for column in {column for one in chosen for column in one.cell}
+        column: {name: index for index, name in enumerate(results.order(column))}
+        for column in {column for estimate in chosen for column in estimate.cell}
     }
-    levels = {level: at for at, level in enumerate(results.factors.get(factor or "", ()))}
+    levels = {level: index for index, level in enumerate(results.factors.get(factor or "", ()))}
 
-    def order(one: Estimate) -> tuple[Any, ...]:
-        level = results.factor_levels.get(one.cell.get("variant", ""), {}).get(factor or "", "")
+    def order(estimate: Estimate) -> tuple[Any, ...]:
+        level = results.factor_levels.get(estimate.cell.get("variant", ""), {}).get(factor or "", "")
         cell = (
             (places[c].get(v, len(places[c])), _amount(v), v)
-            for c, v in sorted(one.cell.items(), reverse=True)
+            for c, v in sorted(estimate.cell.items(), reverse=True)
         )
-        return (len(one.cell), sorted(one.cell), levels.get(level, 0), *cell)
+        return (len(estimate.cell), sorted(estimate.cell), levels.get(level, 0), *cell)
 
     return sorted(chosen, key=order)
 
@@ -228,19 +232,19 @@ class _Rows:
     panel: str | None
     kinds: Mapping[frozenset[str], str]
 
-    def mark(self, one: Estimate) -> Mark:
+    def mark(self, estimate: Estimate) -> Mark:
         """An estimate as a mark in its row."""
-        level = self.results.factor_levels.get(one.cell.get("variant", ""), {}).get(self.factor or "")
+        level = self.results.factor_levels.get(estimate.cell.get("variant", ""), {}).get(self.factor or "")
         grouped = level is not None and len(self.results.factors) > 1
-        found = names(one, self.columns, self.results, without=self.factor if grouped else None)
-        kind = self.kinds.get(frozenset(one.cell) - set(ALL), "")
+        found = names(estimate, self.columns, self.results, without=self.factor if grouped else None)
+        kind = self.kinds.get(frozenset(estimate.cell) - set(ALL), "")
         return Mark.of(
-            one,
+            estimate,
             self.results,
             row=" · ".join(found) or "all answers",
             group=f"{in_words(self.factor or '')}: {level}" if grouped else kind,
-            panel=one.cell.get(self.panel, "") if self.panel else "",
-            series=one.cell.get(self.series, "") if self.series else "",
+            panel=estimate.cell.get(self.panel, "") if self.panel else "",
+            series=estimate.cell.get(self.series, "") if self.series else "",
         )
 
 
@@ -248,7 +252,9 @@ def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: A
     """Accuracy beside guessing and the most frequent label. Options are those of `score_chart`."""
     references = []
     for key, text in (("chance", "dashed: guessing"), ("majority", "the most frequent label")):
-        found = [one.details[key] for one in estimates if isinstance(one.details.get(key), float)]
+        found = [
+            estimate.details[key] for estimate in estimates if isinstance(estimate.details.get(key), float)
+        ]
         if found:
             middle = median(found)
             references.append(Reference(middle, f"{text} {printed(middle, percent=True)}"))
@@ -258,9 +264,9 @@ def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: A
 def score_figures(measure: str, results: Results, draw: Callable[..., Any] = score_chart) -> Iterator[Figure]:
     """A measure's plain chart, by its own title, axis and unit; without what is charted over numbers."""
     trend = trend_figure(measure, results)
-    along = {id(one) for one in trend.estimates} if trend else set()
-    some = [one for one in results.main(measure) if id(one) not in along]
-    known = sum(one.value is not None for one in some)
+    along = {id(estimate) for estimate in trend.estimates} if trend else set()
+    estimates = [estimate for estimate in results.main(measure) if id(estimate) not in along]
+    known = sum(estimate.value is not None for estimate in estimates)
     if not known:
         return
     shown = presentation_of(measure)
@@ -268,10 +274,10 @@ def score_figures(measure: str, results: Results, draw: Callable[..., Any] = sco
     ends = (
         f" The {MOST_ROWS // 2} lowest and {MOST_ROWS // 2} highest are drawn." if known > MOST_ROWS else ""
     )
-    factor = results.grouping_factor if any("variant" in one.cell for one in some) else None
+    factor = results.grouping_factor if any("variant" in estimate.cell for estimate in estimates) else None
     yield Figure(
-        draw=partial(draw, some, results, factor=factor),
-        estimates=some,
+        draw=partial(draw, estimates, results, factor=factor),
+        estimates=estimates,
         name=slug(measure),
         measure=measure,
         section=section_of(measure),

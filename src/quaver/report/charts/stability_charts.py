@@ -29,19 +29,25 @@ _KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "
 )
 def intra_pss_repeats(results: Results) -> Iterator[Figure]:
     """The curves of both kinds side by side, where one of them has two points."""
-    some = [one for kind in _KINDS for one in results.known(kind) if "repeats" in one.cell]
-    columns = [name for name in varying(some) if name != "repeats"]
-    places = {kind: _places([one for one in some if one.measure == kind]) for kind in _KINDS}
+    estimates = [
+        estimate for kind in _KINDS for estimate in results.known(kind) if "repeats" in estimate.cell
+    ]
+    columns = [name for name in varying(estimates) if name != "repeats"]
+    places = {
+        kind: _places([estimate for estimate in estimates if estimate.measure == kind]) for kind in _KINDS
+    }
     if max((len(of) for of in places.values()), default=0) < 2:
         return
-    series = list(dict.fromkeys(cell_name(one, columns, results, "") for one in some))
+    series = list(dict.fromkeys(cell_name(estimate, columns, results, "") for estimate in estimates))
     shown = series[:MOST_SERIES]
     spots = []
-    for one in sorted(some, key=lambda one: places[one.measure][one.cell["repeats"]]):
-        name = cell_name(one, columns, results, "")
+    for estimate in sorted(
+        estimates, key=lambda estimate: places[estimate.measure][estimate.cell["repeats"]]
+    ):
+        name = cell_name(estimate, columns, results, "")
         if name in shown:
-            x = places[one.measure][one.cell["repeats"]]
-            spots.append(Spot.of(x, one, results, panel=one.measure, series=name, size=22))
+            x = places[estimate.measure][estimate.cell["repeats"]]
+            spots.append(Spot.of(x, estimate, results, panel=estimate.measure, series=name, size=22))
     spots.sort(key=lambda spot: list(_KINDS).index(spot.panel))
     plane = Plane(
         spots,
@@ -55,19 +61,19 @@ def intra_pss_repeats(results: Results) -> Iterator[Figure]:
     )
     yield Figure(
         draw=partial(draw_plane, plane),
-        estimates=some,
+        estimates=estimates,
         subtitle="Left: where the curve is flat, more repeats change nothing. Right: a trend shows that the "
         f"model drifts. Bands are 95% intervals.{cut(len(shown), len(series), 'lines')}",
     )
 
 
-def _places(some: list[Estimate]) -> dict[str, int]:
+def _places(estimates: list[Estimate]) -> dict[str, int]:
     """The place of each set of repeats: its number, or its turn where it has none."""
-    names = list(dict.fromkeys(one.cell["repeats"] for one in some))
+    names = list(dict.fromkeys(estimate.cell["repeats"] for estimate in estimates))
     first = [name.split(" and ")[0] for name in names]
     if all(one.isdecimal() for one in first) and len(set(first)) == len(first):
         return {name: int(one) for name, one in zip(names, first, strict=True)}
-    return {name: at for at, name in enumerate(names)}
+    return {name: index for index, name in enumerate(names)}
 
 
 _DISTANCES_KINDS = {
@@ -97,7 +103,9 @@ def paraphrase_distances(results: Results) -> Iterator[Figure]:
 
 
 def _distances(results: Results) -> dict[str, float]:
-    found = {str(one["id"]): one.get("covariates", {}).get("distance") for one in results.variants}
+    found = {
+        str(variant["id"]): variant.get("covariates", {}).get("distance") for variant in results.variants
+    }
     frame = results.annotations
     if not any(value is not None for value in found.values()) and {"variant", "distance"} <= set(
         frame.columns
@@ -110,24 +118,26 @@ def _distances(results: Results) -> dict[str, float]:
 
 
 def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator[Figure]:
-    every = (one for one in results.main(measure) if one.value is not None)
-    some = [one for one in every if one.cell.get("variant") in known][:_MOST]
-    if len({known[one.cell["variant"]] for one in some}) < 2:
+    every = (estimate for estimate in results.main(measure) if estimate.value is not None)
+    estimates = [estimate for estimate in every if estimate.cell.get("variant") in known][:_MOST]
+    if len({known[estimate.cell["variant"]] for estimate in estimates}) < 2:
         return
-    columns = [name for name in varying(some) if name != "variant"]
-    flagged = {str(one["id"]) for one in results.variants if one.get("covariates", {}).get("flagged")}
+    columns = [name for name in varying(estimates) if name != "variant"]
+    flagged = {
+        str(variant["id"]) for variant in results.variants if variant.get("covariates", {}).get("flagged")
+    }
 
-    def series(one: Estimate) -> str:
-        name = cell_name(one, columns, results, "")
-        doubted = _DOUBTED if one.cell["variant"] in flagged else "meaning kept"
+    def series(estimate: Estimate) -> str:
+        name = cell_name(estimate, columns, results, "")
+        doubted = _DOUBTED if estimate.cell["variant"] in flagged else "meaning kept"
         return " · ".join(part for part in (name, doubted if flagged else "") if part)
 
-    named = list(dict.fromkeys(series(one) for one in some))[:MOST_SERIES]
+    named = list(dict.fromkeys(series(estimate) for estimate in estimates))[:MOST_SERIES]
     name, axis = _DISTANCES_KINDS[measure]
     spots = [
-        Spot.of(known[one.cell["variant"]], one, results, series=series(one))
-        for one in some
-        if series(one) in named
+        Spot.of(known[estimate.cell["variant"]], estimate, results, series=series(estimate))
+        for estimate in estimates
+        if series(estimate) in named
     ]
     plane = Plane(
         spots,
@@ -141,7 +151,7 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator
     title = f"{name} against its distance from the original"
     yield Figure(
         draw=partial(draw_plane, plane),
-        estimates=some,
+        estimates=estimates,
         name=f"{slug(measure)}-by-distance",
         measure=measure,
         title=title,
@@ -174,20 +184,22 @@ _SHARES_MOST = 40
 )
 def variance_shares(results: Results) -> Iterator[Figure]:
     """The sources' shares of the variance, a bar for each cell."""
-    every = [
-        one
-        for one in results.known(_MEASURE)
-        if isinstance(one.details.get("share"), float) and "source" in one.cell
+    estimates = [
+        estimate
+        for estimate in results.known(_MEASURE)
+        if isinstance(estimate.details.get("share"), float) and "source" in estimate.cell
     ]
-    if not every:
+    if not estimates:
         return
-    columns = [name for name in varying(every) if name != "source"]
-    cells = without(every, "source")
-    coefficients = {frozenset(one.cell.items()): one.value for one in results.main("generalizability")}
+    columns = [name for name in varying(estimates) if name != "source"]
+    cells = without(estimates, "source")
+    coefficients = {
+        frozenset(estimate.cell.items()): estimate.value for estimate in results.main("generalizability")
+    }
     bars = []
     for where, some in list(cells.items())[:_SHARES_MOST]:
         phi = coefficients.get(where)
-        parts = {one.cell["source"]: float(one.details["share"]) for one in some}
+        parts = {estimate.cell["source"]: float(estimate.details["share"]) for estimate in some}
         bars.append(Bar(cell_name(some[0], columns, results), parts, "" if phi is None else printed(phi)))
     first = "; ".join(f"{name} {printed(part, True)}" for name, part in bars[0].parts.items())
     table = (
@@ -199,11 +211,11 @@ def variance_shares(results: Results) -> Iterator[Figure]:
     )
     yield Figure(
         draw=partial(draw_stacks, bars, "share of the variance", at_end="Φ"),
-        estimates=[*results.main("generalizability"), *every],
+        estimates=[*results.main("generalizability"), *estimates],
         subtitle="The labels should follow the items’ part; the rest comes from the instrument. At the end, "
         f"Φ: how dependable a label of the planned design is.{cut(len(bars), len(cells), 'cells')}",
-        alternative=f"{first}. Components: {spoken(every, results)}",
-        table=listed(every, table),
+        alternative=f"{first}. Components: {spoken(estimates, results)}",
+        table=listed(estimates, table),
     )
 
 
@@ -224,20 +236,20 @@ _STEP, _HIGH = 23.0, 280.0
 )
 def prompts(results: Results) -> Iterator[Figure]:
     """A row a prompt; where there are too many, a row a level of a factor, with a dot a prompt."""
-    every = prompts_drawn(results)
-    if not every:
+    estimates = prompts_drawn(results)
+    if not estimates:
         return
-    names = list(dict.fromkeys(one.cell["variant"] for one in every))
+    names = list(dict.fromkeys(estimate.cell["variant"] for estimate in estimates))
     factor = _factor(results, len(names))
     kept = names
     if len(names) > _MOST_ROWS and factor is None:
         kept = names[: _MOST_ROWS // 2] + names[-_MOST_ROWS // 2 :]
-    shown = [one for one in every if one.cell["variant"] in kept]
+    shown = [estimate for estimate in estimates if estimate.cell["variant"] in kept]
     ends = f"the {_MOST_ROWS // 2} lowest and {_MOST_ROWS // 2} highest"
     lines = "Lines are 95% intervals." if factor is None else "Each dot is a prompt."
     yield Figure(
         draw=partial(draw_forest, _forest(shown, results, factor)),
-        estimates=every,
+        estimates=estimates,
         subtitle="How often a prompt’s answer differs from the label that the same text gets most often, "
         f"or has no label. All on the left: the prompts agree. {lines}"
         f"{cut(len(kept), len(names), 'prompts', ends)}",
@@ -247,8 +259,12 @@ def prompts(results: Results) -> Iterator[Figure]:
 def prompts_drawn(results: Results) -> list[Estimate]:
     """Each model's estimates of single prompts, the lowest first; none where there is nothing to compare."""
     of = ["model", "variant"] if len(results.models) > 1 else ["variant"]
-    some = [one for one in results.anywhere(_MOVEMENT_MEASURE) if [*one.cell] == of and one.value is not None]
-    return sorted(some, key=lambda one: one.value or 0.0) if len(some) > 1 else []
+    estimates = [
+        estimate
+        for estimate in results.anywhere(_MOVEMENT_MEASURE)
+        if [*estimate.cell] == of and estimate.value is not None
+    ]
+    return sorted(estimates, key=lambda estimate: estimate.value or 0.0) if len(estimates) > 1 else []
 
 
 def _factor(results: Results, count: int) -> str | None:
@@ -261,12 +277,12 @@ def _factor(results: Results, count: int) -> str | None:
 
 def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> Forest:
     marks = []
-    for one in shown:
-        variant, value, described = one.cell["variant"], one.value or 0.0, about(one, results)
-        model = one.cell.get("model", "")
+    for estimate in shown:
+        variant, value, described = estimate.cell["variant"], estimate.value or 0.0, about(estimate, results)
+        model = estimate.cell.get("model", "")
         if factor is None:
             row = results.variant_name(variant)
-            marks.append(Mark(value, one.low, one.high, row=row, panel=model, about=described))
+            marks.append(Mark(value, estimate.low, estimate.high, row=row, panel=model, about=described))
         else:
             row = results.factor_levels.get(variant, {}).get(factor, "")
             marks.append(Mark(value, row=row, group=in_words(factor), panel=model, about=described))

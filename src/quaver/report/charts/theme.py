@@ -187,23 +187,23 @@ WRITTEN: Any = alt.Text("text:N")
 _WRITTEN = re.compile(r"(\d*)\.(\d*)\|(.*)", re.DOTALL)
 
 
-def about(one: Estimate, results: Results) -> str:
+def about(estimate: Estimate, results: Results) -> str:
     """An estimate in words, behind the places of its prompt and its model in the study."""
-    return f"{place_of(one, results)}|{sentence(one, results)}"
+    return f"{place_of(estimate, results)}|{sentence(estimate, results)}"
 
 
-def place_of(one: Estimate, results: Results) -> str:
+def place_of(estimate: Estimate, results: Results) -> str:
     """The places of an estimate's prompt and model, from 1; empty where it is of no one of several."""
-    model = one.cell.get("model", "")
+    model = estimate.cell.get("model", "")
     at = str(results.models.index(model) + 1) if len(results.models) > 1 and model in results.models else ""
-    return f"{results.prompt_places.get(_prompt(one, results), '')}.{at}"
+    return f"{results.prompt_places.get(_prompt(estimate, results), '')}.{at}"
 
 
-def _prompt(one: Estimate, results: Results) -> str:
+def _prompt(estimate: Estimate, results: Results) -> str:
     """The variant that it is of, or the only one that has its level of a factor."""
-    if "variant" in one.cell:
-        return one.cell["variant"]
-    factor, level = one.cell.get("factor", ""), one.cell.get("level", "")
+    if "variant" in estimate.cell:
+        return estimate.cell["variant"]
+    factor, level = estimate.cell.get("factor", ""), estimate.cell.get("level", "")
     some = [name for name, levels in results.factor_levels.items() if levels.get(factor) == level]
     return some[0] if len(some) == 1 else ""
 
@@ -238,32 +238,32 @@ def named(name: str, width: float) -> dict[str, str]:
 
 def by_model(some: Iterable[str]) -> bool:
     """Whether some marks say which of several models they are of."""
-    return any((found := _WRITTEN.match(one)) and found[2] for one in some)
+    return any((match := _WRITTEN.match(one)) and match[2] for one in some)
 
 
 def taken_apart(written: str) -> tuple[str, str, str] | None:
     """The place of the prompt, that of the model, and the words; None if it was not written here."""
-    found = _WRITTEN.fullmatch(written)
-    return (found[1], found[2], found[3]) if found else None
+    match = _WRITTEN.fullmatch(written)
+    return (match[1], match[2], match[3]) if match else None
 
 
-def look(place: int, *, coloured: bool = True) -> dict[str, str]:
+def look(index: int, *, coloured: bool = True) -> dict[str, str]:
     """Colour, filling and shape of a series: no two of the first seven differ by colour alone."""
-    ink = DATA[place % len(DATA)] if coloured else SOFT
-    fill = ink if place % 2 == 0 else PAPER
-    return {"ink": ink, "fill": fill, "shape": SHAPES[place % len(SHAPES)]}
+    ink = DATA[index % len(DATA)] if coloured else SOFT
+    fill = ink if index % 2 == 0 else PAPER
+    return {"ink": ink, "fill": fill, "shape": SHAPES[index % len(SHAPES)]}
 
 
 def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: bool = False) -> Any:
     """The series with their marks, in as many lines as they take."""
     rows: list[dict[str, Any]] = []
     x, y = 6.0, 0
-    for place, name in enumerate(series):
+    for index, name in enumerate(series):
         written = named(name, 240)
         wide = text_width(written["text"]) + 36
         if x + wide > width and x > 6:
             x, y = 6.0, y + 1
-        shown = look(place, coloured=coloured)
+        shown = look(index, coloured=coloured)
         if solid:
             shown |= {"fill": shown["ink"], "shape": "square"}
         rows.append({"x": x, "y": y, **written, **shown})

@@ -50,77 +50,83 @@ _NAMES = {
 )
 def readiness(results: Results) -> Iterator[Figure]:
     """A square for each criterion and model."""
-    every = _judged(results)
-    if not every:
+    estimates = _judged(results)
+    if not estimates:
         return
-    columns = varying(every)
+    columns = varying(estimates)
     squares = [
         Square(
-            f"{_criterion(one)}: {_limit(one)}",
-            cell_name(one, columns, results, "verdict"),
-            _SHADES.get(_verdict(one), 0.0),
-            f"{_value(one)} · {_SHORT.get(_verdict(one), _verdict(one))}",
-            marked=_verdict(one) == "not met",
-            about=f"{about(one, results)}; {_limit(one)}: {_verdict(one)}",
+            f"{_criterion(estimate)}: {_limit(estimate)}",
+            cell_name(estimate, columns, results, "verdict"),
+            _SHADES.get(_verdict(estimate), 0.0),
+            f"{_value(estimate)} · {_SHORT.get(_verdict(estimate), _verdict(estimate))}",
+            marked=_verdict(estimate) == "not met",
+            about=f"{about(estimate, results)}; {_limit(estimate)}: {_verdict(estimate)}",
         )
-        for one in every
+        for estimate in estimates
     ]
-    verdicts = [_verdict(one) for one in every]
+    verdicts = [_verdict(estimate) for estimate in estimates]
     counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("met", "not met", "undecided"))
     yield Figure(
         draw=partial(draw_grid, Grid(squares)),
-        estimates=[*every, *results.of("readiness")],
+        estimates=[*estimates, *results.of("readiness")],
         measure="readiness",
         subtitle="Dark: met, the whole interval is on the right side of the threshold. Framed: not met, all "
         "of it is on the other side. Light: open, undecided.",
-        alternative=f"Of {len(every)} criteria: {counts}. The table has them all.",
-        table=_readiness_table(every, results),
+        alternative=f"Of {len(estimates)} criteria: {counts}. The table has them all.",
+        table=_readiness_table(estimates, results),
     )
 
 
-def _readiness_table(every: Sequence[Estimate], results: Results) -> Table:
+def _readiness_table(estimates: Sequence[Estimate], results: Results) -> Table:
     """A row a criterion and model: value, interval, threshold, verdict."""
 
-    def value(one: Estimate) -> Markup | str:
-        return "—" if one.value is None else number(one.value, percent_measure(one.measure))
+    def value(estimate: Estimate) -> Markup | str:
+        return "—" if estimate.value is None else number(estimate.value, percent_measure(estimate.measure))
 
     def named(column: str) -> Column:
         return text(column, lambda one: cell_name(one, [column], results))
 
     columns = (
-        *map(named, varying(every)),
+        *map(named, varying(estimates)),
         text("criterion", _criterion),
         Column("value", value),
         Column("95% interval", interval),
         text("threshold", _limit),
         text("verdict", lambda one: _verdict(one) + ("" if one.reason is None else f" ({one.reason})")),
     )
-    return listed(every, columns, most=len(every))
+    return listed(estimates, columns, most=len(estimates))
 
 
 def _judged(results: Results) -> list[Estimate]:
-    some = [one for one in results.estimates if one.measure.startswith(_PREFIX) and "verdict" in one.details]
-    order = list(dict.fromkeys(one.measure for one in some))
-    return sorted(results.in_order(some), key=lambda one: order.index(one.measure))
+    estimates = [
+        estimate
+        for estimate in results.estimates
+        if estimate.measure.startswith(_PREFIX) and "verdict" in estimate.details
+    ]
+    order = list(dict.fromkeys(estimate.measure for estimate in estimates))
+    return sorted(results.in_order(estimates), key=lambda estimate: order.index(estimate.measure))
 
 
-def _criterion(one: Estimate) -> str:
-    name = one.measure.removeprefix(_PREFIX)
+def _criterion(estimate: Estimate) -> str:
+    name = estimate.measure.removeprefix(_PREFIX)
     return _NAMES.get(name, in_words(name))
 
 
-def _verdict(one: Estimate) -> str:
-    return str(one.details["verdict"])
+def _verdict(estimate: Estimate) -> str:
+    return str(estimate.details["verdict"])
 
 
-def _limit(one: Estimate) -> str:
+def _limit(estimate: Estimate) -> str:
     """``at least 80%``, in the unit of the criterion."""
-    least = "at least" if str(one.details.get("limit", "")).startswith("at least") else "at most"
-    return f"{least} {printed(float(one.details.get('threshold', 0.0)), percent_measure(one.measure))}"
+    least = "at least" if str(estimate.details.get("limit", "")).startswith("at least") else "at most"
+    return (
+        f"{least} {printed(float(estimate.details.get('threshold', 0.0)), percent_measure(estimate.measure))}"
+    )
 
 
-def _value(one: Estimate) -> str:
-    return "—" if one.value is None else printed(one.value, percent_measure(one.measure))
+def _value(estimate: Estimate) -> str:
+    return "—" if estimate.value is None else printed(estimate.value, percent_measure(estimate.measure))
 
 
 _HEIGHT = 240
@@ -144,18 +150,31 @@ _TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "D
 )
 def conclusions(results: Results) -> Iterator[Figure]:
     """A specification curve for each conclusion."""
-    every = [one for one in results.estimates if one.measure.startswith("conclusion")]
-    for name in dict.fromkeys(one.cell.get("conclusion", "") for one in every):
-        some = [one for one in every if one.cell.get("conclusion", "") == name]
-        single = [one for one in some if one.measure == "conclusion" and "verdict" in one.details]
-        if not any(one.value is not None for one in single):
+    estimates = [estimate for estimate in results.estimates if estimate.measure.startswith("conclusion")]
+    for name in dict.fromkeys(estimate.cell.get("conclusion", "") for estimate in estimates):
+        some = [estimate for estimate in estimates if estimate.cell.get("conclusion", "") == name]
+        single = [
+            estimate
+            for estimate in some
+            if estimate.measure == "conclusion" and "verdict" in estimate.details
+        ]
+        if not any(estimate.value is not None for estimate in single):
             continue
-        verdicts = [one.details["verdict"] for one in single]
+        verdicts = [estimate.details["verdict"] for estimate in single]
         counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
         found = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
         joint = joint_conclusions(some)
-        chance = "".join(f" {said}" for one in joint for said in (by_chance(one), median_effect(one)) if said)
-        gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
+        chance = "".join(
+            f" {said}"
+            for estimate in joint
+            for said in (by_chance(estimate), median_effect(estimate))
+            if said
+        )
+        gold = (
+            " Dashed: the gold labels."
+            if any(estimate.measure == "conclusion_gold" for estimate in some)
+            else ""
+        )
         true = corrected_conclusions(some).get(name)
         first = "" if true is None else f"The claim {in_true_labels(true)}. "
         if true is not None and true.low is not None:
@@ -180,17 +199,29 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
     """
-    known = [one for one in estimates if one.value is not None and "verdict" in one.details]
-    drawn = sorted((one for one in known if one.measure in _CURVE), key=lambda one: one.value or 0.0)
+    known = [
+        estimate for estimate in estimates if estimate.value is not None and "verdict" in estimate.details
+    ]
+    drawn = sorted(
+        (estimate for estimate in known if estimate.measure in _CURVE),
+        key=lambda estimate: estimate.value or 0.0,
+    )
     if not drawn:
         return None
     wide = max(120, width - _CURVE_NAMES - 60)
     x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(drawn) - 0.5], nice=False))
     verdict = alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS), legend=None)
-    curve = alt.Chart(inline([_row(at, one, results) for at, one in enumerate(drawn)]))
+    curve = alt.Chart(inline([_row(index, estimate, results) for index, estimate in enumerate(drawn)]))
     y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
-    true = next((one for one in known if one.measure == "conclusion_corrected" and one.low is not None), None)
+    true = next(
+        (
+            estimate
+            for estimate in known
+            if estimate.measure == "conclusion_corrected" and estimate.low is not None
+        ),
+        None,
+    )
     parts = [] if true is None else list(_band(true))
     parts += [
         curve.mark_rule(strokeWidth=1.4, opacity=0.7).encode(
@@ -203,7 +234,7 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
         .mark_rule(color=SOFT, strokeWidth=1)
         .encode(y="at:Q"),
     ]
-    if gold := [{"at": one.value} for one in known if one.measure == "conclusion_gold"][:1]:
+    if gold := [{"at": estimate.value} for estimate in known if estimate.measure == "conclusion_gold"][:1]:
         parts.append(alt.Chart(inline(gold)).mark_rule(color=SOFT, strokeDash=[4, 3]).encode(y="at:Q"))
     above = alt.layer(*parts).properties(width=wide, height=_HEIGHT)
     choices, names = _choices(drawn, results)
@@ -226,20 +257,20 @@ def _band(true: Estimate) -> Iterator[Any]:
     yield data.mark_rule(color=SOFT, strokeWidth=2).encode(y=alt.Y("value:Q"))
 
 
-def _row(at: int, one: Estimate, results: Results) -> dict[str, Any]:
+def _row(index: int, estimate: Estimate, results: Results) -> dict[str, Any]:
     return {
-        "place": at,
-        "value": one.value,
-        "low": one.value if one.low is None else one.low,
-        "high": one.value if one.high is None else one.high,
-        "verdict": one.details["verdict"],
-        "about": f"{about(one, results)}; {one.details['verdict']}",
+        "place": index,
+        "value": estimate.value,
+        "low": estimate.value if estimate.low is None else estimate.low,
+        "high": estimate.value if estimate.high is None else estimate.high,
+        "verdict": estimate.details["verdict"],
+        "about": f"{about(estimate, results)}; {estimate.details['verdict']}",
     }
 
 
-def _choices(drawn: Sequence[Estimate], results: Results) -> tuple[list[dict[str, Any]], list[str]]:
+def _choices(estimates: Sequence[Estimate], results: Results) -> tuple[list[dict[str, Any]], list[str]]:
     """A mark for each choice of each specification, and the choices in their order; only those that vary."""
-    made = [_made_with(one, results) for one in drawn]
+    made = [_made_with(estimate, results) for estimate in estimates]
     columns = list(dict.fromkeys(column for one in made for column in one))
     varying = [c for c in columns if len({one.get(c) for one in made}) > 1]
     rows, names = [], []
@@ -250,16 +281,20 @@ def _choices(drawn: Sequence[Estimate], results: Results) -> tuple[list[dict[str
             name = fitted(f"{in_words(column)}: {level}", _CURVE_NAMES)
             names.append(name)
             rows += [
-                {"place": at, "choice": name, "verdict": drawn[at].details["verdict"]}
-                for at, one in enumerate(made)
+                {"place": index, "choice": name, "verdict": estimates[index].details["verdict"]}
+                for index, one in enumerate(made)
                 if one.get(column) == level
             ]
     return rows, list(dict.fromkeys(names))
 
 
-def _made_with(one: Estimate, results: Results) -> dict[str, str]:
-    found = {column: one.cell[column] for column in ("model", "decoding", "evaluator") if column in one.cell}
-    if one.measure in _TOGETHER:
-        return {**found, "labels of": _TOGETHER[one.measure]}
-    variant = one.cell.get("variant", "")
+def _made_with(estimate: Estimate, results: Results) -> dict[str, str]:
+    found = {
+        column: estimate.cell[column]
+        for column in ("model", "decoding", "evaluator")
+        if column in estimate.cell
+    }
+    if estimate.measure in _TOGETHER:
+        return {**found, "labels of": _TOGETHER[estimate.measure]}
+    variant = estimate.cell.get("variant", "")
     return {**found, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}

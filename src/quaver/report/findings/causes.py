@@ -69,17 +69,17 @@ class Cause:
 
 def unstable(results: Results) -> list[Estimate]:
     """The stability scores of the first evaluator's labels that are below 0.8."""
-    known = [one for measure in _SCORES for one in results.main(measure)]
-    return [one for one in known if one.value is not None and one.value < STABLE]
+    estimates = [estimate for measure in _SCORES for estimate in results.main(measure)]
+    return [estimate for estimate in estimates if estimate.value is not None and estimate.value < STABLE]
 
 
-def causes(results: Results, found: Deviations | None) -> list[Cause]:
+def causes(results: Results, deviations: Deviations | None) -> list[Cause]:
     """The probable causes of low stability, the one with most evidence first.
 
     Returns:
         Nothing if no stability score is below 0.8, or there are no annotations.
     """
-    if found is None or not unstable(results):
+    if deviations is None or not unstable(results):
         return []
     instruction = Cause(
         "An ambiguous instruction",
@@ -102,15 +102,15 @@ def causes(results: Results, found: Deviations | None) -> list[Cause]:
         "the model cannot do the task and answers by accident or by format",
         "compare with another model on the same items; a stronger one that is stable speaks for this cause",
     )
-    _by_items(found, data, construct, model)
-    _by_variants(results.moved, found, instruction)
+    _by_items(deviations, data, construct, model)
+    _by_variants(results.moved, deviations, instruction)
     _by_repeats(results, instruction, model)
-    _by_pairs(results, found, construct, model)
-    _by_class(results, found, construct)
+    _by_pairs(results, deviations, construct, model)
+    _by_class(results, deviations, construct)
     _by_accuracy(results, model)
-    _by_model(found, model, data)
+    _by_model(deviations, model, data)
     known = [instruction, data, construct, model]
-    return sorted(known, key=lambda one: len(one.against) - len(one.speaks_for))
+    return sorted(known, key=lambda cause: len(cause.against) - len(cause.speaks_for))
 
 
 def causes_table(found: Sequence[Cause]) -> Table:
@@ -122,15 +122,18 @@ def causes_table(found: Sequence[Cause]) -> Table:
     return Table(("cause", "speaks for it", "speaks against it", "not known"), rows, name="causes")
 
 
-def _by_items(found: Deviations, data: Cause, construct: Cause, model: Cause) -> None:
-    held = found.items_held
+def _by_items(deviations: Deviations, data: Cause, construct: Cause, model: Cause) -> None:
+    held = deviations.items_held
     if held is None:
         why = "too few items, or none whose labels change, to see whether some change more than others"
-        for one in (data, construct):
-            one.unknown.append(Evidence("items", None, why))
+        for cause in (data, construct):
+            cause.unknown.append(Evidence("items", None, why))
         return
-    worst = ceil(found.items.height / _FIFTH)
-    text = f"{worst} of the {found.items.height} items account for {percent(held)} of the labels that change"
+    worst = ceil(deviations.items.height / _FIFTH)
+    text = (
+        f"{worst} of the {deviations.items.height} items account for {percent(held)} of the labels "
+        "that change"
+    )
     if held >= _CONCENTRATED:
         data.speaks_for.append(Evidence("items", held, text))
         some = f"{text} (some items lie between categories)"
@@ -145,23 +148,27 @@ def _by_items(found: Deviations, data: Cause, construct: Cause, model: Cause) ->
         data.unknown.append(Evidence("items", held, f"{text}, neither few nor all"))
 
 
-def _by_variants(moved: Sequence[Estimate], found: Deviations, instruction: Cause) -> None:
-    top = strongest_factor(moved)
-    ranges = [one for one in moved if one.measure == "label_range" and one.cell["factor"] == top]
-    span = next((one.value for one in ranges if one.value is not None), None)
+def _by_variants(estimates: Sequence[Estimate], deviations: Deviations, instruction: Cause) -> None:
+    top = strongest_factor(estimates)
+    ranges = [
+        estimate
+        for estimate in estimates
+        if estimate.measure == "label_range" and estimate.cell["factor"] == top
+    ]
+    span = next((estimate.value for estimate in ranges if estimate.value is not None), None)
     if span is not None and top not in ("decoding", "model"):
         text = f"{top} alone moves the share of a label by {in_points(span)}"
         evidence = instruction.speaks_for if span >= _MOVES else instruction.against
         evidence.append(Evidence("factor", span, text))
-    if found.variants.height < 2:
+    if deviations.variants.height < 2:
         text = "there is one prompt only, so the labels of another are not known"
         instruction.unknown.append(Evidence("variants", None, text))
         return
-    held = found.variants_held
+    held = deviations.variants_held
     if held is None:
         return
-    worst = ceil(found.variants.height / _FIFTH)
-    prompts = found.variants.height
+    worst = ceil(deviations.variants.height / _FIFTH)
+    prompts = deviations.variants.height
     text = f"{worst} of the {prompts} prompts account for {percent(held)} of the labels that change"
     if held >= _CONCENTRATED:
         instruction.speaks_for.append(Evidence("variants", held, text))
@@ -194,14 +201,14 @@ def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
             instruction.speaks_for.append(Evidence("prompts", lowest, text))
 
 
-def _by_pairs(results: Results, found: Deviations, construct: Cause, model: Cause) -> None:
-    if not found.total:
+def _by_pairs(results: Results, deviations: Deviations, construct: Cause, model: Cause) -> None:
+    if not deviations.total:
         return
     sums: dict[tuple[str, str], int] = {}
-    for mode, label, answers in found.pairs.iter_rows():
+    for mode, label, answers in deviations.pairs.iter_rows():
         one, other = sorted((mode, label))
         sums[one, other] = sums.get((one, other), 0) + answers
-    without = sum(n for pair, n in sums.items() if NO_LABEL in pair) / found.total
+    without = sum(n for pair, n in sums.items() if NO_LABEL in pair) / deviations.total
     if without >= _CONCENTRATED:
         text = f"{percent(without)} of the changes are between a label and none"
         model.speaks_for.append(Evidence("pairs", without, text))
@@ -220,8 +227,8 @@ def _by_pairs(results: Results, found: Deviations, construct: Cause, model: Caus
             construct.against.append(Evidence("pairs", share, f"{text}: no pair stands out"))
 
 
-def _by_class(results: Results, found: Deviations, construct: Cause) -> None:
-    rates = found.classes.filter(pl.col("items") >= 2).select("gold", "share")
+def _by_class(results: Results, deviations: Deviations, construct: Cause) -> None:
+    rates = deviations.classes.filter(pl.col("items") >= 2).select("gold", "share")
     if rates.height < 2:
         text = "without gold labels in two classes it cannot be seen whether one is unstable"
         construct.unknown.append(Evidence("classes", None, text))
@@ -236,14 +243,14 @@ def _by_class(results: Results, found: Deviations, construct: Cause) -> None:
 
 
 def _by_accuracy(results: Results, model: Cause) -> None:
-    known = [one for one in results.main("accuracy") if one.value is not None]
-    majority = [one.details.get("majority") for one in known]
-    if not known or not isinstance(majority[0], float):
+    estimates = [estimate for estimate in results.main("accuracy") if estimate.value is not None]
+    majority = [estimate.details.get("majority") for estimate in estimates]
+    if not estimates or not isinstance(majority[0], float):
         text = "accuracy is not known, so it cannot be seen whether the model can do the task"
         model.unknown.append(Evidence("accuracy", None, text))
         return
-    least, most = _ends(known)
-    over = "" if len(known) == 1 else f" over {len(known)} conditions"
+    least, most = _ends(estimates)
+    over = "" if len(estimates) == 1 else f" over {len(estimates)} conditions"
     text = (
         f"accuracy is {_between(percent(least), percent(most))}{over}; always giving the most frequent gold "
         f"label is correct in {percent(majority[0])}"
@@ -253,16 +260,16 @@ def _by_accuracy(results: Results, model: Cause) -> None:
     elif least >= majority[0] + _BETTER:
         model.against.append(Evidence("accuracy", least, text))
     else:
-        text += ": hardly better" + (", or not everywhere" if len(known) > 1 else "")
+        text += ": hardly better" + (", or not everywhere" if len(estimates) > 1 else "")
         model.unknown.append(Evidence("accuracy", least, text))
 
 
-def _by_model(found: Deviations, model: Cause, data: Cause) -> None:
-    if found.models.height < 2:
+def _by_model(deviations: Deviations, model: Cause, data: Cause) -> None:
+    if deviations.models.height < 2:
         text = "there is one model only, so it is not known whether another is stable on these items"
         model.unknown.append(Evidence("models", None, text))
         return
-    worst, best = found.models.row(0, named=True), found.models.row(-1, named=True)
+    worst, best = deviations.models.row(0, named=True), deviations.models.row(-1, named=True)
     text = (
         f"{percent(worst['share'])} of the answers of {worst['model']} change, "
         f"{percent(best['share'])} of those of {best['model']}"
@@ -274,8 +281,8 @@ def _by_model(found: Deviations, model: Cause, data: Cause) -> None:
         model.against.append(Evidence("models", worst["share"], f"{text}: the models are alike in this"))
 
 
-def _ends(some: Sequence[Estimate]) -> tuple[float, float]:
-    values = [one.value or 0.0 for one in some]
+def _ends(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    values = [estimate.value or 0.0 for estimate in estimates]
     return min(values), max(values)
 
 

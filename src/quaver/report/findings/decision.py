@@ -33,7 +33,7 @@ from quaver.report.findings.recommendation import (
     Recommendation,
     Recommended,
 )
-from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, Verdict, verdicts
+from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, Verdict, ends_of, verdicts
 
 _USELESS = 0.1
 """Where surely more of the answers than this are wrong, or have no label, they are of no use."""
@@ -113,22 +113,22 @@ def recommendations(
 def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The groups, of those that the study compares, whose labels surely go wrong, model by model."""
     return [
-        one
-        for one in estimates
-        if one.measure in _OF_GROUPS
-        and not one.details.get("undeclared")
-        and "variant" not in one.cell
-        and _is_wrong(one)
+        estimate
+        for estimate in estimates
+        if estimate.measure in _OF_GROUPS
+        and not estimate.details.get("undeclared")
+        and "variant" not in estimate.cell
+        and _is_wrong(estimate)
     ]
 
 
 def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Recommendation | None:
     """What is recommended for the texts outside groups that go wrong, where their labels may be used."""
-    own = [one for one in estimates if one.cell.get("model") == whole.model]
+    own = [estimate for estimate in estimates if estimate.cell.get("model") == whole.model]
     elsewhere = [
-        replace(one, measure=one.measure.removeprefix(ELSEWHERE))
-        for one in own
-        if one.measure.startswith(ELSEWHERE)
+        replace(estimate, measure=estimate.measure.removeprefix(ELSEWHERE))
+        for estimate in own
+        if estimate.measure.startswith(ELSEWHERE)
     ]
     if not elsewhere:
         return None
@@ -153,20 +153,26 @@ class _Known(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict, estimates: Sequence[Estimate]) -> _Known:
-        own = [one for one in estimates if one.cell.get("model", verdict.model) == verdict.model]
-        chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
-        profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
-        parts = [one for one in own if one.measure in _PARTS]
-        bars = (one.details.get("threshold") for one in own if one.measure == "readiness_accuracy")
+        own = [
+            estimate for estimate in estimates if estimate.cell.get("model", verdict.model) == verdict.model
+        ]
+        chosen = {estimate.measure: estimate for estimate in own if estimate.measure.startswith(_CHOICE)}
+        profiles = [
+            estimate for estimate in own if estimate.measure == "readiness" and "verdict" in estimate.details
+        ]
+        parts = [estimate for estimate in own if estimate.measure in _PARTS]
+        bars = (
+            estimate.details.get("threshold") for estimate in own if estimate.measure == "readiness_accuracy"
+        )
         return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, next(bars, None))
 
     def low(self, name: str) -> float:
         """The lower end of an interval; where there is none, it may lie anywhere."""
-        return _ends(self.estimates.get(name))[0]
+        return ends_of(self.estimates.get(name))[0]
 
     def high(self, name: str) -> float:
         """The upper end."""
-        return _ends(self.estimates.get(name))[1]
+        return ends_of(self.estimates.get(name))[1]
 
     def worst(self, name: str) -> float:
         """The upper end of a share; of groups of texts, no less than where others like them are all wrong.
@@ -174,11 +180,11 @@ class _Known(NamedTuple):
         That none of n groups is wrong throughout has a chance of 5% or more where up to 1 − 0.05^(1/n) of
         groups like these are.
         """
-        one = self.estimates.get(name)
-        if one is None or one.value is None or one.unit == "item" or not one.n:
+        estimate = self.estimates.get(name)
+        if estimate is None or estimate.value is None or estimate.unit == "item" or not estimate.n:
             return self.high(name)
-        unseen = 1 - float(_UNSEEN ** (1 / one.n))
-        return max(self.high(name), one.value + unseen * (1 - one.value))
+        unseen = 1 - float(_UNSEEN ** (1 / estimate.n))
+        return max(self.high(name), estimate.value + unseen * (1 - estimate.value))
 
     def has(self, name: str) -> bool:
         """Whether there is such an estimate with a value."""
@@ -207,11 +213,13 @@ class _Known(NamedTuple):
                 needed = min(needed, texts)
         if reason == "unclear":
             needed = self.texts_needed()
-        if kind == "cannot tell" and any("grouped" in one.details for one in evidence):
+        if kind == "cannot tell" and any("grouped" in estimate.details for estimate in evidence):
             step, needed = "declare the groups", 0
         model = self.verdict.model
-        made = Recommendation(kind, model, prompt, self.verdict, reason, evidence, step, correctness)
-        return replace(made, needed=needed)
+        recommendation = Recommendation(
+            kind, model, prompt, self.verdict, reason, evidence, step, correctness
+        )
+        return replace(recommendation, needed=needed)
 
     def needed(self) -> int:
         """How many gold labels would decide, were the values what they are: intervals shrink as 1/√n does."""
@@ -233,43 +241,47 @@ class _Known(NamedTuple):
 
     def texts_needed(self) -> int:
         """How many texts (or groups of them) would show whether labels are steady; 0 for too many."""
-        one = self.estimates["flips_agreement"]
-        times = min(_times(one, STEADY), _times(one, STEADY, high=True))
-        return ceil(one.n * max(times, 1.0)) if times <= _MANY_TIMES else 0
+        estimate = self.estimates["flips_agreement"]
+        times = min(_times(estimate, STEADY), _times(estimate, STEADY, high=True))
+        return ceil(estimate.n * max(times, 1.0)) if times <= _MANY_TIMES else 0
 
     @property
     def bars(self) -> tuple[float, float]:
         """Where surely more are wrong, labels are wrong; where surely no more than the second are, right."""
         return (_USELESS, _RIGHT) if self.threshold is None else (1 - self.threshold,) * 2
 
-    def qualified(self, one: Recommendation) -> Recommendation:
+    def qualified(self, recommendation: Recommendation) -> Recommendation:
         """A recommendation with its exceptions, and what it does not vouch for."""
-        but_for_parts = one.kind == "do not use" and one.reason == "wrong" and not self.profiles
-        if one.kind not in ("use", "use one prompt only") and not but_for_parts:
-            return one
-        prompt = one.prompt if one.reason != "only prompt" else ""
-        own = [part for part in self.parts if part.cell.get("variant", "") == prompt]
-        classes = [part for part in own if part.measure == "class_found"]
+        but_for_parts = (
+            recommendation.kind == "do not use" and recommendation.reason == "wrong" and not self.profiles
+        )
+        if recommendation.kind not in ("use", "use one prompt only") and not but_for_parts:
+            return recommendation
+        prompt = recommendation.prompt if recommendation.reason != "only prompt" else ""
+        estimates = [part for part in self.parts if part.cell.get("variant", "") == prompt]
+        classes = [part for part in estimates if part.measure == "class_found"]
         missed = [part for part in classes if _is_missed(part)]
-        wrong = [part for part in own if part.measure in _OF_GROUPS and _is_wrong(part)]
+        wrong = [part for part in estimates if part.measure in _OF_GROUPS and _is_wrong(part)]
         named = {part.cell["label"] for part in missed}, {_group(part) for part in wrong}
-        for part in own:
+        for part in estimates:
             is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
             if is_new and _group(part) not in named[1] and _is_missed(part):
                 wrong.append(part)
-        unsure = [part for part in classes if part not in missed and _ends(part)[0] < _FOUND]
-        never = [part for part in own if part.measure == "step_given"]
-        bare = [part for part in own if part.measure == "unlabelled_texts" and part.value]
+        unsure = [part for part in classes if part not in missed and ends_of(part)[0] < _FOUND]
+        never = [part for part in estimates if part.measure == "step_given"]
+        bare = [part for part in estimates if part.measure == "unlabelled_texts" and part.value]
         if self.has("failed_calls") and self.estimates["failed_calls"].value:
             bare.append(self.estimates["failed_calls"])
         like_these = [] if prompt or not self.has("broken_prompts") else [self.estimates["broken_prompts"]]
         beside = (*bare, *never, *unsure, *like_these)
-        found = replace(one, exceptions=(*missed, *wrong), unvouched=beside)
+        found = replace(recommendation, exceptions=(*missed, *wrong), unvouched=beside)
         if but_for_parts:
-            some = [part for part in own if part.measure == ("class_found" if missed else "group_wrong")]
+            some = [
+                part for part in estimates if part.measure == ("class_found" if missed else "group_wrong")
+            ]
             declared = any(not part.details.get("undeclared") for part in wrong)  # `_but_for_groups`
             if not found.exceptions or declared or not _right_elsewhere(some, found.exceptions):
-                return one
+                return recommendation
             if self.low("flips_agreement") < STEADY:  # these texts may be why labels change, or not
                 return self.said("cannot tell", "unclear", *_MOVES)
             found = replace(found, kind="use", reason="right", correctness="right", next_step=STEPS["right"])
@@ -279,13 +291,13 @@ class _Known(NamedTuple):
         return replace(found, kind=kind, next_step="define the classes" if missed else "read the groups")
 
 
-def _times(one: Estimate | None, bar: float, *, high: bool = False) -> float:
+def _times(estimate: Estimate | None, bar: float, *, high: bool = False) -> float:
     """How many times as many units take one end of an interval to this side of a bar."""
-    end = _ends(one)[high]
-    if one is None or one.value is None or not isfinite(end):
+    end = ends_of(estimate)[high]
+    if estimate is None or estimate.value is None or not isfinite(end):
         return inf
-    room = (bar - one.value) if high else (one.value - bar)
-    return float(((end - one.value) / room) ** 2) if room > 0 else inf
+    room = (bar - estimate.value) if high else (estimate.value - bar)
+    return float(((end - estimate.value) / room) ** 2) if room > 0 else inf
 
 
 def _group(part: Estimate) -> tuple[str, str]:
@@ -295,38 +307,38 @@ def _group(part: Estimate) -> tuple[str, str]:
 def _is_missed(part: Estimate) -> bool:
     """Whether a class is surely missed more often than found, or never given though enough texts have it."""
     never = part.details["found"] == 0 and part.details["texts"] >= _NEVER + log10(part.details["parts"])
-    return never or _ends(part)[1] < _MISSED
+    return never or ends_of(part)[1] < _MISSED
 
 
 def _is_wrong(part: Estimate) -> bool:
     """Whether too many of a group's answers are not the gold label, or on a scale too far from it."""
     if part.measure == "group_agreement":
-        return _ends(part)[1] < ON_A_SCALE
-    return (part.value or 0.0) >= _GROUP and _ends(part)[0] > _GROUP_SURELY
+        return ends_of(part)[1] < ON_A_SCALE
+    return (part.value or 0.0) >= _GROUP and ends_of(part)[0] > _GROUP_SURELY
 
 
 def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) -> bool:
     """Whether labels are right but for some classes, or groups of one column, that have few of the texts."""
-    of = {one.cell.get("group") for one in exceptions}
-    if len(of) > 1 or any(one.measure == "group_class_found" for one in exceptions):
+    of = {estimate.cell.get("group") for estimate in exceptions}
+    if len(of) > 1 or any(estimate.measure == "group_class_found" for estimate in exceptions):
         return False
-    own = [one for one in parts if one.cell.get("group") in of]
-    others = [one for one in own if one not in exceptions]
-    texts, left = (sum(int(one.details["texts"]) for one in some) for some in (own, others))
+    estimates = [estimate for estimate in parts if estimate.cell.get("group") in of]
+    others = [estimate for estimate in estimates if estimate not in exceptions]
+    texts, left = (sum(int(estimate.details["texts"]) for estimate in some) for some in (estimates, others))
     if not left or (texts - left) / texts > EXCEPTED:
         return False
     wrong = 0.0
-    for one in others:
-        share = one.value or 0.0
-        wrong += one.details["texts"] * (1 - share if one.measure == "class_found" else share)
+    for estimate in others:
+        share = estimate.value or 0.0
+        wrong += estimate.details["texts"] * (1 - share if estimate.measure == "class_found" else share)
     return wrong / left <= _USELESS
 
 
 def _recommended(known: _Known) -> Recommendation:
     """The first rule that applies."""
     for rule in (_without_answers, _unusable, _one_label, _one_prompt, _steady):
-        if found := rule(known):
-            return found
+        if recommendation := rule(known):
+            return recommendation
     return _moved(known)
 
 
@@ -405,8 +417,8 @@ def _steady(known: _Known) -> Recommendation | None:
 
 def _moved(known: _Known) -> Recommendation:
     """Labels that change with the prompt: those of one prompt may do."""
-    if found := _chosen(known):
-        return found
+    if recommendation := _chosen(known):
+        return recommendation
     names: tuple[str, ...] = _MOVES
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
     if known.high("flips_agreement") >= STEADY:
@@ -457,7 +469,7 @@ def _correctness(known: _Known, wrong: str, agreement: str) -> Correctness:
     """Whether labels are right: by the thresholds of the study's own profile, else by Quaver's."""
     whole = wrong == "wrong_labels"
     if known.profiles and whole:
-        found = {one.details["verdict"] for one in known.profiles}
+        found = {estimate.details["verdict"] for estimate in known.profiles}
         return "wrong" if "not ready" in found else "right" if found == {"ready"} else "unclear"
     if not known.has(wrong):
         return "unknown"
@@ -486,9 +498,3 @@ def _beside_coders(known: _Known) -> Correctness:
         return "wrong"
     model, coders = (known.estimates[name].value or 0.0 for name in ("wrong_labels", "coders_differ"))
     return "as good as coders" if model <= coders else "unclear"
-
-
-def _ends(one: Estimate | None) -> tuple[float, float]:
-    if one is None or one.value is None or one.low is None or one.high is None:
-        return float("-inf"), float("inf")
-    return one.low, one.high

@@ -23,8 +23,11 @@ def card_of_fields(cards: Mapping[str, Card]) -> Card:
     """
     if [*cards] == [""]:
         return cards[""]
-    found = {name: [replace(one, field=name) for one in card.recommendations] for name, card in cards.items()}
-    best = {name: best_of(some) for name, some in found.items()}
+    found = {
+        name: [replace(recommendation, field=name) for recommendation in card.recommendations]
+        for name, card in cards.items()
+    }
+    best = {name: best_of(recommendations) for name, recommendations in found.items()}
     order = worst_first(best)
     worst = cards[order[0]]
     advice = _advice({name: best[name] for name in order})
@@ -36,7 +39,7 @@ def card_of_fields(cards: Mapping[str, Card]) -> Card:
         moves=f"{quoted(order[0])}: {worst.moves}",
         next_step=f"{quoted(order[0])}: {worst.next_step}",
         lines=(f"{advice}. {why}", worst.moves, worst.next_step),
-        recommendations=tuple(one for name in order for one in found[name]),
+        recommendations=tuple(recommendation for name in order for recommendation in found[name]),
         command=f"{worst.command} --field {order[0]}" if worst.command else "",
         facts=worst.facts,
     )
@@ -45,7 +48,7 @@ def card_of_fields(cards: Mapping[str, Card]) -> Card:
 def _advice(best: Mapping[str, Recommendation]) -> str:
     """What to do with the labels of the fields, a clause for each kind of advice."""
     kinds: dict[str, list[str]] = {}
-    for name, one in best.items():
-        kinds.setdefault(one.kind, []).append(quoted(name))
+    for name, recommendation in best.items():
+        kinds.setdefault(recommendation.kind, []).append(quoted(name))
     clauses = [f"{WORDS['kinds'][kind]['counted']} {enumeration(some)}" for kind, some in kinds.items()]
     return capital("; ".join(clauses))

@@ -61,11 +61,13 @@ def quality_lines(quality: Quality) -> list[str]:
     """
     say = phrases("quality.txt", RANGE=_RANGE, percent=percent, rounded=rounded)
     several = len(quality.models) > 1
-    lines = [say(one.kind, one.estimate, f" of “{one.model}”" if several else "") for one in quality.issues]
-    return lines + [say("clusters", one) for one in quality.clusters]
+    lines = [
+        say(issue.kind, issue.estimate, f" of “{issue.model}”" if several else "") for issue in quality.issues
+    ]
+    return lines + [say("clusters", clusters) for clusters in quality.clusters]
 
 
-def cluster_line(one: Clusters) -> str:
+def cluster_line(clusters: Clusters) -> str:
     """The finding in words: what is alike, what it does to intervals, and what to do.
 
     >>> from quaver.report.findings.verdicts import clusters
@@ -76,7 +78,7 @@ def cluster_line(one: Clusters) -> str:
     0.60], 150 items in 15 groups. Its intervals are too narrow where items are resampled, by a factor of
     about 2.0. To resample these groups, put `group: author` under items.
     """
-    return quality_lines(Quality(clusters=(one,)))[0]
+    return quality_lines(Quality(clusters=(clusters,)))[0]
 
 
 def coder_sentences(results: Results) -> list[Markup]:
@@ -102,24 +104,26 @@ class _Said:
 
     def movement(self, found: Sequence[Verdict]) -> Iterator[Markup]:
         """How often labels change, which way they move, and how many are wrong, model by model."""
-        judged = [one for one in found if one.kind not in ("no answers", "failed", "unreadable")]
+        judged = [verdict for verdict in found if verdict.kind not in ("no answers", "failed", "unreadable")]
         for one in sorted(judged, key=lambda verdict: self.results.models.index(verdict.model))[:FEW]:
             own = list(self._moved(one))
             if len(found) > 1 and own:
                 own[0] = Markup("“{}”: {}").format(one.model, own[0])
             yield from own
 
-    def _moved(self, one: Verdict) -> Iterator[Markup]:
+    def _moved(self, verdict: Verdict) -> Iterator[Markup]:
         prompts, repeats, wrong = (
-            one.evidence[name] for name in ("flips_prompts", "flips_repeats", "wrong_labels")
+            verdict.evidence[name] for name in ("flips_prompts", "flips_repeats", "wrong_labels")
         )
         if prompts.value is not None:
-            yield self._say("other_prompt", prompts, one.evidence["flips_chance"])
+            yield self._say("other_prompt", prompts, verdict.evidence["flips_chance"])
         if repeats.value is not None:
             yield self._say("same_prompt", repeats)
-        largest = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
-        if one.top is not None:
-            yield self._say("shift", one.top, [other for other in one.clear if other is not one.top])
+        largest = max(verdict.shifts, key=lambda shift: shift.value or 0.0, default=None)
+        if verdict.top is not None:
+            yield self._say(
+                "shift", verdict.top, [other for other in verdict.clear if other is not verdict.top]
+            )
         elif largest is not None and largest.value and "floor_high" in largest.details:
             yield self._say("no_shift", largest)
         if wrong.value is not None:
@@ -127,16 +131,18 @@ class _Said:
 
     def readiness(self) -> Iterator[Markup]:
         """Whether each profiled model is ready, how many criteria its profile meets, and which it misses."""
-        some = [
-            one for one in self.results.in_order(self.results.of("readiness")) if "verdict" in one.details
+        estimates = [
+            estimate
+            for estimate in self.results.in_order(self.results.of("readiness"))
+            if "verdict" in estimate.details
         ]
-        columns = varying(some)
+        columns = varying(estimates)
         profiles, clauses = [], dict[str, list[str]]()
-        for one in some:
-            name = " · ".join(one.cell[column] for column in columns if column in one.cell)
-            profiles.append((f"“{name}”" if name else "the model", one, self._missed(one)))
+        for estimate in estimates:
+            name = " · ".join(estimate.cell[column] for column in columns if column in estimate.cell)
+            profiles.append((f"“{name}”" if name else "the model", estimate, self._missed(estimate)))
         for verdict in ("ready", "not ready", "undecided"):
-            own = [name for name, one, _ in profiles if one.details["verdict"] == verdict]
+            own = [name for name, estimate, _ in profiles if estimate.details["verdict"] == verdict]
             clauses |= {verdict: own} if own else {}
         if profiles:
             yield self._say("ready", clauses, len(profiles))
@@ -146,11 +152,11 @@ class _Said:
         """The criteria that a profile does not meet."""
         prefix = "readiness_"
         return [
-            in_words(one.measure.removeprefix(prefix))
-            for one in self.results.estimates
-            if one.measure.startswith(prefix)
-            and one.cell == profile.cell
-            and one.details.get("verdict") == "not met"
+            in_words(estimate.measure.removeprefix(prefix))
+            for estimate in self.results.estimates
+            if estimate.measure.startswith(prefix)
+            and estimate.cell == profile.cell
+            and estimate.details.get("verdict") == "not met"
         ]
 
     def stability(self) -> Iterator[Markup]:
@@ -169,56 +175,64 @@ class _Said:
 
     def accuracy(self) -> Iterator[Markup]:
         """How often labels are correct, with other prompts, and beside what guessing gives."""
-        known = self.results.known("accuracy")
-        known = [one for one in known if one.estimand == "fixed"] or known
-        if not known:
+        estimates = self.results.known("accuracy")
+        estimates = [estimate for estimate in estimates if estimate.estimand == "fixed"] or estimates
+        if not estimates:
             return
-        details = known[0].details
+        details = estimates[0].details
         others, following = (self._of_other_prompts(kind) for kind in ("population", "next"))
         baselines = {"majority_label": str(details.get("majority_label", "the most frequent label"))}
         shares = {name: details.get(name) for name in ("majority", "chance")}
         compared = all(isinstance(share, float) for share in shares.values())
-        yield self._say("accuracy", known, others, following, {**baselines, **shares} if compared else {})
+        yield self._say("accuracy", estimates, others, following, {**baselines, **shares} if compared else {})
 
     def _of_other_prompts(self, estimand: Estimand) -> list[Estimate]:
         """Accuracy over all prompts, with intervals that hold for others than these."""
         results, first = self.results, next(iter(self.results.evaluators), None)
-        for every in (results.of("accuracy"), results.audit):
-            some = [one for one in every if (one.measure, one.estimand) == ("accuracy", estimand)]
+        for estimates in (results.of("accuracy"), results.audit):
+            some = [
+                estimate
+                for estimate in estimates
+                if (estimate.measure, estimate.estimand) == ("accuracy", estimand)
+            ]
             if some:
-                known = [one for one in some if one.low is not None]
-                return results.in_order(one for one in known if one.cell.get("evaluator", first) == first)
+                known = [estimate for estimate in some if estimate.low is not None]
+                return results.in_order(
+                    estimate for estimate in known if estimate.cell.get("evaluator", first) == first
+                )
         return []
 
     def differences(self) -> Iterator[Markup]:
         """The largest difference of paired accuracies whose interval does not reach zero."""
-        every = self.results.main("differences")
-        known = [one for one in every if clear(one)]
+        estimates = self.results.main("differences")
+        known = [estimate for estimate in estimates if clear(estimate)]
         if not known:
             return
-        top = max(known, key=lambda one: (abs(one.value or 0.0), one.value or 0.0))
+        top = max(known, key=lambda estimate: (abs(estimate.value or 0.0), estimate.value or 0.0))
         against = str(top.details.get("against", "the others"))
-        if len(every) == 2 and against.startswith("the mean"):
-            (against,) = (self._of(one) for one in every if one is not top)
+        if len(estimates) == 2 and against.startswith("the mean"):
+            (against,) = (self._of(estimate) for estimate in estimates if estimate is not top)
         elif not against.startswith("the "):
             against = f"“{against}”"
         yield self._say("difference", top, self._of(top), against)
 
-    def _of(self, one: Estimate) -> str:
-        levels = [value for column, value in one.cell.items() if column not in ("evaluator", "model")]
+    def _of(self, estimate: Estimate) -> str:
+        levels = [value for column, value in estimate.cell.items() if column not in ("evaluator", "model")]
         if not levels:
-            return f"“{one.cell.get('model', '')}”"
-        several = len(self.results.models) > 1 and "model" in one.cell
-        return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
+            return f"“{estimate.cell.get('model', '')}”"
+        several = len(self.results.models) > 1 and "model" in estimate.cell
+        return f"“{' · '.join(levels)}”" + (f" (model {estimate.cell['model']})" if several else "")
 
     def effects(self) -> list[Markup]:
         """The largest effect of a factor's level on accuracy, model by model; else on compliance."""
         for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
             effects = self.results.main(f"factor_effects_{kind}_difference")
-            models = list(dict.fromkeys(one.cell.get("model", "") for one in effects))[:FEW]
+            models = list(dict.fromkeys(estimate.cell.get("model", "") for estimate in effects))[:FEW]
             sentences = []
             for model in models:
-                found = largest_effects([one for one in effects if one.cell.get("model", "") == model])
+                found = largest_effects(
+                    [estimate for estimate in effects if estimate.cell.get("model", "") == model]
+                )
                 of = f" of “{model}”" if len(models) > 1 else ""
                 sentences += [] if found is None else [self._say("largest_effect", found, f"{what}{of}")]
             if sentences:
@@ -227,18 +241,20 @@ class _Said:
 
     def gaps(self) -> Iterator[Markup]:
         """How far people and each model agree, over all prompts and with each."""
-        every = [one for one in coder_gaps(self.results) if one.cell.get("coder") == _ALL]
-        pooled = [one for one in every if "variant" not in one.cell]
-        several = len({one.cell.get("model") for one in pooled}) > 1
-        for one in pooled:
-            named = several and "model" in one.cell
-            yield self._say("gap", one, f"“{one.cell['model']}”" if named else "the model")
-        each = [one for one in every if "variant" in one.cell]
+        estimates = [estimate for estimate in coder_gaps(self.results) if estimate.cell.get("coder") == _ALL]
+        pooled = [estimate for estimate in estimates if "variant" not in estimate.cell]
+        several = len({estimate.cell.get("model") for estimate in pooled}) > 1
+        for estimate in pooled:
+            named = several and "model" in estimate.cell
+            yield self._say("gap", estimate, f"“{estimate.cell['model']}”" if named else "the model")
+        each = [estimate for estimate in estimates if "variant" in estimate.cell]
         if len(each) < 2:
             return
-        further = [one for one in each if one.low is not None and one.low > 0]
-        names = list(dict.fromkeys(self.results.variant_name(one.cell["variant"]) for one in further))
-        alone = len({(one.cell.get("model"), one.cell.get("decoding")) for one in each}) == 1
+        further = [estimate for estimate in each if estimate.low is not None and estimate.low > 0]
+        names = list(
+            dict.fromkeys(self.results.variant_name(estimate.cell["variant"]) for estimate in further)
+        )
+        alone = len({(estimate.cell.get("model"), estimate.cell.get("decoding")) for estimate in each}) == 1
         asked = count(len(each), "prompt") if alone else f"{len(each):,} pairs of model and prompt"
         listed = alone and len(names) <= _MOST_NAMED
         yield self._say("further", len(further), asked, names if listed else [])
@@ -246,20 +262,20 @@ class _Said:
     def replacements(self) -> Iterator[Markup]:
         """Whether each model may take a coder's place, by the alternative annotator test."""
         means = self.results.anywhere("alternative_annotator")
-        for one in self.results.anywhere("alternative_annotator_won"):
-            of_first = one.cell.get("evaluator") in (*self.results.evaluators[:1], None)
-            if one.value is not None and "variant" not in one.cell and of_first:
-                same = (mean for mean in means if mean.cell == one.cell and mean.value is not None)
-                yield self._say("replacement", one, next(same, None))
+        for estimate in self.results.anywhere("alternative_annotator_won"):
+            of_first = estimate.cell.get("evaluator") in (*self.results.evaluators[:1], None)
+            if estimate.value is not None and "variant" not in estimate.cell and of_first:
+                same = (mean for mean in means if mean.cell == estimate.cell and mean.value is not None)
+                yield self._say("replacement", estimate, next(same, None))
 
     def conclusions(self) -> Iterator[Markup]:
         """Under how many specifications each of a few conclusions holds, and how many would by chance."""
         estimates = self.results.estimates
         joint, true = joint_conclusions(estimates), corrected_conclusions(estimates)
-        for name, one in list(true.items())[:FEW]:
-            yield self._say("in_true_labels", name, in_true_labels(one))
-        for one in joint[:FEW]:
-            yield self._say("conclusion", one, len(joint) == 1 and bool(true), by_chance(one))
+        for name, estimate in list(true.items())[:FEW]:
+            yield self._say("in_true_labels", name, in_true_labels(estimate))
+        for estimate in joint[:FEW]:
+            yield self._say("conclusion", estimate, len(joint) == 1 and bool(true), by_chance(estimate))
 
     def _label(self, code: str) -> str:
         """A label in quotation marks, or that there is none."""
@@ -273,7 +289,7 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
     names do.
     """
     spanned = _bare_span(estimates)
-    scopes = {one.scope for one in estimates if one.low is not None}
+    scopes = {estimate.scope for estimate in estimates if estimate.low is not None}
     several = len(estimates) > 1
     if "[" not in spanned.striptags() or len(scopes) != 1 or (several and scopes == {_ONE_PROMPT}):
         return spanned
@@ -285,9 +301,14 @@ def _bare_span(estimates: Sequence[Estimate]) -> Markup:
     columns = varying(estimates)
     if 1 < len(estimates) <= FEW and len(columns) == 1:
         named = Markup("{} ({})").format
-        *most, last = (named(value_and_interval(one), one.cell.get(columns[0], "")) for one in estimates)
+        *most, last = (
+            named(value_and_interval(estimate), estimate.cell.get(columns[0], "")) for estimate in estimates
+        )
         return Markup("{} and {}").format(Markup(", ").join(most), last)
-    known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
+    known = sorted(
+        (estimate for estimate in estimates if estimate.value is not None),
+        key=lambda estimate: estimate.value or 0.0,
+    )
     if len(known) == 1:
         return value_and_interval(known[0])
     percent = percent_measure(known[0].measure)
@@ -298,22 +319,22 @@ def _bare_span(estimates: Sequence[Estimate]) -> Markup:
     return Markup("{} to {} over {} conditions").format(*ends, len(known))
 
 
-def _points_of(one: Estimate, plain: bool = False) -> Markup:
+def _points_of(estimate: Estimate, plain: bool = False) -> Markup:
     """A difference of shares with its interval, in points; without its sign where the words have it."""
-    ends = [one.value or 0.0, one.low or 0.0, one.high or 0.0]
+    ends = [estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0]
     if plain:
         ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
     value, *bounds = (points(end) for end in ends)
     return Markup("{} [{} to {}]").format(value, *(bound.removesuffix(" points") for bound in bounds))
 
 
-def clear(one: Estimate) -> bool:
+def clear(estimate: Estimate) -> bool:
     """Whether the whole interval is on one side of 0; one that touches it is not.
 
     >>> clear(Estimate("d", -0.06, -0.17, 0.0)), clear(Estimate("d", -0.23, -0.33, -0.1))
     (False, True)
     """
-    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+    return estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
 
 
 class Largest(NamedTuple):
@@ -337,35 +358,36 @@ class Largest(NamedTuple):
 def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
     """The largest of some effects; None where there is none."""
     known: dict[object, Estimate] = {}
-    for one in effects:
-        if one.value:
+    for estimate in effects:
+        if estimate.value:
             known.setdefault(
-                one.details.get("hypothesis", (one.cell.get("factor"), one.cell.get("level"))), one
+                estimate.details.get("hypothesis", (estimate.cell.get("factor"), estimate.cell.get("level"))),
+                estimate,
             )
-    ranked = sorted(known.values(), key=lambda one: -abs(one.value or 0.0))
+    ranked = sorted(known.values(), key=lambda estimate: -abs(estimate.value or 0.0))
     if not ranked:
         return None
     top, *rest = ranked
     second = rest[0] if rest else None
     apart = second is not None and clear(top) and _size(top)[0] > _size(second)[1]
-    others = () if clear(top) else tuple(one for one in rest if clear(one))
+    others = () if clear(top) else tuple(estimate for estimate in rest if clear(estimate))
     return Largest(top, clear(top), second, apart, others)
 
 
-def _size(one: Estimate) -> tuple[float, float]:
+def _size(estimate: Estimate) -> tuple[float, float]:
     """The ends of the interval of an effect's size, whichever way it goes."""
-    ends = sorted(abs(end) for end in (one.low, one.high) if end is not None)
+    ends = sorted(abs(end) for end in (estimate.low, estimate.high) if end is not None)
     if len(ends) < 2:
         return 0.0, float("inf")
-    return (ends[0] if clear(one) else 0.0), ends[1]
+    return (ends[0] if clear(estimate) else 0.0), ends[1]
 
 
 def coder_gaps(results: Results) -> list[Estimate]:
     """The gaps between people and each model, over all prompts and of each, by the first evaluator."""
     first = results.evaluators[:1]
-    found = [
-        one
-        for one in results.anywhere("coder_agreement_gap")
-        if one.value is not None and one.cell.get("evaluator") in (*first, None)
+    estimates = [
+        estimate
+        for estimate in results.anywhere("coder_agreement_gap")
+        if estimate.value is not None and estimate.cell.get("evaluator") in (*first, None)
     ]
-    return results.in_order(found)
+    return results.in_order(estimates)

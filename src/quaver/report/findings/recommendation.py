@@ -129,7 +129,7 @@ class Recommendation:
 
     def known(self, name: str) -> Estimate | None:
         """An estimate of the recommendation or its verdict; None where it has no value."""
-        own = (one for one in self.evidence if one.measure == name)
+        own = (estimate for estimate in self.evidence if estimate.measure == name)
         found = next(own, self.verdict.evidence.get(name))
         return found if found is not None and found.value is not None else None
 
@@ -143,7 +143,9 @@ class Recommendation:
     @property
     def grouped(self) -> list[str]:
         """The columns of items that are labelled alike, which the evidence allows for."""
-        return [str(one.details["grouped"]) for one in self.evidence if "grouped" in one.details]
+        return [
+            str(estimate.details["grouped"]) for estimate in self.evidence if "grouped" in estimate.details
+        ]
 
     @property
     def subject(self) -> str:
@@ -153,10 +155,16 @@ class Recommendation:
     @property
     def classes(self) -> tuple[str, ...]:
         """The codes of excepted classes."""
-        return tuple(one.cell["label"] for one in self.exceptions if one.measure == "class_found")
+        return tuple(
+            estimate.cell["label"] for estimate in self.exceptions if estimate.measure == "class_found"
+        )
 
     @property
     def groups(self) -> tuple[tuple[str, str], ...]:
         """The excepted groups, each as its column and value."""
-        known = ((one.cell["group"], one.cell["level"]) for one in self.exceptions if "group" in one.cell)
+        known = (
+            (estimate.cell["group"], estimate.cell["level"])
+            for estimate in self.exceptions
+            if "group" in estimate.cell
+        )
         return tuple(dict.fromkeys(known))

@@ -92,7 +92,9 @@ class Card(Rows):
     @property
     def evidence(self) -> tuple[Estimate, ...]:
         """The estimates that decided, model by model."""
-        return tuple(own for one in self.recommendations for own in one.evidence)
+        return tuple(
+            estimate for recommendation in self.recommendations for estimate in recommendation.evidence
+        )
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -103,12 +105,12 @@ class Card(Rows):
         """A row for each model: what to do with its labels, with which prompt, and what to do next."""
         return [
             {
-                "model": one.model,
-                "recommendation": one.kind,
-                "prompt": one.prompt,
-                "verdict": one.verdict.kind,
+                "model": recommendation.model,
+                "recommendation": recommendation.kind,
+                "prompt": recommendation.prompt,
+                "verdict": recommendation.verdict.kind,
             }
-            for one in self.recommendations
+            for recommendation in self.recommendations
         ]
 
     def _repr_html_(self) -> str:
@@ -119,22 +121,30 @@ class Card(Rows):
 
 def card(results: Results) -> Card:
     """The card of a study."""
-    places = {model: at for at, model in enumerate(results.models)}
+    places = {model: index for index, model in enumerate(results.models)}
     found = sorted(
         recommendations([*results.audit, *results.estimates], results.families),
-        key=lambda one: places.get(one.model, len(places)),
+        key=lambda recommendation: places.get(recommendation.model, len(places)),
     )
     if unanswered(results):  # the answers that are missing may be all that it takes
-        found = [replace(one, next_step="run") if one.kind == "cannot tell" else one for one in found]
+        found = [
+            replace(recommendation, next_step="run")
+            if recommendation.kind == "cannot tell"
+            else recommendation
+            for recommendation in found
+        ]
     return _Said(results, found).card()
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:
     """That of the model whose labels can best be used, the first of several; of fields, that of the worst."""
     fields: dict[str, list[Recommendation]] = {}
-    for one in found:
-        fields.setdefault(one.field, []).append(one)
-    best = {field: min(some, key=lambda one: _BEST.index(one.kind)) for field, some in fields.items()}
+    for recommendation in found:
+        fields.setdefault(recommendation.field, []).append(recommendation)
+    best = {
+        field: min(some, key=lambda recommendation: _BEST.index(recommendation.kind))
+        for field, some in fields.items()
+    }
     return best[worst_first(best)[0]]
 
 
@@ -155,7 +165,7 @@ class _Said:
             results=results,
             label=self._label,
             prompt_names=lambda some: [quoted(results.variant_name(name)) for name in some],
-            cold=bool(decodings) and not any(one.get("temperature") for one in decodings.values()),
+            cold=bool(decodings) and not any(decoding.get("temperature") for decoding in decodings.values()),
             rounded=rounded,
             NAMED=_NAMED,
             HARDLY=_HARDLY,
@@ -183,22 +193,22 @@ class _Said:
 
     def _advised(self) -> str:
         """What to do with the labels; of one model also for which classes and groups not."""
-        (one, *others) = self.found
-        if others or not one.exceptions:
+        (recommendation, *others) = self.found
+        if others or not recommendation.exceptions:
             return self._advice()
-        labels = [self._label(code) for code in one.classes]
-        groups = [f"texts whose {column} is {quoted(level)}" for column, level in one.groups]
-        return self._say("excepted", one, [*labels, *groups])
+        labels = [self._label(code) for code in recommendation.classes]
+        groups = [f"texts whose {column} is {quoted(level)}" for column, level in recommendation.groups]
+        return self._say("excepted", recommendation, [*labels, *groups])
 
     def _advice(self) -> str:
         """What to do with the labels, as a clause; of several models, a clause for each kind of advice."""
-        kinds = {one.kind for one in self.found}
+        kinds = {recommendation.kind for recommendation in self.found}
         if len(kinds) == 1:
-            said = {self._say("advice", one) for one in self.found}
+            said = {self._say("advice", recommendation) for recommendation in self.found}
             return said.pop() if len(said) == 1 else str(WORDS["kinds"][kinds.pop()]["advice"])
         clauses = []
         for kind in _BEST:
-            models = [one.subject for one in self.found if one.kind == kind]
+            models = [recommendation.subject for recommendation in self.found if recommendation.kind == kind]
             if models:
                 clauses.append(self._say("counted", kind, models, len(self.found)))
         return capital("; ".join(clauses))
@@ -208,42 +218,59 @@ class _Said:
         if self.alone:
             return _sentence(self._say("because", self.best))
         shown = self.found if len(self.found) <= _NAMED else [self.best]
-        return " ".join(f"{quoted(one.subject)}: {self._say('because', one)}." for one in shown)
+        return " ".join(
+            f"{quoted(recommendation.subject)}: {self._say('because', recommendation)}."
+            for recommendation in shown
+        )
 
     def _limits(self) -> str:
         """What the recommendation for the model whose labels can best be used does not vouch for."""
-        one, parts = self.best, self.best.unvouched
+        recommendation, parts = self.best, self.best.unvouched
         few = [part for part in parts if part.measure == "class_found"]
         broken = [part for part in parts if part.measure == "broken_prompts"]
         others = [part for part in parts if part not in few and part not in broken]
-        said = self._say("limits", [*one.exceptions, *others], few, one.grouped[:1], broken)
+        said = self._say(
+            "limits", [*recommendation.exceptions, *others], few, recommendation.grouped[:1], broken
+        )
         return _sentence(said) if said else ""
 
     def _movement(self) -> str:
         """What moves the labels: another prompt, asking again, and which part of the prompt."""
-        seen = [one for one in self.found if one.known("flips_prompts") or one.known("flips_repeats")]
+        seen = [
+            recommendation
+            for recommendation in self.found
+            if recommendation.known("flips_prompts") or recommendation.known("flips_repeats")
+        ]
         if not seen:
             return _UNSEEN
         return self._moved(seen[0]) if self.alone else self._compared(seen)
 
-    def _moved(self, one: Recommendation) -> str:
+    def _moved(self, recommendation: Recommendation) -> str:
         """What moves one model's labels, without what the first sentence has said already."""
-        if one.reason in _WITHOUT_LABELS:
-            details = one.evidence[0].details
+        if recommendation.reason in _WITHOUT_LABELS:
+            details = recommendation.evidence[0].details
             shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
             if shares and shares[-1][1] - shares[0][1] >= _APART:
                 return self._say("missing", shares[0], shares[-1], str(details["by"]))
-        top = one.verdict.top
+        top = recommendation.verdict.top
         shares = [] if top is None else sorted(top.details["shares"].items(), key=lambda pair: pair[1])
         factor = self._say("factor", shares[0], shares[-1], top.cell) if top is not None else ""
-        said = self._say("moved", one, one.reason in _SAID, factor)
+        said = self._say("moved", recommendation, recommendation.reason in _SAID, factor)
         return _sentence(said or "chance, when the same prompt is asked again; only one prompt was tried")
 
     def _compared(self, seen: Sequence[Recommendation]) -> str:
         """How far another prompt, and asking again, move the labels of each of several models."""
-        judged = [one for one in seen if one.reason not in _WITHOUT_LABELS] or seen
-        prompts = {one.model: own for one in judged if (own := one.known("flips_prompts"))}
-        repeats = [own for one in judged if (own := one.known("flips_repeats"))]
+        judged = [
+            recommendation for recommendation in seen if recommendation.reason not in _WITHOUT_LABELS
+        ] or seen
+        prompts = {
+            recommendation.model: estimate
+            for recommendation in judged
+            if (estimate := recommendation.known("flips_prompts"))
+        }
+        repeats = [
+            estimate for recommendation in judged if (estimate := recommendation.known("flips_repeats"))
+        ]
         said = self._say("compared", prompts, repeats)
         return _sentence(said) if said else _UNSEEN
 
@@ -278,10 +305,13 @@ def _sentence(clause: str) -> str:
     return f"{capital(clause)}."
 
 
-def _without_intervals(one: Recommendation) -> Recommendation:
-    bare = {name: replace(own, low=None, high=None) for name, own in one.verdict.evidence.items()}
-    evidence = tuple(replace(own, low=None, high=None) for own in one.evidence)
-    return replace(one, verdict=replace(one.verdict, evidence=bare), evidence=evidence)
+def _without_intervals(recommendation: Recommendation) -> Recommendation:
+    bare = {
+        name: replace(estimate, low=None, high=None)
+        for name, estimate in recommendation.verdict.evidence.items()
+    }
+    evidence = tuple(replace(estimate, low=None, high=None) for estimate in recommendation.evidence)
+    return replace(recommendation, verdict=replace(recommendation.verdict, evidence=bare), evidence=evidence)
 
 
 def unanswered(results: Results) -> int:

@@ -95,9 +95,18 @@ class Clusters:
 
 def clusters(estimates: Iterable[Estimate]) -> tuple[Clusters, ...]:
     """The groups that are real, those that matter most first."""
-    real = [one for one in estimates if one.measure == "item_clusters" and one.details.get("clustered")]
-    columns = {one.cell["column"]: one for one in real}  # the audit's and the study's own are the same
-    found = [Clusters("copies" if name == _COPIES else "columns", name, one) for name, one in columns.items()]
+    real = [
+        estimate
+        for estimate in estimates
+        if estimate.measure == "item_clusters" and estimate.details.get("clustered")
+    ]
+    columns = {
+        estimate.cell["column"]: estimate for estimate in real
+    }  # the audit's and the study's own are the same
+    found = [
+        Clusters("copies" if name == _COPIES else "columns", name, estimate)
+        for name, estimate in columns.items()
+    ]
     return tuple(sorted(found, key=lambda one: -one.wider))
 
 
@@ -133,26 +142,26 @@ class Quality(Rows):
     clusters: tuple[Clusters, ...] = ()
 
     def __repr__(self) -> str:
-        lines = [f"{one.model}: {one.kind.replace('_', ' ')}, {one.severity}" for one in self.issues]
+        lines = [f"{issue.model}: {issue.kind.replace('_', ' ')}, {issue.severity}" for issue in self.issues]
         return short_lines(lines, "issues") if lines else "nothing is wrong with the answers"
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each issue: its kind, model, severity and share, with the share's interval."""
         return [
             {
-                "kind": one.kind,
-                "model": one.model,
-                "severity": one.severity,
-                "share": one.estimate.value,
-                "low": one.estimate.low,
-                "high": one.estimate.high,
+                "kind": issue.kind,
+                "model": issue.model,
+                "severity": issue.severity,
+                "share": issue.estimate.value,
+                "low": issue.estimate.low,
+                "high": issue.estimate.high,
             }
-            for one in self.issues
+            for issue in self.issues
         ]
 
     def of(self, model: str) -> dict[str, Issue]:
         """A model's issues by kind."""
-        return {one.kind: one for one in self.issues if one.model == model}
+        return {issue.kind: issue for issue in self.issues if issue.model == model}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +186,17 @@ class Verdict:
     @property
     def shift(self) -> Estimate | None:
         """That of the factor."""
-        return next((one for one in self.shifts if one.cell["factor"] == self.factor), None)
+        return next((estimate for estimate in self.shifts if estimate.cell["factor"] == self.factor), None)
 
     @property
     def clear(self) -> list[Estimate]:
         """The shifts that go further than chance."""
-        return [one for one in self.shifts if beyond_chance(one)]
+        return [estimate for estimate in self.shifts if beyond_chance(estimate)]
 
     @property
     def top(self) -> Estimate | None:
         """The shift to speak of: that of the factor, else the largest that goes further than chance."""
-        return self.shift or max(self.clear, key=lambda one: one.value or 0.0, default=None)
+        return self.shift or max(self.clear, key=lambda estimate: estimate.value or 0.0, default=None)
 
 
 def quality(estimates: Iterable[Estimate]) -> Quality:
@@ -198,14 +207,14 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
     [('failed_calls', 'caution')]
     """
     estimates = list(estimates)
-    known = [one for one in estimates if one.measure in _ISSUES and one.value is not None]
-    models = tuple(dict.fromkeys(one.cell["model"] for one in known))
+    known = [estimate for estimate in estimates if estimate.measure in _ISSUES and estimate.value is not None]
+    models = tuple(dict.fromkeys(estimate.cell["model"] for estimate in known))
     return Quality(
         tuple(
-            Issue(one.measure, model, _severity(one.value or 0.0), one)
+            Issue(estimate.measure, model, _severity(estimate.value or 0.0), estimate)
             for model in models
-            for one in known
-            if one.cell["model"] == model and (one.value or 0.0) >= _NOTED
+            for estimate in known
+            if estimate.cell["model"] == model and (estimate.value or 0.0) >= _NOTED
         ),
         models,
         clusters(estimates),
@@ -222,14 +231,19 @@ def verdicts(estimates: Sequence[Estimate]) -> tuple[Verdict, ...]:
     if not gate.models:
         return (Verdict("no answers"),)
     return tuple(
-        _verdict(model, [one for one in estimates if one.cell.get("model") == model]) for model in gate.models
+        _verdict(model, [estimate for estimate in estimates if estimate.cell.get("model") == model])
+        for model in gate.models
     )
 
 
-def _verdict(model: str, own: Sequence[Estimate]) -> Verdict:
-    evidence = {one.measure: one for one in own if one.measure in _EVIDENCE}
-    shifts = tuple(one for one in own if one.measure == "label_shift" and one.value is not None)
-    asked = [one for one in shifts if beyond_chance(one) and one.cell["factor"] != "decoding"]
+def _verdict(model: str, estimates: Sequence[Estimate]) -> Verdict:
+    evidence = {estimate.measure: estimate for estimate in estimates if estimate.measure in _EVIDENCE}
+    shifts = tuple(
+        estimate for estimate in estimates if estimate.measure == "label_shift" and estimate.value is not None
+    )
+    asked = [
+        estimate for estimate in shifts if beyond_chance(estimate) and estimate.cell["factor"] != "decoding"
+    ]
     top = max(asked, key=_excess, default=None)
     kind = _stopped(evidence) or _judged(evidence, top)
     return Verdict(kind, model, evidence, "" if top is None else top.cell["factor"], shifts)
@@ -258,7 +272,7 @@ def _stopped(evidence: Mapping[str, Estimate]) -> Kind | None:
 
 
 def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
-    low, high = _ends(evidence["flips_agreement"])
+    low, high = ends_of(evidence["flips_agreement"])
     if low >= STEADY:
         return "steady and wrong" if _differ(evidence) else "steady"
     if low > _HALF:
@@ -267,7 +281,7 @@ def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
         return "one label"
     if high >= _HALF:
         return "undecided"
-    if _ends(evidence["flips_noise"])[0] > _HALF:
+    if ends_of(evidence["flips_noise"])[0] > _HALF:
         return "flips on repetition"
     if top is not None and top.details["directed"] >= _HALF:
         return "follows the prompt"
@@ -277,8 +291,8 @@ def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
 def _differ(evidence: Mapping[str, Estimate]) -> bool:
     """Whether too many labels differ from the gold labels; on a scale, whether they differ too far."""
     if "gold_bias" in evidence and evidence["gold_bias"].value is not None:
-        return _ends(evidence["gold_agreement"])[1] < ON_A_SCALE
-    return _ends(evidence["wrong_labels"])[0] > _WRONG
+        return ends_of(evidence["gold_agreement"])[1] < ON_A_SCALE
+    return ends_of(evidence["wrong_labels"])[0] > _WRONG
 
 
 def beyond_chance(shift: Estimate) -> bool:
@@ -286,17 +300,17 @@ def beyond_chance(shift: Estimate) -> bool:
     return float(shift.details.get("p_holm", 1.0)) < _CHANCE
 
 
-def _excess(one: Estimate) -> float:
+def _excess(estimate: Estimate) -> float:
     """How far a shift is beyond what chance gives on average."""
-    return (one.value or 0.0) - float(one.details.get("floor", 0.0))
+    return (estimate.value or 0.0) - float(estimate.details.get("floor", 0.0))
 
 
 def _value(evidence: Mapping[str, Estimate], name: str) -> float:
     return (evidence[name].value or 0.0) if name in evidence else 0.0
 
 
-def _ends(one: Estimate) -> tuple[float, float]:
+def ends_of(estimate: Estimate | None) -> tuple[float, float]:
     """The interval's ends; without an interval nothing is known, and it lies anywhere."""
-    if one.value is None or one.low is None or one.high is None:
+    if estimate is None or estimate.value is None or estimate.low is None or estimate.high is None:
         return float("-inf"), float("inf")
-    return one.low, one.high
+    return estimate.low, estimate.high

@@ -72,13 +72,13 @@ def cited_works(estimates: Sequence[Estimate]) -> tuple[list[Work], list[str]]:
 
 
 def _references(estimates: Iterable[Estimate]) -> Iterable[str]:
-    for one in estimates:
-        if one.value is None:
+    for estimate in estimates:
+        if estimate.value is None:
             continue
-        if one.reference:
-            yield one.reference
-        if one.low is not None:
-            yield from (source for words, source in _INTERVALS if words in one.method)
+        if estimate.reference:
+            yield estimate.reference
+        if estimate.low is not None:
+            yield from (source for words, source in _INTERVALS if words in estimate.method)
 
 
 def bibtex(estimates: Sequence[Estimate], version: str) -> str:

@@ -46,7 +46,7 @@ def write_fields_page(
     tables = _tables(estimates)
     try:
         frames = {"estimates": estimates_frame(estimates)}
-        csv = write_tables({one.name: one for one in tables.values()}, frames, folder / "tables")
+        csv = write_tables({table.name: table for table in tables.values()}, frames, folder / "tables")
         write_estimates(estimates, folder / "estimates.csv")
         text = template("fields.html").render(
             name=name,
@@ -73,8 +73,8 @@ def write_fields_page(
 def _tables(estimates: Sequence[Estimate]) -> dict[str, Table]:
     """A table for each measure, with a row for each field and cell, by the measure's title."""
     by_measure: dict[str, list[Estimate]] = {}
-    for one in estimates:
-        by_measure.setdefault(one.measure, []).append(one)
+    for estimate in estimates:
+        by_measure.setdefault(estimate.measure, []).append(estimate)
     return {
         presentation_of(measure).title or measure: replace(
             estimates_table(some), name=f"fields-{slug(measure)}"

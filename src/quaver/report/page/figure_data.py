@@ -121,14 +121,14 @@ _UNLABELLED, _NOT_ASKED = b".", b" "
 _WHERE = ("model", "decoding", "variant", "item")
 
 
-def figure_data(results: Results, found: Deviations | None, behind: Behind | None) -> Markup:
+def figure_data(results: Results, deviations: Deviations | None, behind: Behind | None) -> Markup:
     """The data as JSON that can stand in a ``script`` element."""
     document = {
         "models": results.models,
         "decodings": results.decodings,
-        "prompts": [results.variant_name(str(one["id"])) for one in results.variants],
+        "prompts": [results.variant_name(str(variant["id"])) for variant in results.variants],
         "said": _said(results),
-        **_labelled(results, found, behind),
+        **_labelled(results, deviations, behind),
     }
     return inert(document)
 
@@ -140,15 +140,15 @@ def _said(results: Results) -> list[list[tuple[int, str]]]:
     count: Counter[tuple[str, int]] = Counter()
     each = _SAID_IN_ALL // max(1, len(found) * len(results.models))
     most = max(_LEAST_SAID, min(_MOST_SAID, each))
-    for one in (*results.estimates, *results.anywhere("deviation_share")):
-        variant = one.cell.get("variant", "")
-        if variant not in found or one.value is None or one.cell.get("evaluator", first) != first:
+    for estimate in (*results.estimates, *results.anywhere("deviation_share")):
+        variant = estimate.cell.get("variant", "")
+        if variant not in found or estimate.value is None or estimate.cell.get("evaluator", first) != first:
             continue
-        model = one.cell.get("model", "")
-        place = results.models.index(model) if model in results.models else -1
-        count[variant, place] += 1
-        if count[variant, place] <= most:
-            found[variant].append((place, sentence(one, results, ("variant",))))
+        model = estimate.cell.get("model", "")
+        index = results.models.index(model) if model in results.models else -1
+        count[variant, index] += 1
+        if count[variant, index] <= most:
+            found[variant].append((index, sentence(estimate, results, ("variant",))))
     return list(found.values())
 
 
@@ -172,19 +172,19 @@ def _shown(value: Any) -> Any:
     return [_shown(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def _labelled(results: Results, found: Deviations | None, behind: Behind | None) -> dict[str, Any]:
+def _labelled(results: Results, deviations: Deviations | None, behind: Behind | None) -> dict[str, Any]:
     """The labels of some items under every prompt, with the items' texts and raw answers."""
-    if found is None or not results.variants:
+    if deviations is None or not results.variants:
         return {}
-    every = [str(item) for item in found.items["item"]]  # those that move most come first
-    cells = found.answers.select(_WHERE[:3]).unique().height
+    every = [str(item) for item in deviations.items["item"]]  # those that move most come first
+    cells = deviations.answers.select(_WHERE[:3]).unique().height
     most = min(_MOST_ITEMS, max(1, _MOST_LABELS // cells))
     sample = set(pl.Series(every).sample(most, seed=abs(results.seed)).to_list()) if len(every) > most else ()
     items = [item for item in every if not sample or item in sample]
     answered = items[: max(_LEAST_ANSWERED, min(_MOST_ANSWERED, _MOST_ANSWERS // cells))]
     texts = behind.texts(items[:_MOST_TEXTS]) if behind else {}
     known, raw = _raw_answers(results, answered, behind)
-    codes = list(dict.fromkeys([*results.label_names, *found.answers["label"].unique().sort()]))
+    codes = list(dict.fromkeys([*results.label_names, *deviations.answers["label"].unique().sort()]))
     codes = [code for code in codes if code != NO_LABEL]
     return {
         "labels": [results.label_name(code) for code in codes],
@@ -195,36 +195,36 @@ def _labelled(results: Results, found: Deviations | None, behind: Behind | None)
         "width": _width(len(codes)),
         "groups": [
             {"model": model, "decoding": decoding, "labels": lines, "answers": raw.get((model, decoding), [])}
-            for (model, decoding), lines in _lines(results, found, items, codes).items()
+            for (model, decoding), lines in _lines(results, deviations, items, codes).items()
         ],
     }
 
 
 def _lines(
-    results: Results, found: Deviations, items: Sequence[str], codes: Sequence[str]
+    results: Results, deviations: Deviations, items: Sequence[str], codes: Sequence[str]
 ) -> dict[tuple[int, int], list[str]]:
     """For each model and decoding, by their places, a line a prompt: its most frequent label about each item.
 
     Of equally frequent labels the first in the alphabet counts, as where two prompts are compared
     (`quaver.compare`); no label counts where there is no other.
     """
-    counted = found.answers.filter(pl.col("item").is_in(items)).with_columns(
+    counted = deviations.answers.filter(pl.col("item").is_in(items)).with_columns(
         labelled=pl.col("label") != NO_LABEL
     )
     ranked = counted.sort(["labelled", "len", "label"], descending=[True, True, False])
     modal = ranked.group_by(_WHERE, maintain_order=True).agg(pl.col("label").first())
     places = {
-        "model": {name: at for at, name in enumerate(results.models)},
-        "decoding": {name: at for at, name in enumerate(results.decodings)},
-        "variant": {str(one["id"]): at for at, one in enumerate(results.variants)},
-        "item": {item: at for at, item in enumerate(items)},
-        "label": {code: at for at, code in enumerate((*codes, NO_LABEL))},
+        "model": {name: index for index, name in enumerate(results.models)},
+        "decoding": {name: index for index, name in enumerate(results.decodings)},
+        "variant": {str(one["id"]): index for index, one in enumerate(results.variants)},
+        "item": {item: index for index, item in enumerate(items)},
+        "label": {code: index for index, code in enumerate((*codes, NO_LABEL))},
     }
     placed = modal.filter(pl.col("variant").is_in([*places["variant"]])).with_columns(
         pl.col(name).replace_strict(known, default=0, return_dtype=pl.Int64) for name, known in places.items()
     )
     width = _width(len(codes))
-    digits = b"".join(_digits(at, width) for at in range(len(codes))) + _UNLABELLED * width
+    digits = b"".join(_digits(index, width) for index in range(len(codes))) + _UNLABELLED * width
     written = np.frombuffer(digits, dtype=np.uint8).reshape(-1, width)
     blank = np.frombuffer(_NOT_ASKED * width, dtype=np.uint8)
     found_lines = {}
@@ -241,14 +241,14 @@ def _raw_answers(
     """The raw answers about some items: each text once, and by model and decoding which text is where."""
     known: dict[str, int] = {}
     tables: dict[tuple[int, int], list[list[int]]] = {}
-    variants = {str(one["id"]): at for at, one in enumerate(results.variants)}
-    places = {item: at for at, item in enumerate(items)}
-    for one in behind.answers(items) if behind and items else ():
-        if one.variant not in variants:
+    variants = {str(one["id"]): index for index, one in enumerate(results.variants)}
+    places = {item: index for index, item in enumerate(items)}
+    for answer in behind.answers(items) if behind and items else ():
+        if answer.variant not in variants:
             continue
-        key = (_place(results.models, one.model), _place(results.decodings, one.decoding))
+        key = (_place(results.models, answer.model), _place(results.decodings, answer.decoding))
         table = tables.setdefault(key, [[-1] * len(items) for _ in variants])
-        table[variants[one.variant]][places[one.item]] = known.setdefault(_cut(one.text), len(known))
+        table[variants[answer.variant]][places[answer.item]] = known.setdefault(_cut(answer.text), len(known))
     return list(known), tables
 
 
@@ -263,11 +263,11 @@ def _width(labels: int) -> int:
 
 def _digits(number: int, width: int) -> bytes:
     """A number in a fixed number of digits, the highest first."""
-    found = b""
+    result = b""
     for _ in range(width):
         number, digit = divmod(number, len(_DIGITS))
-        found = _DIGITS[digit : digit + 1] + found
-    return found
+        result = _DIGITS[digit : digit + 1] + result
+    return result
 
 
 def _cut(text: str) -> str:

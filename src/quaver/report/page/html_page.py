@@ -96,9 +96,11 @@ class FirstScreen:
 def first_screen(results: Results) -> FirstScreen:
     """The first screen of a study."""
     known, gate = card(results), quality([*results.audit, *results.estimates])
-    serious = [one for one in gate.issues if one.severity != "note"]
-    said = {(one.model, _SAID.get(one.reason)) for one in known.recommendations}
-    alarms = [one for one in serious if (one.model, one.kind) not in said]
+    serious = [issue for issue in gate.issues if issue.severity != "note"]
+    said = {
+        (recommendation.model, _SAID.get(recommendation.reason)) for recommendation in known.recommendations
+    }
+    alarms = [issue for issue in serious if (issue.model, issue.kind) not in said]
     lines = [
         ("What was found", _in_html(known.verdict)),
         ("What moves the labels", _in_html(known.moves)),
@@ -107,10 +109,13 @@ def first_screen(results: Results) -> FirstScreen:
     several = len(known.recommendations) > 1
     return FirstScreen(
         verdict=known.headline,
-        badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
+        badges=tuple(
+            _badge(results, recommendation, several)
+            for recommendation in known.recommendations[:_MOST_BADGES]
+        ),
         lines=tuple((question, line) for question, line in lines if line),
-        alarms=tuple(_alarm(one, len(gate.models) > 1) for one in alarms),
-        stopped={one.model for one in serious if one.severity == "stop"} >= {*gate.models} != set(),
+        alarms=tuple(_alarm(issue, len(gate.models) > 1) for issue in alarms),
+        stopped={issue.model for issue in serious if issue.severity == "stop"} >= {*gate.models} != set(),
         facts=known.facts,
         apart=tuple(departures(results.lock)),
     )
@@ -134,18 +139,18 @@ _SAID: Final[Mapping[Reason, str]] = {
 def _in_html(sentences: str) -> Markup:
     """Sentences with what stands in backticks as code."""
     parts = str(escape(sentences)).split("`")
-    return Markup("".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)))
+    return Markup("".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts)))
 
 
-def _alarm(one: Issue, several: bool) -> str:
-    of = f" (“{one.model}”)" if several else ""
-    return f"{percent(one.estimate.value or 0.0)} {_ALARMS[one.kind]}{of}"
+def _alarm(issue: Issue, several: bool) -> str:
+    of = f" (“{issue.model}”)" if several else ""
+    return f"{percent(issue.estimate.value or 0.0)} {_ALARMS[issue.kind]}{of}"
 
 
-def _badge(results: Results, one: Recommendation, several: bool) -> Badge:
-    prompt = results.variant_name(one.prompt) if one.prompt else ""
-    tone, sign, words = WORDS["kinds"][one.kind]["badge"]
-    return Badge(tone, sign, words, one.model if several else "", prompt)
+def _badge(results: Results, recommendation: Recommendation, several: bool) -> Badge:
+    prompt = results.variant_name(recommendation.prompt) if recommendation.prompt else ""
+    tone, sign, words = WORDS["kinds"][recommendation.kind]["badge"]
+    return Badge(tone, sign, words, recommendation.model if several else "", prompt)
 
 
 _MOST_PROMPTS = 400
@@ -209,11 +214,13 @@ def write_report(
     }
     try:
         svg = write_pictures(shown, pictures, folder / "figures" if figures else None)
-        csv = _written_tables(folder, results, {**{one.name: one for one in of_figures.values()}, **tables})
+        csv = _written_tables(
+            folder, results, {**{table.name: table for table in of_figures.values()}, **tables}
+        )
         data = figure_data(results, deviations, behind)
-        made = _Made(results, shown, pictures, found, tables, of_figures, notes, noted, data, csv, svg)
+        page = _Made(results, shown, pictures, found, tables, of_figures, notes, noted, data, csv, svg)
         path = folder / "report.html"
-        replace_text(path, _page(made))
+        replace_text(path, _page(page))
     except OSError as error:
         raise _unwritten(folder, error) from error
     return path
@@ -221,9 +228,9 @@ def write_report(
 
 def _written_tables(folder: Path, results: Results, tables: Mapping[str, Table]) -> dict[str, str]:
     """Write the tables and all estimates; each file's text by its name."""
-    every = [*results.estimates, *_further(results)]
-    write_estimates(every, folder / "estimates.csv")
-    frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
+    estimates = [*results.estimates, *_further(results)]
+    write_estimates(estimates, folder / "estimates.csv")
+    frames = {"estimates": estimates_frame(estimates), "annotations": summary_frame(results)}
     csv = write_tables(tables, frames, folder / "tables")
     return {**csv, "estimates": (folder / "estimates.csv").read_bytes().decode()}
 
@@ -240,12 +247,12 @@ def _unwritten(folder: Path, error: OSError) -> StoreError:
 
 def _noted(shown: Gallery, results: Results, notes: Notes) -> dict[str, Sequence[Any]]:
     """The notes by what they are about, numbered in the order of the page."""
-    places = {name: at for at, name in enumerate(_ORDER)}
-    ordered = sorted(shown.figures, key=lambda one: places[one.section or "more"])
+    places = {name: index for index, name in enumerate(_ORDER)}
+    ordered = sorted(shown.figures, key=lambda figure: places[figure.section or "more"])
     noted = {
         figure.name: notes.take(figure.estimates, f"figure-{figure.name}", figure.title) for figure in ordered
     }
-    flips = [one for one in results.audit if one.measure == "evaluator_flips"]
+    flips = [estimate for estimate in results.audit if estimate.measure == "evaluator_flips"]
     return {**noted, "evaluators": notes.take(flips, "answers", "Two ways of reading the answers")}
 
 
@@ -253,9 +260,9 @@ def _figure_table(figure: Figure, notes: Notes) -> Table:
     return figure.table or estimates_table(figure.estimates, notes.mark)
 
 
-def _page(made: _Made) -> str:
+def _page(page: _Made) -> str:
     script = _script()
-    results, tables = made.results, made.tables
+    results, tables = page.results, page.tables
     measures = [*results.estimates, *results.audit]
     paper = paper_parts(results, tables["cost"])
     text = template("report.html").render(
@@ -263,14 +270,14 @@ def _page(made: _Made) -> str:
         lock=results.lock,
         sentences=section_sentences(results),
         card=first_screen(results),
-        figures=_by_section(made),
-        broken=made.shown.broken,
+        figures=_by_section(page),
+        broken=page.shown.broken,
         tables=tables,
-        notes=made.notes,
-        noted=made.noted,
+        notes=page.notes,
+        noted=page.noted,
         marked_notes=marks,
-        saved=_downloads(made),
-        causes=made.causes,
+        saved=_downloads(page),
+        causes=page.causes,
         noise_in_words=noise_in_words(results),
         paper=paper,
         boxes=paper_boxes(paper),
@@ -281,7 +288,7 @@ def _page(made: _Made) -> str:
         printed_rows=_PRINTED_ROWS,
         listed_prompts=_LISTED_PROMPTS,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),
-        figure_data=made.data,
+        figure_data=page.data,
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -291,40 +298,40 @@ def _page(made: _Made) -> str:
 def _script() -> str:
     """The page's one script: its parts, none of which needs another to have run before it."""
     parts = (one for one in (files("quaver.report") / "templates" / "script").iterdir())
-    some = sorted((one for one in parts if one.name.endswith(".js")), key=lambda one: one.name)
+    some = sorted((part for part in parts if part.name.endswith(".js")), key=lambda one: one.name)
     return '"use strict";\n' + "\n".join(one.read_text(encoding="utf-8") for one in some)
 
 
-def _downloads(made: _Made) -> dict[str, Markup]:
+def _downloads(page: _Made) -> dict[str, Markup]:
     """The files inside the page, as links, by the names of tables and figures."""
     tables = {
         f"{name}.csv": download(f"{slug(name)}.csv", text, "text/csv", words="CSV")
-        for name, text in made.csv.items()
+        for name, text in page.csv.items()
         if name not in ("estimates", "annotations")
     }
     pictures = {
         f"{name}.svg": download(f"{name}.svg", text, "image/svg+xml", words="SVG")
-        for name, text in made.svg.items()
+        for name, text in page.svg.items()
     }
-    whole = {"estimates.csv": download("estimates.csv", made.csv["estimates"], "text/csv")}
+    whole = {"estimates.csv": download("estimates.csv", page.csv["estimates"], "text/csv")}
     return tables | pictures | whole
 
 
 def _further(results: Results) -> list[Estimate]:
     """The audit's estimates that the study did not ask for itself."""
-    asked = {(one.measure, *one.cell.items()) for one in results.estimates}
-    return [one for one in results.audit if (one.measure, *one.cell.items()) not in asked]
+    asked = {(estimate.measure, *estimate.cell.items()) for estimate in results.estimates}
+    return [estimate for estimate in results.audit if (estimate.measure, *estimate.cell.items()) not in asked]
 
 
-def _by_section(made: _Made) -> dict[str, dict[str, dict[str, Any]]]:
+def _by_section(page: _Made) -> dict[str, dict[str, dict[str, Any]]]:
     sections: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in SECTIONS}
-    for figure in made.shown.figures:
-        pictures = made.pictures[figure.name]
+    for figure in page.shown.figures:
+        pictures = page.pictures[figure.name]
         sections[figure.section or "more"][figure.name] = {
             "figure": figure,
             "wide": inline_svg(pictures.wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
             "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW),
-            "table": made.figure_tables[figure.name],
-            "notes": made.noted[figure.name],
+            "table": page.figure_tables[figure.name],
+            "notes": page.noted[figure.name],
         }
     return sections

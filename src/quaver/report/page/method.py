@@ -30,7 +30,7 @@ _OTHERS = {"population": "prompts like these", "next": "the next prompt or as ma
 def method_paragraph(results: Results, cost: Table) -> str:
     """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock, estimates = results.lock, results.estimates
-    accurate = [one.method.partition(";")[0] for one in estimates if one.measure == "accuracy"]
+    accurate = [estimate.method.partition(";")[0] for estimate in estimates if estimate.measure == "accuracy"]
     measures = [str(one.get("use", "")) for one in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
     return paragraph(
@@ -49,7 +49,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
         ),
         left_out=left_out(results),
-        scopes=_scopes([one for one in estimates if one.low is not None]),
+        scopes=_scopes([estimate for estimate in estimates if estimate.low is not None]),
         clusters=clusters(results.audit)[:_WIDEST],
         cost=[dict(zip(cost.columns, row, strict=True)) for row in cost.rows],
     )
@@ -63,14 +63,14 @@ def gold_sample(lock: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Each model with what runs it, the name of its file or address, and its hash."""
-    found = []
+    result = []
     for name, facts in models.items():
         named = next((str(facts[key]) for key in _NAMED if facts.get(key)), "")
         digest = f"SHA-256 {facts['sha256'][:_SHOWN_HASH]}…" if facts.get("sha256") else ""
         parts = [str(facts.get("engine", "")), "" if named == name else named, digest]
         beside = ", ".join(part for part in parts if part)
-        found.append(f"“{name}”" + (f" ({beside})" if beside else ""))
-    return found
+        result.append(f"“{name}”" + (f" ({beside})" if beside else ""))
+    return result
 
 
 def _engines(results: Results) -> list[dict[str, Any]]:
@@ -98,22 +98,22 @@ def _engines(results: Results) -> list[dict[str, Any]]:
 
 
 def _values(levels: Iterable[Mapping[str, Any]], key: str) -> list[float]:
-    return sorted({float(one[key]) for one in levels if isinstance(one.get(key), (int, float))})
+    return sorted({float(level[key]) for level in levels if isinstance(level.get(key), (int, float))})
 
 
 def _asked_times(conditions: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
     """How often each text was asked about under each decoding."""
     found: dict[str, set[int]] = {}
-    for one in conditions:
-        if not one.get("follow_up"):
-            found.setdefault(str(one.get("decoding")), set()).add(int(one.get("repeats", 1)))
+    for condition in conditions:
+        if not condition.get("follow_up"):
+            found.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
     return {name: sorted(times) for name, times in found.items()}
 
 
 def _cited(results: Results) -> list[str]:
     """Which paper, by its authors and year, defines which measures that have a value."""
-    own = {one.measure: one.reference for one in results.estimates}
-    known = references(one for one in results.estimates if one.value is not None)
+    own = {estimate.measure: estimate.reference for estimate in results.estimates}
+    known = references(estimate for estimate in results.estimates if estimate.value is not None)
     defined: dict[str, dict[str, None]] = {}
     for reference, estimates in known.items():
         if year := _YEAR.search(reference):
@@ -138,26 +138,33 @@ def _defined(name: str, own: Mapping[str, str | None], reference: str) -> str:
 
 def _thresholds(estimates: Iterable[Estimate]) -> list[str]:
     """What the study asks of its labels: each criterion with its limit."""
-    asked = [one for one in estimates if "limit" in one.details]
-    named = (f"{in_words(one.measure.removeprefix('readiness_'))} {one.details['limit']}" for one in asked)
+    asked = [estimate for estimate in estimates if "limit" in estimate.details]
+    named = (
+        f"{in_words(estimate.measure.removeprefix('readiness_'))} {estimate.details['limit']}"
+        for estimate in asked
+    )
     return list(dict.fromkeys(named))
 
 
-def _scopes(known: Iterable[Estimate]) -> list[str]:
+def _scopes(estimates: Iterable[Estimate]) -> list[str]:
     """Over what intervals generalise, and the measures whose intervals hold for other prompts."""
-    units = " or the ".join(dict.fromkeys(f"{one.unit.removesuffix(AND_PROMPT)}s" for one in known))
+    units = " or the ".join(
+        dict.fromkeys(f"{estimate.unit.removesuffix(AND_PROMPT)}s" for estimate in estimates)
+    )
     by: dict[str, dict[str, None]] = {}
-    for one in known:
-        by.setdefault(one.estimand, {})[one.measure] = None
-    found = [f"over the {units} and hold for these prompts"] if "fixed" in by else []
+    for estimate in estimates:
+        by.setdefault(estimate.estimand, {})[estimate.measure] = None
+    result = [f"over the {units} and hold for these prompts"] if "fixed" in by else []
     for estimand, words in _OTHERS.items():
         if estimand in by:
-            whose = f"those of {enumeration(map(in_words, by[estimand]))} are " if found else ""
-            others = max((one.details.get("untried_at_most", 0.0) for one in known), default=0.0)
+            whose = f"those of {enumeration(map(in_words, by[estimand]))} are " if result else ""
+            others = max(
+                (estimate.details.get("untried_at_most", 0.0) for estimate in estimates), default=0.0
+            )
             share = f", of the kinds that were tried (up to {others:.0%} of all prompts may be of others)"
             words += share if others else ""
-            found.append(f"{whose}over the {units} and the prompts and hold for {words}")
-    return found
+            result.append(f"{whose}over the {units} and the prompts and hold for {words}")
+    return result
 
 
 def departures(lock: Mapping[str, Any]) -> list[str]:
@@ -171,19 +178,21 @@ def departures(lock: Mapping[str, Any]) -> list[str]:
 
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
     """How each measure was computed, and where it is defined."""
-    found: dict[str, str] = {}
-    for one in estimates:
-        if one.method and (one.measure not in found or one.value is not None):
-            found[one.measure] = one.method + (f". {one.reference}" if one.reference else "")
-    return found
+    result: dict[str, str] = {}
+    for estimate in estimates:
+        if estimate.method and (estimate.measure not in result or estimate.value is not None):
+            result[estimate.measure] = estimate.method + (
+                f". {estimate.reference}" if estimate.reference else ""
+            )
+    return result
 
 
 def references(estimates: Iterable[Estimate]) -> dict[str, str]:
     """Where the measures are defined: the measures by their reference, both in the order of use."""
     found: dict[str, dict[str, None]] = {}
-    for one in estimates:
-        if one.reference:
-            found.setdefault(one.reference, {})[one.measure] = None
+    for estimate in estimates:
+        if estimate.reference:
+            found.setdefault(estimate.reference, {})[estimate.measure] = None
     return {reference: ", ".join(measures) for reference, measures in found.items()}
 
 

@@ -74,8 +74,8 @@ class Notes:
     def take(self, estimates: Sequence[Estimate], place: str, title: str) -> list[Note]:
         """The notes on some estimates, each once."""
         found: dict[int, Note] = {}
-        for one in estimates:
-            for warning in one.warnings:
+        for estimate in estimates:
+            for warning in estimate.warnings:
                 note = self._note(kind(warning), warning, phrase(warning))
                 note.times += 1
                 found[note.number] = note
@@ -100,11 +100,13 @@ class Notes:
 
 def certified(estimates: Sequence[Estimate]) -> str:
     """How often the intervals cover in simulated studies like this one (``quaver certify``), if known."""
-    some = [one for one in estimates if "certified" in one.details]
+    some = [estimate for estimate in estimates if "certified" in estimate.details]
     if not some:
         return ""
-    levels = [one.confidence_level for one in some]
-    return paragraph("certified.txt", found=[one.details["certified"] for one in some], levels=levels)
+    levels = [estimate.confidence_level for estimate in some]
+    return paragraph(
+        "certified.txt", found=[estimate.details["certified"] for estimate in some], levels=levels
+    )
 
 
 WIDE = 760
@@ -188,11 +190,11 @@ class ShownPrompt:
 def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
     """The first variants of a study as the page shows them."""
     original = results.lock.get("original", ())
-    for place, variant in enumerate(results.variants[:most], 1):
+    for index, variant in enumerate(results.variants[:most], 1):
         covariates: Mapping[str, Any] = variant.get("covariates", {})
         messages = marked_messages(original or variant.get("example", ()), variant.get("example", ()))
         yield ShownPrompt(
-            place,
+            index,
             results.variant_name(variant["id"]),
             variant["id"],
             {results.label_name(code): answer for code, answer in variant["answers"].items()},

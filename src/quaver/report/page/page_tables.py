@@ -36,10 +36,10 @@ from quaver.report.tables.checklist import checklist, field_checklists
 
 
 def page_tables(
-    results: Results, found: Deviations | None, found_causes: Sequence[Cause], behind: Behind | None
+    results: Results, deviations: Deviations | None, found_causes: Sequence[Cause], behind: Behind | None
 ) -> dict[str, Table]:
     """The tables by name, those without rows among them."""
-    answers = worst_answers_table(results, found, behind)
+    answers = worst_answers_table(results, deviations, behind)
     paid = cost_table(behind.costs() if behind else ())
     raw = behind is not None and behind.raw
     tables = {
@@ -50,8 +50,8 @@ def page_tables(
         "recovered": recovered_table(results),
         "parse-rates": parse_rates_table(results),
         "coders": coders_table(results),
-        "worst-variants": worst_paraphrases_table(results, found),
-        "worst-items": worst_items_table(results, found, behind),
+        "worst-variants": worst_paraphrases_table(results, deviations),
+        "worst-items": worst_items_table(results, deviations, behind),
         "worst-answers": answers,
         "causes": causes_table(found_causes),
         "cost": paid,

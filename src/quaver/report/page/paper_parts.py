@@ -39,8 +39,8 @@ def paper_table(results: Results) -> Table:
     """
     rows: list[tuple[str | Markup, ...]] = []
     for measure in results.measures:
-        known = results.known(measure)
-        rows += _rows(results, measure, known) if known else []
+        estimates = results.known(measure)
+        rows += _rows(results, measure, estimates) if estimates else []
     kept = rows[:_MOST_ROWS]
     of = any(row[1] for row in kept)
     heads = ("measure", *(["of"] if of else []), "estimate", _level(results), "n")
@@ -54,19 +54,21 @@ def paper_table(results: Results) -> Table:
     )
 
 
-def _rows(results: Results, measure: str, known: Sequence[Estimate]) -> list[tuple[str | Markup, ...]]:
+def _rows(results: Results, measure: str, estimates: Sequence[Estimate]) -> list[tuple[str | Markup, ...]]:
     """A measure's rows: one for each part that is about something of its own, such as a model or a label."""
     over = {*_PROMPTS, *results.factors, "evaluator"}
-    columns = [column for column in varying(known) if column not in over]
+    columns = [column for column in varying(estimates) if column not in over]
     groups: dict[tuple[str, ...], list[Estimate]] = {}
-    for one in known:
-        groups.setdefault(tuple(_part(column, one.cell.get(column)) for column in columns), []).append(one)
+    for estimate in estimates:
+        groups.setdefault(tuple(_part(column, estimate.cell.get(column)) for column in columns), []).append(
+            estimate
+        )
     if len(groups) > _MOST_GROUPS and "model" in columns:
         groups = {}
-        for one in known:
-            groups.setdefault((one.cell.get("model", "all"),), []).append(one)
+        for estimate in estimates:
+            groups.setdefault((estimate.cell.get("model", "all"),), []).append(estimate)
     if len(groups) > _MOST_GROUPS:
-        groups = {(): list(known)}
+        groups = {(): list(estimates)}
     name = _named(measure)
     return [(name, " · ".join(part), *_numbers(measure, some)) for part, some in groups.items()]
 
@@ -80,14 +82,14 @@ def _part(column: str, value: str | None) -> str:
     return f"{in_words(column)} {value}" if value.replace(".", "", 1).isdigit() else value
 
 
-def _numbers(measure: str, some: Sequence[Estimate]) -> tuple[str | Markup, ...]:
+def _numbers(measure: str, estimates: Sequence[Estimate]) -> tuple[str | Markup, ...]:
     percent = percent_measure(measure)
-    values = [one.value for one in some if one.value is not None]
-    sizes = sorted({one.n for one in some})
+    values = [estimate.value for estimate in estimates if estimate.value is not None]
+    sizes = sorted({estimate.n for estimate in estimates})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    if len(some) == 1:
-        return number(values[0], percent), interval(some[0]), n
-    what = "prompts" if set(varying(some)) <= {*_PROMPTS} else "estimates"
+    if len(estimates) == 1:
+        return number(values[0], percent), interval(estimates[0]), n
+    what = "prompts" if set(varying(estimates)) <= {*_PROMPTS} else "estimates"
     spread = Markup("{} to {} over {}").format(
         number(min(values), percent), number(max(values), percent), count(len(values), what[:-1])
     )
@@ -102,7 +104,7 @@ def _named(measure: str) -> str:
 
 
 def _level(results: Results) -> str:
-    levels = {one.confidence_level for one in results.estimates if one.low is not None}
+    levels = {estimate.confidence_level for estimate in results.estimates if estimate.low is not None}
     return f"{100 * levels.pop():g}% interval, or range" if len(levels) == 1 else "interval, or range"
 
 
@@ -215,8 +217,8 @@ class Paper:
 
 def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] | None = None) -> Paper:
     """What a paper takes from a study."""
-    known, unknown = cited_works(results.estimates)
-    keys = ("quaver", *(work.key for work in known), *(f"source{n}" for n in range(1, len(unknown) + 1)))
+    works, unknown = cited_works(results.estimates)
+    keys = ("quaver", *(work.key for work in works), *(f"source{n}" for n in range(1, len(unknown) + 1)))
     items = count(int(results.lock.get("items", {}).get("n", 0)), "item")
     models = (
         f"{'model' if len(results.models) == 1 else 'models'} {enumeration(results.models or ['unknown'])}"

@@ -100,15 +100,15 @@ def _charts(model: WatchedModel) -> list[_Drawn]:
     drawn = []
     every = (model.evidence, _frequent(model.labels), model.alpha)
     for (title, (words, ends)), points in zip(_CHARTS.items(), every, strict=True):
-        if len({one.look for one in points}) > 1:
+        if len({point.look for point in points}) > 1:
             drawn.append(_drawn(title, words, points, ends))
     return drawn
 
 
 def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, float]) -> _Drawn:
     """Lines over looks; drawn here, since a look should not wait for a library of charts."""
-    looks = sorted({one.look for one in points})
-    values = [one.value for one in points]
+    looks = sorted({point.look for point in points})
+    values = [point.value for point in points]
     low, high = min(ends[0], *values), max(ends[1], *values)
     kept = {*looks[:: max(1, len(looks) // _MOST_POINTS)], looks[-1]}
 
@@ -116,11 +116,11 @@ def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, f
         return 10 + (_HEIGHT - 20) * (high - value) / (high - low)
 
     paths: dict[str, list[str]] = {}
-    for one in points:
-        line = paths.setdefault(one.series, [])
-        if one.look in kept:
-            x = _LEFT + (_WIDTH - _LEFT - 10) * (one.look - looks[0]) / (looks[-1] - looks[0])
-            line.append(f"{x:.1f},{height(one.value):.1f}")
+    for point in points:
+        line = paths.setdefault(point.series, [])
+        if point.look in kept:
+            x = _LEFT + (_WIDTH - _LEFT - 10) * (point.look - looks[0]) / (looks[-1] - looks[0])
+            line.append(f"{x:.1f},{height(point.value):.1f}")
     rules = [(value, height(value)) for value in (low, (low + high) / 2, high, 0.0)]
     return _Drawn(
         title, words, rules, [(shortened(name, 60), " ".join(line)) for name, line in paths.items()]
@@ -130,7 +130,7 @@ def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, f
 def _frequent(points: Sequence[Point]) -> list[Point]:
     """The labels that are frequent at some look."""
     most: dict[str, float] = {}
-    for one in points:
-        most[one.series] = max(most.get(one.series, 0.0), one.value)
+    for point in points:
+        most[point.series] = max(most.get(point.series, 0.0), point.value)
     kept = sorted(most, key=lambda name: -most[name])[:_MOST_LABELS]
-    return [one for one in points if one.series in kept]
+    return [point for point in points if point.series in kept]

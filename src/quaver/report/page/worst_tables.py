@@ -25,18 +25,18 @@ _AROUND = 30
 """Characters that are shown on either side of a difference."""
 
 
-def worst_items(found: Deviations | None) -> list[str]:
+def worst_items(deviations: Deviations | None) -> list[str]:
     """The ids of the items with the largest shares of deviations; none if none deviates."""
-    if found is None:
+    if deviations is None:
         return []
-    moved = found.items.filter(pl.col("deviating") > 0)
-    return [str(item) for item in moved["item"].head(_WORST)]
+    frame = deviations.items.filter(pl.col("deviating") > 0)
+    return [str(item) for item in frame["item"].head(_WORST)]
 
 
-def worst_items_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
+def worst_items_table(results: Results, deviations: Deviations | None, behind: Behind | None) -> Table:
     """The items with the largest shares of deviations, with their text."""
-    worst = worst_items(found)
-    if found is None or not worst:
+    worst = worst_items(deviations)
+    if deviations is None or not worst:
         return Table((), (), name="worst-items")
     texts = behind.texts(worst) if behind else {}
     columns = (
@@ -48,19 +48,19 @@ def worst_items_table(results: Results, found: Deviations | None, behind: Behind
         tally("answers", "answers"),
         tally("without a label", "unlabelled"),
     )
-    left = found.items.filter(pl.col("deviating") > 0).height - len(worst)
+    left = deviations.items.filter(pl.col("deviating") > 0).height - len(worst)
     note = f"{left:,} more items have more than one label." if left else ""
-    rows = found.items.head(len(worst)).to_dicts()
+    rows = deviations.items.head(len(worst)).to_dicts()
     return replace(listed(rows, columns, name="worst-items"), note=note)
 
 
-def worst_answers_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
+def worst_answers_table(results: Results, deviations: Deviations | None, behind: Behind | None) -> Table:
     """The answers about those items under each variant, as the model wrote them and as they were parsed."""
-    worst = worst_items(found)
+    worst = worst_items(deviations)
     raw = behind.answers(worst) if behind and worst else ()
-    if found is None or not raw:
+    if deviations is None or not raw:
         return Table((), (), name="worst-answers")
-    counted = found.answers.filter(pl.col("item").is_in(worst))
+    counted = deviations.answers.filter(pl.col("item").is_in(worst))
     read: dict[tuple[str, ...], list[str]] = {}
     ordered = counted.sort(["len", "label"], descending=[True, False])
     for row in ordered.iter_rows(named=True):
@@ -68,20 +68,20 @@ def worst_answers_table(results: Results, found: Deviations | None, behind: Behi
         times = f" × {row['len']}" if row["len"] > 1 else ""
         read.setdefault(key, []).append(_label(results, row["label"]) + times)
     by_item: dict[str, list[RawAnswer]] = {item: [] for item in worst}
-    for one in raw:
-        by_item.setdefault(one.item, []).append(one)
-    shown = [one for item in worst for one in by_item[item][:_ROWS_AN_ITEM]]
+    for answer in raw:
+        by_item.setdefault(answer.item, []).append(answer)
+    shown = [answer for item in worst for answer in by_item[item][:_ROWS_AN_ITEM]]
     names = (("model", results.models), ("decoding", results.decodings))
     apart = [name for name, known in names if len(known) > 1]
     rows = [
         (
-            one.item,
-            *(str(getattr(one, name)) for name in apart),
-            results.variant_name(one.variant),
-            ", ".join(read.get((one.item, one.model, one.variant, one.decoding), ["—"])),
-            _cut(one.text),
+            answer.item,
+            *(str(getattr(answer, name)) for name in apart),
+            results.variant_name(answer.variant),
+            ", ".join(read.get((answer.item, answer.model, answer.variant, answer.decoding), ["—"])),
+            _cut(answer.text),
         )
-        for one in shown
+        for answer in shown
     ]
     left = len(raw) - len(shown)
     note = f"{left:,} more answers about these items are in responses.db." if left > 0 else ""
@@ -97,9 +97,9 @@ def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table
     known = {measure: _by_variant(results, measure) for measure in ("accuracy", "paraphrase_stability")}
     extra = [measure for measure, values in known.items() if values]
     ends = {
-        one.cell["variant"]: interval(one)
-        for one in results.anywhere("deviation_share")
-        if [*one.cell] == ["variant"]
+        estimate.cell["variant"]: interval(estimate)
+        for estimate in results.anywhere("deviation_share")
+        if [*estimate.cell] == ["variant"]
     }
     rows = []
     for row in found.variants.head(_WORST).iter_rows(named=True):
@@ -138,31 +138,35 @@ def _asked(variant: Mapping[str, Any]) -> str:
     if not instruction:
         return messages[-1] if messages else ""
     for content in reversed(messages) if len(known) > 1 else ():
-        start = at = content.find(known[0])
+        start = index = content.find(known[0])
         for part in known:
-            at = content.find(part, at) + len(part) if part in content[max(at, 0) :] and at >= 0 else -1
-        if at >= 0:
-            return content[start : at if known[-1] else _next(variant, content, at)].rstrip()
+            index = (
+                content.find(part, index) + len(part)
+                if part in content[max(index, 0) :] and index >= 0
+                else -1
+            )
+        if index >= 0:
+            return content[start : index if known[-1] else _next(variant, content, index)].rstrip()
     return instruction
 
 
-def _next(variant: Mapping[str, Any], content: str, at: int) -> int:
+def _next(variant: Mapping[str, Any], content: str, index: int) -> int:
     """Where an instruction ends whose last words were filled in: where the next part begins."""
     _, _, after = str(variant.get("layout", "")).partition("instruction")
     parts_after = (
         _FILLED.split(str(part)) for part in (variant.get("postfix", ""), after.partition("}}")[2])
     )
-    first = (next((one.strip() for one in parts if one.strip()), "") for parts in parts_after)
-    ends = [content.find(one, at) for one in first if one]
+    first = (next((part.strip() for part in parts if part.strip()), "") for parts in parts_after)
+    ends = [content.find(one, index) for one in first if one]
     return min((end for end in ends if end >= 0), default=len(content))
 
 
 def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
     """A measure's values by variant: one value, or the lowest and the highest."""
     values: dict[str, list[float]] = {}
-    for one in results.main(measure):
-        if one.value is not None and "variant" in one.cell:
-            values.setdefault(one.cell["variant"], []).append(one.value)
+    for estimate in results.main(measure):
+        if estimate.value is not None and "variant" in estimate.cell:
+            values.setdefault(estimate.cell["variant"], []).append(estimate.value)
     percent = measure == "accuracy"
     return {
         variant: number(some[0], percent)
@@ -186,10 +190,10 @@ def _differences(results: Results, variant: Mapping[str, object]) -> Markup:
 
 def _around(pieces: Sequence[Change]) -> list[Change]:
     short = []
-    for at, (kind, piece) in enumerate(pieces):
+    for index, (kind, piece) in enumerate(pieces):
         shown = piece if kind == "same" else _cut(piece)
         if kind == "same":
-            first, last = at == 0, at == len(pieces) - 1
+            first, last = index == 0, index == len(pieces) - 1
             if first and len(piece) > _AROUND:
                 shown = "…" + piece[-_AROUND:]
             elif last and len(piece) > _AROUND:

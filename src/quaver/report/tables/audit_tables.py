@@ -22,9 +22,9 @@ _FLIPS = ("same", "gained", "lost", "changed")
 def flips_table(results: Results) -> Table:
     """For each two evaluators, a row a cell: the labels that differ, and accuracy by each."""
     rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
-    for one in results.in_order(_of(results, "evaluator_flips")):
-        kind = one.measure.removeprefix("evaluator_flips")
-        rows.setdefault(tuple(one.cell.values()), {})[kind] = one
+    for estimate in results.in_order(_of(results, "evaluator_flips")):
+        kind = estimate.measure.removeprefix("evaluator_flips")
+        rows.setdefault(tuple(estimate.cell.values()), {})[kind] = estimate
     whole = [of[""] for of in rows.values() if "" in of and "second" in of[""].cell]
     beside = {id(of[""]): of for of in rows.values() if "" in of}
 
@@ -48,9 +48,11 @@ def flips_table(results: Results) -> Table:
 
 def recovered_table(results: Results) -> Table:
     """How much of a variant's gap in accuracy the second evaluator closes."""
-    some = [one for one in _of(results, "recovered_share") if one.value is not None]
-    some = [one for one in results.in_order(some) if one.value or one.low is not None]
-    names = list(dict.fromkeys((*_PAIR, "variant", *_columns(some))))
+    estimates = [estimate for estimate in _of(results, "recovered_share") if estimate.value is not None]
+    estimates = [
+        estimate for estimate in results.in_order(estimates) if estimate.value or estimate.low is not None
+    ]
+    names = list(dict.fromkeys((*_PAIR, "variant", *_columns(estimates))))
     columns = (
         *(part_of_cell(name, results) for name in names),
         text("of", _recovered),
@@ -58,29 +60,37 @@ def recovered_table(results: Results) -> Table:
         plain("share recovered", "value"),
         both_ends("interval"),
     )
-    return listed(some, columns)
+    return listed(estimates, columns)
 
 
-def _recovered(one: Estimate) -> str:
-    kind = one.measure.removeprefix("recovered_share").removeprefix("_")
+def _recovered(estimate: Estimate) -> str:
+    kind = estimate.measure.removeprefix("recovered_share").removeprefix("_")
     return kind.replace("_", " ") or "one model"
 
 
-def _gap(one: Estimate) -> Markup | str:
-    others, first = one.details.get("others"), one.details.get("first")
+def _gap(estimate: Estimate) -> Markup | str:
+    others, first = estimate.details.get("others"), estimate.details.get("first")
     return "" if others is None or first is None else number(others - first, percent=True)
 
 
 def compliance_table(results: Results) -> Table:
     """The share of valid answers, by variant and by factor level, and why the others are not valid."""
-    some = results.in_order(one for one in _of(results, "compliance") if one.value is not None)
-    shared = [c for c in ("evaluator", "model", "decoding") if len({one.cell.get(c) for one in some}) > 1]
+    estimates = results.in_order(
+        estimate for estimate in _of(results, "compliance") if estimate.value is not None
+    )
+    shared = [
+        c
+        for c in ("evaluator", "model", "decoding")
+        if len({estimate.cell.get(c) for estimate in estimates}) > 1
+    ]
     asked: Counter[tuple[str, ...]] = Counter()
-    for one in some:
-        if "variant" in one.cell:
-            asked[_condition(one)] += one.details.get("answers", 0)
-    some = [
-        one for one in some if "variant" in one.cell or one.details.get("answers") != asked[_condition(one)]
+    for estimate in estimates:
+        if "variant" in estimate.cell:
+            asked[_condition(estimate)] += estimate.details.get("answers", 0)
+    estimates = [
+        estimate
+        for estimate in estimates
+        if "variant" in estimate.cell or estimate.details.get("answers") != asked[_condition(estimate)]
     ]
 
     def named(name: str) -> Column:
@@ -95,26 +105,29 @@ def compliance_table(results: Results) -> Table:
         tally("answers", "answers"),
         text("why not (times)", _failures),
     )
-    return listed(some, columns)
+    return listed(estimates, columns)
 
 
-def _condition(one: Estimate) -> tuple[str, ...]:
-    return tuple(one.cell.get(column, "") for column in ("evaluator", "model", "decoding"))
+def _condition(estimate: Estimate) -> tuple[str, ...]:
+    return tuple(estimate.cell.get(column, "") for column in ("evaluator", "model", "decoding"))
 
 
-def _about(one: Estimate) -> list[str]:
-    return [column for column in one.cell if column not in ("evaluator", "model", "decoding")]
+def _about(estimate: Estimate) -> list[str]:
+    return [column for column in estimate.cell if column not in ("evaluator", "model", "decoding")]
 
 
-def _level(one: Estimate, results: Results) -> str:
-    named = (results.variant_name(one.cell[c]) if c == "variant" else one.cell[c] for c in _about(one))
+def _level(estimate: Estimate, results: Results) -> str:
+    named = (
+        results.variant_name(estimate.cell[c]) if c == "variant" else estimate.cell[c]
+        for c in _about(estimate)
+    )
     return ", ".join(named)
 
 
-def _failures(one: Estimate) -> str:
+def _failures(estimate: Estimate) -> str:
     """Why answers have no label, with their status in words, and how often."""
     found = []
-    for reason, count in one.details.get("failures", {}).items():
+    for reason, count in estimate.details.get("failures", {}).items():
         status, colon, why = reason.partition(": ")
         found.append(f"{status.replace('_', ' ')}{colon}{why} ({count:,})")
     return "; ".join(found)
@@ -124,38 +137,38 @@ def missing_table(results: Results) -> Table:
     """The bounds of accuracy, label shares and agreement, whatever the missing labels would have been."""
     most: dict[tuple[str, ...], Estimate] = {}
     least: dict[tuple[str, ...], Estimate] = {}
-    for one in _of(results, "missing_bounds"):
-        kind, _, end = one.measure.removeprefix("missing_bounds_").rpartition("_")
-        if one.value is not None and one.details.get("missing"):
-            (least if end == "least" else most)[kind, *map("=".join, one.cell.items())] = one
-    kinds = {id(one): (key[0], most[key]) for key, one in least.items() if key in most}
-    some = results.in_order(one for one in least.values() if id(one) in kinds)
+    for estimate in _of(results, "missing_bounds"):
+        kind, _, end = estimate.measure.removeprefix("missing_bounds_").rpartition("_")
+        if estimate.value is not None and estimate.details.get("missing"):
+            (least if end == "least" else most)[kind, *map("=".join, estimate.cell.items())] = estimate
+    kinds = {id(estimate): (key[0], most[key]) for key, estimate in least.items() if key in most}
+    estimates = results.in_order(estimate for estimate in least.values() if id(estimate) in kinds)
 
-    def bounded(one: Estimate) -> str:
-        label = one.cell.get("label")
-        return kinds[id(one)][0] if label is None else f"share of {results.label_name(label)}"
+    def bounded(estimate: Estimate) -> str:
+        label = estimate.cell.get("label")
+        return kinds[id(estimate)][0] if label is None else f"share of {results.label_name(label)}"
 
-    def bound(one: Estimate, end: Estimate) -> Markup:
-        return number(end.value or 0.0, kinds[id(one)][0] != "alpha")
+    def bound(estimate: Estimate, end: Estimate) -> Markup:
+        return number(end.value or 0.0, kinds[id(estimate)][0] != "alpha")
 
     columns = (
-        *(column for column in _cells(some, results) if column.heading != "label"),
+        *(column for column in _cells(estimates, results) if column.heading != "label"),
         text("what", bounded),
         Column("missing", lambda one: f"{one.details['missing']:,} of {one.details['answers']:,}"),
         Column("at least", lambda one: bound(one, one)),
         Column("at most", lambda one: bound(one, kinds[id(one)][1])),
     )
-    return listed(some, columns)
+    return listed(estimates, columns)
 
 
 def parse_rates_table(results: Results) -> Table:
     """Where stated confidence was found often enough to be measured."""
-    every = results.in_order(_of(results, "verbal_calibration_parse_rate"))
-    some = [one for one in every if one.value is not None]
+    estimates = results.in_order(_of(results, "verbal_calibration_parse_rate"))
+    some = [estimate for estimate in estimates if estimate.value is not None]
 
-    def verdict(one: Estimate) -> str:
-        threshold = float(one.details.get("threshold", 0.8))
-        enough = (one.value or 0.0) >= threshold - 1e-12
+    def verdict(estimate: Estimate) -> str:
+        threshold = float(estimate.details.get("threshold", 0.8))
+        enough = (estimate.value or 0.0) >= threshold - 1e-12
         return "measured" if enough else f"left out: below {threshold:.2f}"
 
     columns = (
@@ -167,28 +180,28 @@ def parse_rates_table(results: Results) -> Table:
 
 
 def _of(results: Results, measure: str) -> list[Estimate]:
-    return [one for one in results.audit if one.measure.startswith(measure)]
+    return [estimate for estimate in results.audit if estimate.measure.startswith(measure)]
 
 
-def _columns(some: Sequence[Estimate]) -> list[str]:
+def _columns(estimates: Sequence[Estimate]) -> list[str]:
     """The columns in which rows differ; the evaluators of a pair always."""
-    always = [c for c in _PAIR if any(c in one.cell for one in some)]
-    return [*always, *(c for c in varying(some) if c not in always)]
+    always = [c for c in _PAIR if any(c in estimate.cell for estimate in estimates)]
+    return [*always, *(c for c in varying(estimates) if c not in always)]
 
 
-def _cells(some: Sequence[Estimate], results: Results) -> list[Column]:
-    return [part_of_cell(name, results) for name in _columns(some)]
+def _cells(estimates: Sequence[Estimate], results: Results) -> list[Column]:
+    return [part_of_cell(name, results) for name in _columns(estimates)]
 
 
-def _known_share(one: Estimate | None) -> Markup | str:
-    return "—" if one is None or one.value is None else number(one.value, percent=True)
+def _known_share(estimate: Estimate | None) -> Markup | str:
+    return "—" if estimate is None or estimate.value is None else number(estimate.value, percent=True)
 
 
-def _with_ends(one: Estimate | None) -> Markup | str:
-    if one is None or one.low is None or one.high is None:
-        return _known_share(one)
-    ends = (number(end, percent=True) for end in (one.low, one.high))
-    return Markup("{} [{} to {}]").format(_known_share(one), *ends)
+def _with_ends(estimate: Estimate | None) -> Markup | str:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return _known_share(estimate)
+    ends = (number(end, percent=True) for end in (estimate.low, estimate.high))
+    return Markup("{} [{} to {}]").format(_known_share(estimate), *ends)
 
 
 _CHECKED = (tally("checked", "checked"), tally("of these wrong", "wrong"))
@@ -234,29 +247,31 @@ def coders_table(results: Results) -> Table:
     """A row for each two people, for each model with each of them, and for each prompt's distance."""
     several = len(results.decodings) > 1
 
-    def model(one: Estimate) -> str:
+    def model(estimate: Estimate) -> str:
         """The model, with its decoding where there are several."""
-        decoding = one.cell.get("decoding") if several else None
-        return f"{one.cell.get('model', 'the model')}{f' ({decoding})' if decoding else ''}"
+        decoding = estimate.cell.get("decoding") if several else None
+        return f"{estimate.cell.get('model', 'the model')}{f' ({decoding})' if decoding else ''}"
 
     rows: list[tuple[str, str, Estimate]] = []
     # People with each other, which is the same beside every model: each pair once.
-    pairs = {one.cell["coder"]: one for one in reversed(results.known("coder_agreement_coders"))}
-    for pair, one in reversed(pairs.items()):
-        rows.append(("all people" if pair == _ALL else " and ".join(pair.split(", ")), "alpha", one))
-    for one in _over_prompts(results, "coder_agreement_model"):
-        rows.append((f"{model(one)} and {one.cell['coder']}", "alpha", one))
-    for one in coder_gaps(results):
-        coder, variant = one.cell["coder"], one.cell.get("variant")
+    pairs = {
+        estimate.cell["coder"]: estimate for estimate in reversed(results.known("coder_agreement_coders"))
+    }
+    for pair, estimate in reversed(pairs.items()):
+        rows.append(("all people" if pair == _ALL else " and ".join(pair.split(", ")), "alpha", estimate))
+    for estimate in _over_prompts(results, "coder_agreement_model"):
+        rows.append((f"{model(estimate)} and {estimate.cell['coder']}", "alpha", estimate))
+    for estimate in coder_gaps(results):
+        coder, variant = estimate.cell["coder"], estimate.cell.get("variant")
         who = "people with each other" if coder == _ALL else f"{coder} with other people"
         prompt = f" (prompt “{results.variant_name(variant)}”)" if variant else ""
         if coder == _ALL or not prompt:
-            rows.append((f"{who}, less with {model(one)}{prompt}", "difference", one))
-    for one in _over_prompts(results, "alternative_annotator"):
-        coder, won = one.cell["coder"], one.details.get("won")
+            rows.append((f"{who}, less with {model(estimate)}{prompt}", "difference", estimate))
+    for estimate in _over_prompts(results, "alternative_annotator"):
+        coder, won = estimate.cell["coder"], estimate.details.get("won")
         how = f"{coder}: {'does as well' if won else 'not shown to do as well'}"
         whose = "each person, on average" if coder == _ALL else how
-        rows.append((f"{model(one)} in the place of {whose}", "as good as a person", one))
+        rows.append((f"{model(estimate)} in the place of {whose}", "as good as a person", estimate))
     columns = (
         text("who", lambda row: row[0]),
         text("what", lambda row: row[1]),
@@ -269,22 +284,22 @@ def coders_table(results: Results) -> Table:
 
 
 def _over_prompts(results: Results, measure: str) -> list[Estimate]:
-    return [one for one in results.known(measure) if "variant" not in one.cell]
+    return [estimate for estimate in results.known(measure) if "variant" not in estimate.cell]
 
 
 def gold_power_table(results: Results) -> Table:
     """A row for each conclusion that gold labels correct; no rows where none does."""
-    known = [one for one in results.estimates if one.measure == "conclusion_corrected"]
+    estimates = [estimate for estimate in results.estimates if estimate.measure == "conclusion_corrected"]
 
-    def concluded(one: Estimate) -> str:
-        where = ", ".join(value for name, value in one.cell.items() if name != "conclusion")
-        return one.cell.get("conclusion", "") + (f" ({where})" if where else "")
+    def concluded(estimate: Estimate) -> str:
+        where = ", ".join(value for name, value in estimate.cell.items() if name != "conclusion")
+        return estimate.cell.get("conclusion", "") + (f" ({where})" if where else "")
 
-    def width(one: Estimate) -> float | None:
-        return None if one.low is None or one.high is None else one.high - one.low
+    def width(estimate: Estimate) -> float | None:
+        return None if estimate.low is None or estimate.high is None else estimate.high - estimate.low
 
-    def needed(one: Estimate) -> str:
-        labels = one.details.get("gold_needed")
+    def needed(estimate: Estimate) -> str:
+        labels = estimate.details.get("gold_needed")
         return "more than there are items" if labels is None else f"{labels:,}"
 
     columns = (
@@ -296,7 +311,9 @@ def gold_power_table(results: Results) -> Table:
         share("decided then", lambda one: one.details["more_gold"]["decided"]),
         Column("labels for 80% power", needed),
     )
-    some = [one for one in known if one.value is not None and "more_gold" in one.details]
+    some = [
+        estimate for estimate in estimates if estimate.value is not None and "more_gold" in estimate.details
+    ]
     return listed(some, columns, name="gold-power")
 
 

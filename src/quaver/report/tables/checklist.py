@@ -52,12 +52,12 @@ def field_checklists(results: Results, *, raw_kept: bool, paid: Table | None = N
     """Each checklist as a table, by its name."""
     answers = _Answers(results, raw_kept, paid)
     heads = ("where", "what is asked", "reported", "how, or what is missing")
-    made = {}
+    result = {}
     for name, one in CHECKLISTS.items():
         rows = tuple((place, item, *answers.to(said)) for place, item, said in one["rows"])
         note = f"After {one['source']}; in Quaver’s words."
-        made[name] = Table(heads, rows, note=note, name=f"checklist-{name}")
-    return made
+        result[name] = Table(heads, rows, note=note, name=f"checklist-{name}")
+    return result
 
 
 class _Answers:
@@ -80,22 +80,22 @@ def _paid(paid: Table | None) -> dict[str, Any]:
     """What the answers cost, and the models whose price is not known."""
     if paid is None or not paid.rows:
         return {"paid": False}
-    at = paid.columns.index("US dollars")
-    unpriced = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
-    spent = sum(float(str(row[at]).replace(",", "")) for row in paid.rows if row[at] != "unknown")
+    index = paid.columns.index("US dollars")
+    unpriced = [str(row[0]) for row in paid.rows if row[index] == "unknown"]
+    spent = sum(float(str(row[index]).replace(",", "")) for row in paid.rows if row[index] != "unknown")
     return {"paid": True, "unpriced": unpriced, "spent": spent}
 
 
 def _facts(results: Results) -> dict[str, Any]:
     """What the answers need to know of a study."""
-    every = [one for one in (*results.estimates, *results.audit) if one.value is not None]
+    estimates = [estimate for estimate in (*results.estimates, *results.audit) if estimate.value is not None]
 
     def known(*measures: str) -> list[Estimate]:
         """The estimates with a value of measures whose name begins so."""
-        return [one for one in every if one.measure.startswith(measures)]
+        return [estimate for estimate in estimates if estimate.measure.startswith(measures)]
 
     asked = {(one["model"], one["variant"], one["decoding"]) for one in results.lock.get("conditions", ())}
-    models, variants, decodings = (len({one[at] for one in asked}) for at in range(3))
+    models, variants, decodings = (len({one[index] for one in asked}) for index in range(3))
     gold, drawn = _gold(results)
     return {
         "results": results,

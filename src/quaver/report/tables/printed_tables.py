@@ -129,7 +129,7 @@ def latex(table: Table) -> str:
     <BLANKLINE>
     """
     every = range(len(table.columns))
-    kinds = ["r" if at in table.numeric else "l" for at in every]
+    kinds = ["r" if index in table.numeric else "l" for index in every]
     return (
         "\n".join(
             [_BOOKTABS, *_tabular(table, every, table.rows, kinds, list(map(latex_text, table.columns)))]
@@ -152,7 +152,10 @@ def _tabular(
         *_spanners(table, places),
         _latex_row(heads),
         r"\midrule",
-        *(_latex_row([_marked(row[at], latex_text, r"\textbf{{{}}}") for at in places]) for row in rows),
+        *(
+            _latex_row([_marked(row[index], latex_text, r"\textbf{{{}}}") for index in places])
+            for row in rows
+        ),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -160,7 +163,7 @@ def _tabular(
 
 def _spanners(table: Table, places: Sequence[int]) -> list[str]:
     """The line of headings that span columns, and the rules below them."""
-    if not any(table.group(at) for at in places):
+    if not any(table.group(index) for index in places):
         return []
     cells, rules, first = [], "", 1
     for name, some in groupby(places, key=table.group):
@@ -182,9 +185,9 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
     Nothing is shrunk: columns that a page has no room for go below the others, under the same first
     columns, and rows that it has no room for go on the next.
     """
-    widths = [_width(table, at) for at in range(len(table.columns))]
+    widths = [_width(table, index) for index in range(len(table.columns))]
     blocks = list(_blocks(table, widths))
-    across = max(sum(widths[at] for at in block) for block in blocks) > _COLUMN
+    across = max(sum(widths[index] for index in block) for block in blocks) > _COLUMN
     name = "table*" if across else "table"
     pages: list[list[str]] = []
     left = 0
@@ -195,8 +198,8 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
                 pages.append([])
                 left = _LINES
             left -= lines
-            kinds = [_kind(table, at, widths[at]) for at in block]
-            heads = [_head(table, at) for at in block]
+            kinds = [_kind(table, index, widths[index]) for index in block]
+            heads = [_head(table, index) for index in block]
             pages[-1] += [r"\par\medskip"] if pages[-1] else []
             pages[-1] += _tabular(table, block, rows, kinds, heads)
     written = [_BOOKTABS]
@@ -212,33 +215,33 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
     return "\n".join(written) + "\n"
 
 
-def _signs(table: Table, at: int) -> int:
-    return max((len(plain(row[at])) for row in table.rows), default=0)
+def _signs(table: Table, index: int) -> int:
+    return max((len(plain(row[index])) for row in table.rows), default=0)
 
 
-def _wrapped(table: Table, at: int) -> list[str]:
+def _wrapped(table: Table, index: int) -> list[str]:
     """A heading in lines hardly wider than what stands below it, or than its longest word."""
-    head = visible(table.columns[at]).replace("_", "_ ")
-    widest = max(_signs(table, at), *map(len, head.split()), 0)
+    head = visible(table.columns[index]).replace("_", "_ ")
+    widest = max(_signs(table, index), *map(len, head.split()), 0)
     lines = textwrap.wrap(head, max(_HEAD, min(widest, _LONG)), break_on_hyphens=False)
     return [line.replace("_ ", "_") for line in lines] or [""]
 
 
-def _width(table: Table, at: int) -> float:
+def _width(table: Table, index: int) -> float:
     """A column's width in points."""
-    head = max(map(len, _wrapped(table, at)))
-    return _SIGN * max(head, min(_signs(table, at), _LONG)) + _BETWEEN
+    head = max(map(len, _wrapped(table, index)))
+    return _SIGN * max(head, min(_signs(table, index), _LONG)) + _BETWEEN
 
 
-def _kind(table: Table, at: int, width: float) -> str:
-    if at in table.numeric:
+def _kind(table: Table, index: int, width: float) -> str:
+    if index in table.numeric:
         return "r"
-    return rf"p{{{width - _BETWEEN:.0f}pt}}" if _signs(table, at) > _LONG else "l"
+    return rf"p{{{width - _BETWEEN:.0f}pt}}" if _signs(table, index) > _LONG else "l"
 
 
-def _head(table: Table, at: int) -> str:
-    lines = [latex_text(line) for line in _wrapped(table, at)]
-    side, below = "r" if at in table.numeric else "l", r"\\{}".join(lines)
+def _head(table: Table, index: int) -> str:
+    lines = [latex_text(line) for line in _wrapped(table, index)]
+    side, below = "r" if index in table.numeric else "l", r"\\{}".join(lines)
     return below if len(lines) == 1 else rf"\shortstack[{side}]{{{below}}}"
 
 
@@ -246,15 +249,15 @@ def _blocks(table: Table, widths: Sequence[float]) -> Iterator[list[int]]:
     """The columns that stand beside each other, those of a spanner together where that fits."""
     first = min(table.numeric, default=len(widths))
     stub = list(range(first))
-    room = _PAGE - sum(widths[at] for at in stub)
+    room = _PAGE - sum(widths[index] for index in stub)
     units: list[list[int]] = []
     for name, some in groupby(range(first, len(widths)), key=table.group):
         places = list(some)
-        whole = name and sum(widths[at] for at in places) <= room
-        units += [places] if whole else [[at] for at in places]
+        whole = name and sum(widths[index] for index in places) <= room
+        units += [places] if whole else [[index] for index in places]
     block: list[int] = []
     for unit in units:
-        if block and sum(widths[at] for at in [*block, *unit]) > room:
+        if block and sum(widths[index] for index in [*block, *unit]) > room:
             yield [*stub, *block]
             block = []
         block += unit
@@ -310,7 +313,7 @@ def markdown(table: Table) -> str:
     | a \| &#60;b&#62; | 1 |
     <BLANKLINE>
     """
-    rules = ["---:" if at in table.numeric else "---" for at in range(len(table.columns))]
+    rules = ["---:" if index in table.numeric else "---" for index in range(len(table.columns))]
     heads = [markdown_text(one) for one in table.headings]
     rows = [[_marked(cell, markdown_text, "**{}**") for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows)) + "\n"

@@ -74,16 +74,16 @@ def tidy(table: Table) -> pl.DataFrame:
     [('a', 1200), ('b', None)]
     """
     series: dict[str, pl.Series] = {}
-    for at, heading in enumerate(table.headings):
-        cells = [row[at] for row in table.rows]
-        if at not in table.numeric:
+    for index, heading in enumerate(table.headings):
+        cells = [row[index] for row in table.rows]
+        if index not in table.numeric:
             _put(series, heading, pl.Series([plain(cell) for cell in cells], dtype=pl.String))
             continue
         numbers = [numbers_of(cell) for cell in cells]
         most = max([1, *(len(some) for some in numbers)])
         kind = pl.Int64 if all(map(_is_count, cells)) else pl.Float64
-        for name, place in _PARTS.get(most, (("", 0),)):
-            values = [_part(some, place, most) for some in numbers]
+        for name, position in _PARTS.get(most, (("", 0),)):
+            values = [_part(some, position, most) for some in numbers]
             _put(series, f"{heading}{name}", pl.Series(values, dtype=pl.Float64).cast(kind))
     return pl.DataFrame(series)
 
@@ -91,24 +91,24 @@ def tidy(table: Table) -> pl.DataFrame:
 _PARTS = {2: ((" low", 0), (" high", 1)), 3: (("", 0), (" low", 1), (" high", 2))}
 
 
-def _part(some: Sequence[float], place: int, most: int) -> float | None:
+def _part(some: Sequence[float], index: int, most: int) -> float | None:
     """One of a cell's numbers; a cell without an interval has a value alone."""
     if some and len(some) == most:
-        return some[place]
-    return some[0] if some and ((most == 3 and place == 0) or most == 2) else None
+        return some[index]
+    return some[0] if some and ((most == 3 and index == 0) or most == 2) else None
 
 
 def _put(series: dict[str, pl.Series], name: str, values: pl.Series) -> None:
-    unique, at = name, 2
+    unique, index = name, 2
     while unique in series:
-        unique, at = f"{name} {at}", at + 1
+        unique, index = f"{name} {index}", index + 1
     series[unique] = values.alias(unique)
 
 
 def _is_count(cell: str | Markup) -> bool:
     """Whether a cell holds a whole number that is printed as it is, or none."""
-    found = _COUNT.fullmatch(plain(cell).strip())
-    return not (isinstance(cell, Markup) and _DATA.search(cell)) and (found is None or found[1] is None)
+    match = _COUNT.fullmatch(plain(cell).strip())
+    return not (isinstance(cell, Markup) and _DATA.search(cell)) and (match is None or match[1] is None)
 
 
 def numbers_of(cell: str | Markup) -> list[float]:
@@ -143,7 +143,7 @@ def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:
     A column for each column of their cells (named ``cell.…`` where it would have another's name);
     ``excluded`` and ``details`` are JSON, ``warnings`` are joined by semicolons.
     """
-    columns = sorted({column for one in estimates for column in one.cell})
+    columns = sorted({column for estimate in estimates for column in estimate.cell})
     reserved = {"measure", *COLUMNS, *_LAST}
     header = [f"cell.{column}" if column in reserved else column for column in columns]
     with (
@@ -152,24 +152,24 @@ def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:
     ):
         writer = csv.writer(file)
         writer.writerow(safe_cell(name) for name in ["measure", *header, *COLUMNS, *_LAST])
-        for one in estimates:
-            cells = [one.cell.get(column) for column in columns]
-            writer.writerow(safe_cell(value) for value in [one.measure, *cells, *_values(one)])
+        for estimate in estimates:
+            cells = [estimate.cell.get(column) for column in columns]
+            writer.writerow(safe_cell(value) for value in [estimate.measure, *cells, *_values(estimate)])
 
 
-def _values(one: Estimate) -> list[Any]:
+def _values(estimate: Estimate) -> list[Any]:
     return [
-        *(None if end is None else float(end) for end in (one.value, one.low, one.high)),
-        one.confidence_level,
-        one.n,
-        one.unit,
-        one.estimand,
-        one.reason,
-        "; ".join(one.warnings),
-        _json(one.excluded),
-        _json(one.details),
-        one.method,
-        one.reference,
+        *(None if end is None else float(end) for end in (estimate.value, estimate.low, estimate.high)),
+        estimate.confidence_level,
+        estimate.n,
+        estimate.unit,
+        estimate.estimand,
+        estimate.reason,
+        "; ".join(estimate.warnings),
+        _json(estimate.excluded),
+        _json(estimate.details),
+        estimate.method,
+        estimate.reference,
     ]
 
 

@@ -103,10 +103,10 @@ def _after_thinking(tokens: tuple[Token, ...]) -> int:
         return 0
     # The answer is the end of the text: count back as many characters.
     left = len(rest)
-    for at in range(len(tokens) - 1, -1, -1):
+    for index in range(len(tokens) - 1, -1, -1):
         if left <= 0:
-            return at + 1
-        left -= len(tokens[at].text)
+            return index + 1
+        left -= len(tokens[index].text)
     return 0
 
 

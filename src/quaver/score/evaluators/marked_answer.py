@@ -51,13 +51,13 @@ class Choices:
         """
         line = text.lstrip().partition("\n")[0]
         first = line[:1]
-        at = 0
+        index = 0
         if first.isalnum() or first not in self.codes:  # a sign may be a choice itself
-            at = self._leading.match(line).end()  # type: ignore[union-attr]
-            first = line[at : at + 1] or first
-            if line[at + 1 : at + 2].isalpha() and first.islower():
+            index = self._leading.match(line).end()  # type: ignore[union-attr]
+            first = line[index : index + 1] or first
+            if line[index + 1 : index + 2].isalpha() and first.islower():
                 return first, ()
-        if first.isdigit() and not self._is_number(line, at):
+        if first.isdigit() and not self._is_number(line, index):
             return first, ()
         return first, self.codes.get(fold(first), ())
 
@@ -70,11 +70,11 @@ class Choices:
         ]
         return self.codes[fold(found[-1])] if found else ()
 
-    def _is_number(self, text: str, at: int) -> bool:
+    def _is_number(self, text: str, index: int) -> bool:
         """Whether a digit is a whole number and a choice: not the first digit of 10, 0.5 or 1-5."""
-        start = max(0, at - _LOOK_BACK)
-        near = text[start : at + 1] + _ZEROS.sub("", text[at + 1 : at + _LOOK_AHEAD])
-        return self._number is not None and self._number.match(near, at - start) is not None
+        start = max(0, index - _LOOK_BACK)
+        near = text[start : index + 1] + _ZEROS.sub("", text[index + 1 : index + _LOOK_AHEAD])
+        return self._number is not None and self._number.match(near, index - start) is not None
 
 
 @lru_cache(maxsize=256)
@@ -117,20 +117,20 @@ def read_first_characters(answers: Sequence[Answer], choices: Choices) -> list[R
         return [read_first_character(answer, choices) for answer in answers]
     known: dict[str, Reading] = {}
     begun = answers.texts.str.head(2).to_list()
-    found: list[Reading | None] = [None] * len(answers)
+    readings: list[Reading | None] = [None] * len(answers)
     lone = {*holding(answers, (), choices.lone)}
-    for at, text in enumerate(begun):
-        if at in lone or not text[:1].isalpha():
+    for index, text in enumerate(begun):
+        if index in lone or not text[:1].isalpha():
             continue
         reading = known.get(text)
         if reading is None:
             character, codes = choices.first_character(text)
             reading = known[text] = _reading(character, codes)
-        found[at] = reading
-    left = [at for at, reading in enumerate(found) if reading is None]
-    for at, answer in zip(left, answers.each_in(left), strict=True):
-        found[at] = read_first_character(answer, choices)
-    return found  # type: ignore[return-value]
+        readings[index] = reading
+    left = [index for index, reading in enumerate(readings) if reading is None]
+    for index, answer in zip(left, answers.each_in(left), strict=True):
+        readings[index] = read_first_character(answer, choices)
+    return readings  # type: ignore[return-value]
 
 
 def read_first_character(answer: Answer, choices: Choices) -> Reading:
@@ -264,19 +264,19 @@ class _AnswerMarkersReader:
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
         if not in_columns(answers):
             return [self(answer) for answer in answers]
-        found = read_first_characters(answers, self.choices)
+        readings = read_first_characters(answers, self.choices)
         places = holding(answers, [*_WORDS, *self.lone.words], self.lone.letter)
-        for at, answer in zip(places, answers.each_in(places), strict=True):
-            found[at] = self(answer)
-        return found
+        for index, answer in zip(places, answers.each_in(places), strict=True):
+            readings[index] = self(answer)
+        return readings
 
 
 def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:
     if not any(word in answer.folded for word in _WORDS):
         return ()
     for marker in _COMPILED:
-        for place in islice(_places(marker, answer.folded), _MOST):
-            codes = forms.given(answer, place)
+        for index in islice(_places(marker, answer.folded), _MOST):
+            codes = forms.given(answer, index)
             if codes:
                 return codes
     return ()
@@ -288,9 +288,9 @@ def _places(marker: re.Pattern[str], text: str) -> Iterator[int]:
     while end > 0:
         start = max(0, end - window)
         found = takewhile(lambda one, end=end: one.start() < end, marker.finditer(text, start))  # type: ignore[misc]
-        yield from reversed([one.end() for one in found if _begins_word(text, one.start())])
+        yield from reversed([match.end() for match in found if _begins_word(text, match.start())])
         end, window = start, window * 4
 
 
-def _begins_word(text: str, at: int) -> bool:
-    return at == 0 or not text[at - 1].isalnum()
+def _begins_word(text: str, index: int) -> bool:
+    return index == 0 or not text[index - 1].isalnum()

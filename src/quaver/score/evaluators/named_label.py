@@ -76,12 +76,12 @@ class _FirstLabelReader:
         return _reading(self.forms.first(answer))
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        found = [_LABEL_NONE] * len(answers)
+        readings = [_LABEL_NONE] * len(answers)
         places = holding(answers, self.forms.words, self.forms.letter)
         firsts = self.forms.firsts(answers, places) if in_columns(answers) else [None] * len(places)
-        for at, codes in zip(places, firsts, strict=True):
-            found[at] = self(answers[at]) if codes is None else _reading(codes)
-        return found
+        for index, codes in zip(places, firsts, strict=True):
+            readings[index] = self(answers[index]) if codes is None else _reading(codes)
+        return readings
 
 
 def _reading(codes: Sequence[str]) -> Reading:
@@ -129,14 +129,14 @@ class _LabelMatchReader:
         return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        found = [_MATCH_NONE] * len(answers)
+        readings = [_MATCH_NONE] * len(answers)
         places = holding(answers, self.forms.words, self.forms.letter)
         known: Sequence[set[str] | None] = [None] * len(places)
         if in_columns(answers) and not self.explains:
             known = self.forms.distincts(answers, places)
-        for at, codes in zip(places, known, strict=True):
-            found[at] = (_match_reading(codes) if codes else None) or self(answers[at])
-        return found
+        for index, codes in zip(places, known, strict=True):
+            readings[index] = (_match_reading(codes) if codes else None) or self(answers[index])
+        return readings
 
 
 def _match_reading(found: set[str]) -> Reading | None:

@@ -289,8 +289,8 @@ class _LabelScoresReader:
         named = {code for mention in mentions for code in mention.codes}
         if not named or named == {self.of}:
             return self._lone({score.value for score in scores})
-        found = paired(answer.text, mentions, scores)
-        return found if isinstance(found, Reading) else _highest(found, self.codes)
+        reading = paired(answer.text, mentions, scores)
+        return reading if isinstance(reading, Reading) else _highest(reading, self.codes)
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
         places = holding(answers, [*self.forms.words, *string.digits], self.forms.letter)

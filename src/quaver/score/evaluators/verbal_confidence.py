@@ -48,13 +48,13 @@ class _VerbalConfidenceReader:
         return self.many([answer])[0]
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        about = [(0, 0, 0, one.about or _NOT_STORED, None) for one in answers]
+        about = [(0, 0, 0, answer.about or _NOT_STORED, None) for answer in answers]
         found = self.labels.of(np.zeros(len(about), np.intp), AnswerRows.of(about))
-        return [_with_confidence(found.reading(at), said) for at, said in enumerate(answers)]
+        return [_with_confidence(found.reading(index), answer) for index, answer in enumerate(answers)]
 
 
-def _with_confidence(reading: Reading, said: Answer) -> Reading:
-    confidence = verbal_confidence(said)
+def _with_confidence(reading: Reading, answer: Answer) -> Reading:
+    confidence = verbal_confidence(answer)
     why = confidence.reason and f"confidence: {confidence.reason}"
     reason = "; ".join(part for part in (reading.reason, why) if part) or None
     return replace(reading, confidence=confidence.value, probabilities=None, reason=reason)

@@ -116,7 +116,7 @@ def readers_of(evaluator: Evaluator, labels: LabelSet, variant: Variant) -> list
             expected="json_field without the option field, or by_output with it",
             found=type(evaluator).__name__,
         )
-    return [evaluator.reader(one.labels, one.of(variant)) for one in labels.fields]
+    return [evaluator.reader(field.labels, field.of(variant)) for field in labels.fields]
 
 
 Given = str | Mapping[str, Any]

@@ -132,8 +132,8 @@ class Finder:
 
     def match(self, text: str, start: int) -> re.Match[str] | None:
         """The pattern that matches at a place, without negations."""
-        found = self._all.match(text, start)
-        return found if found and found[1] else None
+        match = self._all.match(text, start)
+        return match if match and match[1] else None
 
     def texts(self, text: str) -> set[str]:
         """What was found, each once."""
@@ -148,8 +148,8 @@ def before(text: str, start: int) -> str:
 def may_negate(texts: pl.Series) -> pl.Series:
     """Which texts, in lower case, may hold a negation."""
     held = texts.str.contains_any(list(_IN_NEGATIONS))
-    some = held.arg_true()
-    doubtful = some.filter(texts.gather(some).str.contains(_NEGATED))
+    series = held.arg_true()
+    doubtful = series.filter(texts.gather(series).str.contains(_NEGATED))
     return held.set(held, False).scatter(doubtful, True)
 
 
@@ -186,7 +186,9 @@ def is_negated(folded: str, start: int) -> bool:
 def word_pattern(form: str) -> str:
     """The pattern of a form in folded text (rules 2 to 4)."""
     inner = range(1, len(form) - 1)
-    chars = [r"[\s_-]" if char == " " and at in inner else re.escape(char) for at, char in enumerate(form)]
+    chars = [
+        r"[\s_-]" if char == " " and index in inner else re.escape(char) for index, char in enumerate(form)
+    ]
     written = "".join(chars)
     pattern = written
     if _has_edge(form[0]):
@@ -343,16 +345,18 @@ class Forms:
 
     def firsts(self, answers: ManyAnswers, places: Sequence[int]) -> list[Codes | None]:
         """The codes of the first label that each of some answers mentions; None where it may be negated."""
-        found = _searched(self._words, answers.folded, places)
+        matches = _searched(self._words, answers.folded, places)
         if self._letters:
             letters = _searched(self._letters, answers.texts, places)
-            found = [*map(_earlier, found, letters)]
+            matches = [*map(_earlier, matches, letters)]
         folded = answers.folded.gather(np.array(places, np.intp)).to_list()
-        near = [before(text, one.start()) if one else "" for one, text in zip(found, folded, strict=True)]
+        near = [
+            before(text, match.start()) if match else "" for match, text in zip(matches, folded, strict=True)
+        ]
         negated = may_negate(pl.Series(near, dtype=pl.String))
         return [
-            None if doubtful else self._codes(one[1]) if one else ()
-            for one, doubtful in zip(found, negated, strict=True)
+            None if doubtful else self._codes(match[1]) if match else ()
+            for match, doubtful in zip(matches, negated, strict=True)
         ]
 
     def distincts(self, answers: ManyAnswers, places: Sequence[int]) -> list[set[str] | None]:
@@ -360,15 +364,15 @@ class Forms:
         chosen = np.array(places, np.intp)
         folded = answers.folded.gather(chosen)
         doubtful = may_negate(folded).to_list() if self._apart else [True] * len(places)
-        found: list[set[str] | None] = [None] * len(places)
+        result: list[set[str] | None] = [None] * len(places)
         as_is = answers.texts.gather(chosen) if self._letters else folded
-        for at, (text, written) in enumerate(zip(folded, as_is, strict=True)):
-            if doubtful[at]:
+        for index, (text, written) in enumerate(zip(folded, as_is, strict=True)):
+            if doubtful[index]:
                 continue
             forms = {*self._words.every(text)} if self._words else set()
             forms |= {*self._letters.every(written)} if self._letters else set()
-            found[at] = {code for form in forms for code in self._codes(form)} if forms else None
-        return found
+            result[index] = {code for form in forms for code in self._codes(form)} if forms else None
+        return result
 
     def distinct(self, answer: Answer) -> set[str]:
         """The codes of all labels that an answer mentions."""

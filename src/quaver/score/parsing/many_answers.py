@@ -60,56 +60,58 @@ class ManyAnswers(Sequence[Answer]):
         others = (~self.simple).arg_true()
         if len(others):
             made = [self[at] for at in others]
-            place = ((~self.simple).cum_sum().cast(pl.Int64) - 1).clip(lower_bound=0)
-            texts = texts.zip_with(self.simple, pl.Series([one.text for one in made]).gather(place))
-            folded = folded.zip_with(self.simple, pl.Series([one.folded for one in made]).gather(place))
+            series = ((~self.simple).cum_sum().cast(pl.Int64) - 1).clip(lower_bound=0)
+            texts = texts.zip_with(self.simple, pl.Series([one.text for one in made]).gather(series))
+            folded = folded.zip_with(self.simple, pl.Series([one.folded for one in made]).gather(series))
         self.texts, self.folded = texts, folded
 
     def __len__(self) -> int:
         return len(self._finishes)
 
     @overload
-    def __getitem__(self, at: int) -> Answer: ...
+    def __getitem__(self, index: int) -> Answer: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[Answer]: ...
-    def __getitem__(self, at: int | slice) -> Answer | Sequence[Answer]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(len(self))[at]]
-        at = range(len(self))[at]
-        found = self._made.get(at)
-        if found is None:
-            found = self._made[at] = self._answer(at)
-        return found
+    def __getitem__(self, index: int | slice) -> Answer | Sequence[Answer]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(len(self))[index]]
+        index = range(len(self))[index]
+        answer = self._made.get(index)
+        if answer is None:
+            answer = self._made[index] = self._answer(index)
+        return answer
 
-    def _answer(self, at: int) -> Answer:
+    def _answer(self, index: int) -> Answer:
         if not self._texts:
-            return Answer(self.shown(at))
-        return Answer.of_parts(self._texts[at], self._folded[at], partial(self.shown, at))
+            return Answer(self.shown(index))
+        return Answer.of_parts(self._texts[index], self._folded[index], partial(self.shown, index))
 
     def each_in(self, places: Sequence[int]) -> list[Answer]:
         """The answers at some places, which is faster than one after the other."""
         if self.said is not None and not self._texts:
             self._texts, self._folded = self.texts.to_list(), self.folded.to_list()
-        return [self[at] for at in places]
+        return [self[index] for index in places]
 
     def ending(self, *finishes: str) -> list[int]:
         """The places of the answers that ended in some ways."""
         if not set(finishes) & set(self._finishes):
             return []
-        return [at for at, finish in enumerate(self._finishes) if finish in finishes]
+        return [index for index, finish in enumerate(self._finishes) if finish in finishes]
 
     def at(self, places: Sequence[int]) -> ManyAnswers:
         """Those at some places."""
         if len(places) == len(self):
             return self
         shown = self.shown
-        some = ManyAnswers((), [self._finishes[at] for at in places], lambda at: shown(places[at]))
-        some._made = {new: self._made[old] for new, old in enumerate(places) if old in self._made}
+        answers = ManyAnswers(
+            (), [self._finishes[index] for index in places], lambda index: shown(places[index])
+        )
+        answers._made = {new: self._made[old] for new, old in enumerate(places) if old in self._made}
         if self.said is not None:
             chosen = np.array(places, np.intp)
-            some.said, some.simple = self.said.gather(chosen), self.simple.gather(chosen)
-            some.texts, some.folded = self.texts.gather(chosen), self.folded.gather(chosen)
-        return some
+            answers.said, answers.simple = self.said.gather(chosen), self.simple.gather(chosen)
+            answers.texts, answers.folded = self.texts.gather(chosen), self.folded.gather(chosen)
+        return answers
 
 
 def _columns(said: Sequence[str]) -> tuple[pl.Series, pl.Series]:
@@ -142,11 +144,11 @@ def read_at(
     answers: Sequence[Answer], places: Sequence[int], read: Callable[[Answer], Reading], otherwise: Reading
 ) -> list[Reading]:
     """Read the answers at some places; all others read the same."""
-    found = [otherwise] * len(answers)
-    some = answers.each_in(places) if in_columns(answers) else [answers[at] for at in places]
-    for at, answer in zip(places, some, strict=True):
-        found[at] = read(answer)
-    return found
+    readings = [otherwise] * len(answers)
+    some = answers.each_in(places) if in_columns(answers) else [answers[index] for index in places]
+    for index, answer in zip(places, some, strict=True):
+        readings[index] = read(answer)
+    return readings
 
 
 def in_columns(answers: Sequence[Answer]) -> TypeGuard[ManyAnswers]:

@@ -211,10 +211,10 @@ class Answer:
     @classmethod
     def of_parts(cls, text: str, folded: str, response: Callable[[], Response | Shown]) -> Answer:
         """An answer without thinking in it, of which text and folded text are known."""
-        made = cls.__new__(cls)
-        made.text, made._folded, made._response = text, folded, response
-        made._thought, made.unfinished, made.about = None, False, None
-        return made
+        answer = cls.__new__(cls)
+        answer.text, answer._folded, answer._response = text, folded, response
+        answer._thought, answer.unfinished, answer.about = None, False, None
+        return answer
 
     @property
     def response(self) -> Response:
@@ -252,5 +252,5 @@ class Answer:
 
     def before_explanation(self) -> Answer:
         """The answer up to the word "explanation", whatever its case."""
-        found = _EXPLANATION.search(self.folded)
-        return self.cut(found.start()) if found else self
+        match = _EXPLANATION.search(self.folded)
+        return self.cut(match.start()) if match else self

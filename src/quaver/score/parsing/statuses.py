@@ -98,15 +98,15 @@ def loops(text: str) -> bool:
         return False
     # A loop's last characters have occurred one period before: only those distances are tried.
     key = tail[-_LOOP_KEY:]
-    at = tail.rfind(key, 0, size - 1)
-    while at >= 0:
-        period = size - _LOOP_KEY - at
+    index = tail.rfind(key, 0, size - 1)
+    while index >= 0:
+        period = size - _LOOP_KEY - index
         span = max(_LOOP_LEAST, _LOOP_COPIES * period - _LOOP_LACKING)
         if period > _LOOP_UNIT or span > size:
             return False
         if tail[size - span + period :] == tail[size - span : size - period]:
             return True
-        at = tail.rfind(key, 0, at + _LOOP_KEY - 1)
+        index = tail.rfind(key, 0, index + _LOOP_KEY - 1)
     return False
 
 
@@ -138,24 +138,26 @@ class Judge(NamedTuple):
 
     def __call__(self, answers: ManyAnswers) -> Judged:
         """Judge some answers by the rules of this module."""
-        failed = {at: _outcome(answers.shown(at)) for at in answers.ending("error", "content_filter")}
+        failed = {
+            index: _outcome(answers.shown(index)) for index in answers.ending("error", "content_filter")
+        }
         text: dict[int, Reading] = dict(failed)
         tokens: dict[int, Reading] = dict(failed)
-        for at in _to_look_at(answers):
-            if at in failed:
+        for index in _to_look_at(answers):
+            if index in failed:
                 continue
-            answer = answers[at]
+            answer = answers[index]
             if not answer.text:
-                text[at] = _empty(answer)
-                if not answers.shown(at).tokens:
-                    tokens[at] = text[at]
+                text[index] = _empty(answer)
+                if not answers.shown(index).tokens:
+                    tokens[index] = text[index]
             elif _declines(answer.folded) and not _gives_label(answer, self.forms):
-                text[at] = _DECLINED
+                text[index] = _DECLINED
         truncated, looping = ([False] * len(answers) for _ in range(2))
-        for at in answers.ending("length"):
-            truncated[at] = True
-        for at in _to_compare(answers):
-            looping[at] = loops(answers.shown(at).text)
+        for index in answers.ending("length"):
+            truncated[index] = True
+        for index in _to_compare(answers):
+            looping[index] = loops(answers.shown(index).text)
         return Judged(text, tokens, truncated, looping)
 
 
@@ -194,8 +196,8 @@ def _empty(answer: Answer) -> Reading:
 
 
 def _declines(folded: str) -> bool:
-    found = _DECLINES.search(folded, 0, 2 * _OPENING)
-    return found is not None and found.start() < _OPENING
+    match = _DECLINES.search(folded, 0, 2 * _OPENING)
+    return match is not None and match.start() < _OPENING
 
 
 def _gives_label(answer: Answer, forms: Forms) -> bool:

@@ -82,8 +82,8 @@ def _gold_columns(study: StudySource, files: GoldFiles) -> pl.DataFrame:
     """The items' columns about gold labels, in the study's order, with the gold sample as it is now."""
     rows = [(item.id, item.gold) for item in study.experiment.items]
     items = pl.DataFrame(rows, schema={"item": pl.String, "gold": pl.String}, orient="row")
-    found = _with_gold_of(study, items, files)
-    return found.select(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS if name in found)
+    frame = _with_gold_of(study, items, files)
+    return frame.select(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS if name in frame)
 
 
 def _with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
@@ -166,7 +166,7 @@ def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
 
 def _mark(study: StudySource, store: Store) -> str:
     """Changes with calls, stored answers, groups of items, evaluators and the code of their rules."""
-    parts: list[Any] = [asked.model_dump() for asked in study.spec.evaluators]
+    parts: list[Any] = [evaluator.model_dump() for evaluator in study.spec.evaluators]
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
     if columns := list(dict.fromkeys(name for item in study.experiment.items for name in item.groups)):

@@ -60,21 +60,21 @@ class CallReadings:
 
     def of(self, calls: pl.DataFrame) -> pl.DataFrame:
         """The annotations of some calls, which are asked for once."""
-        found = self._take(calls)
+        frame = self._take(calls)
         apart, wanted = pl.struct(*KEYS, "evaluator").n_unique(), calls.height * len(self.evaluators)
-        while not self._whole and found.select(apart).item() < wanted:
+        while not self._whole and frame.select(apart).item() < wanted:
             part = self._left.slice(self._loaded, _ROWS).collect()
             self._loaded += part.height
             self._whole = part.height < _ROWS
             self._held = pl.concat([self._held, part])
-            found = pl.concat([found, self._take(calls)])
-        return found
+            frame = pl.concat([frame, self._take(calls)])
+        return frame
 
     def _take(self, calls: pl.DataFrame) -> pl.DataFrame:
-        found = self._held.join(calls, on=KEYS, how="semi")
-        if found.height:
+        frame = self._held.join(calls, on=KEYS, how="semi")
+        if frame.height:
             self._held = self._held.join(calls, on=KEYS, how="anti", maintain_order="left")
-        return found
+        return frame
 
 
 FORMATS = (".jsonl", ".csv", ".parquet")
@@ -172,8 +172,8 @@ def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.
     if not study.files.responses.exists():
         return pl.DataFrame(schema=schema)
     experiment = study.experiment
-    places = [at for at, item in enumerate(experiment.items) if items is not None and item.id in items]
-    own = {at for at, one in enumerate(experiment.conditions) if not one.follow_up}
+    places = [index for index, item in enumerate(experiment.items) if items is not None and item.id in items]
+    own = {index for index, condition in enumerate(experiment.conditions) if not condition.follow_up}
     what = "c.condition, c.item, c.repeat, CAST(r.text AS TEXT)"  # damage can make a text a blob
     sql = f"SELECT {what} FROM calls c JOIN responses r ON r.id = c.response"
     some = "" if items is None else f" WHERE c.item IN ({', '.join('?' * len(places))})"
@@ -203,7 +203,7 @@ class _Rows:
         self._factors = list(dict.fromkeys(f for v in experiment.variants for f in v.factors))
         self._groups = list(dict.fromkeys(g for item in experiment.items for g in item.groups))
         labels = experiment.labels
-        self._fields = [one.name for one in labels.fields] if isinstance(labels, Codebook) else []
+        self._fields = [field.name for field in labels.fields] if isinstance(labels, Codebook) else []
 
     def frame(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
         """The rows of some stored calls."""
@@ -215,10 +215,10 @@ class _Rows:
             columns[name] = pl.Series(name, values, dtype=dtype)
 
         for name in ("model", "variant", "decoding"):
-            put(name, [getattr(one, name) for one in conditions])
-        put("follow_up", [getattr(one, "follow_up", "") for one in conditions])
+            put(name, [getattr(condition, name) for condition in conditions])
+        put("follow_up", [getattr(condition, "follow_up", "") for condition in conditions])
         for name in self._factors:
-            put(name, [self._variants[one.variant].factors.get(name) for one in conditions])
+            put(name, [self._variants[condition.variant].factors.get(name) for condition in conditions])
         put("item", [item.id for item in items])
         for name in self._groups:
             put(name, [item.groups.get(name) for item in items])
@@ -227,8 +227,8 @@ class _Rows:
             put("gold", [item.gold for item in items])
         for name in self._fields:
             put(f"gold.{name}", [item.golds.get(name) for item in items])
-        for place, (name, dtype) in enumerate(_STORED.items(), start=3):
-            put(name, [_thinking(row) if name == "thinking" else row[place] for row in chunk], dtype)
+        for index, (name, dtype) in enumerate(_STORED.items(), start=3):
+            put(name, [_thinking(row) if name == "thinking" else row[index] for row in chunk], dtype)
         frame = pl.DataFrame(columns).with_columns(
             pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
         )
@@ -240,11 +240,13 @@ class _Rows:
     def _read(self, frame: pl.DataFrame, name: str, found: pl.DataFrame) -> pl.DataFrame:
         readings = found.select(*KEYS, *(pl.col(column).alias(f"{name}.{column}") for column in READ))
         joined = frame.join(readings.unique(KEYS, keep="first"), on=KEYS, how="left", maintain_order="left")
-        own = pl.col("follow_up") == ""  # the readings stand beside the answer itself
+        expression = pl.col("follow_up") == ""  # the readings stand beside the answer itself
         label = pl.col(f"{name}.label")
         gold = pl.col(f"gold.{name.rpartition('.')[2]}" if self._fields else "gold")
-        right = pl.when(gold.is_not_null() & own).then(label.eq_missing(gold))
-        read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in READ]
+        right = pl.when(gold.is_not_null() & expression).then(label.eq_missing(gold))
+        read = [
+            pl.when(expression).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in READ
+        ]
         return joined.with_columns(*read, right.alias(f"{name}.correct"))
 
 

@@ -169,7 +169,7 @@ def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySo
     if not isinstance(labels, Codebook):
         return {"": study}
     frame = annotations_of(study) if answered else _NOTHING
-    return {one.name: FieldSource(study, one.name, frame) for one in labels.fields}
+    return {field.name: FieldSource(study, field.name, frame) for field in labels.fields}
 
 
 _NOTHING = pl.DataFrame(schema={FIELD: pl.String, "label": pl.String})
@@ -177,7 +177,7 @@ _NOTHING = pl.DataFrame(schema={FIELD: pl.String, "label": pl.String})
 
 def _field(whole: StudySource, name: str) -> TaskField:
     labels = whole.experiment.labels
-    known = {one.name: one for one in labels.fields} if isinstance(labels, Codebook) else {}
+    known = {field.name: field for field in labels.fields} if isinstance(labels, Codebook) else {}
     if name not in known:
         raise UnknownName("field", name, known, where=whole.where)
     return known[name]
@@ -185,15 +185,15 @@ def _field(whole: StudySource, name: str) -> TaskField:
 
 def _spec(spec: StudySpec, name: str) -> StudySpec:
     """A study's file with one field as its task, and what is measured of it."""
-    asked = spec.task.fields[name]
-    task = TaskSpec.model_construct(name=name, level=asked.field(name).labels.level, labels=asked.labels)
-    own = [one for one in spec.measures if one.field is None or name in one.field]
+    field = spec.task.fields[name]
+    task = TaskSpec.model_construct(name=name, level=field.field(name).labels.level, labels=field.labels)
+    specs = [one for one in spec.measures if one.field is None or name in one.field]
     return spec.model_copy(
         update={
             "name": f"{spec.name}: {name}",
             "task": task,
-            "items": spec.items.model_copy(update={"gold": asked.gold}),
-            "measures": tuple(one.model_copy(update={"field": None}) for one in own),
-            "conclusions": tuple(one for one in spec.conclusions if one.field == name),
+            "items": spec.items.model_copy(update={"gold": field.gold}),
+            "measures": tuple(one.model_copy(update={"field": None}) for one in specs),
+            "conclusions": tuple(conclusion for conclusion in spec.conclusions if conclusion.field == name),
         }
     )

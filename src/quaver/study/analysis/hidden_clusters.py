@@ -61,8 +61,8 @@ def hidden_clusters(
     table = pl.DataFrame({"item": [item.id for item in items], **columns}, strict=False)
     seed = derive(study.spec.seed, "permutations", "item_clusters")
     under = "items" if study.spec.annotations is None else "annotations"
-    found = item_clusters(frame, table, group=group, seed=seed)
-    return [replace(one, details={**one.details, "under": under}) for one in found]
+    estimates = item_clusters(frame, table, group=group, seed=seed)
+    return [replace(estimate, details={**estimate.details, "under": under}) for estimate in estimates]
 
 
 def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str | None) -> list[Estimate]:
@@ -71,24 +71,24 @@ def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str
     What groups do is a matter of the quantity: that authors write of one subject each makes the shares of
     labels alike, and may leave accuracy as it is.
     """
-    real = [one for one in found if one.details.get("clustered")]
-    return [_doubted(one, real, group or "item") for one in estimates] if real else list(estimates)
+    real = [estimate for estimate in found if estimate.details.get("clustered")]
+    return [_doubted(estimate, real, group or "item") for estimate in estimates] if real else list(estimates)
 
 
-def _doubted(one: Estimate, real: Sequence[Estimate], unit: str) -> Estimate:
+def _doubted(estimate: Estimate, real: Sequence[Estimate], unit: str) -> Estimate:
     """The estimate, with a warning where groups make its own quantity alike."""
-    if one.low is None or one.unit.removesuffix(AND_PROMPT) != unit:
-        return one
-    most = max(real, key=lambda cluster: _effect(cluster, one.measure))
-    column, effect = most.cell["column"], _effect(most, one.measure)
+    if estimate.low is None or estimate.unit.removesuffix(AND_PROMPT) != unit:
+        return estimate
+    most = max(real, key=lambda cluster: _effect(cluster, estimate.measure))
+    column, effect = most.cell["column"], _effect(most, estimate.measure)
     if effect < WIDER**2:
-        return one
+        return estimate
     who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else f"items of one {column}"
     warning = IntervalWarning(
         f"{who} are labelled alike (design effect {effect:.1f}): the interval may be too narrow until the "
         f"study declares group: {column}"
     )
-    return replace(one, warnings=(*one.warnings, warning))
+    return replace(estimate, warnings=(*estimate.warnings, warning))
 
 
 def _effect(cluster: Estimate, measure: str) -> float:
@@ -101,7 +101,10 @@ def _effect(cluster: Estimate, measure: str) -> float:
 
 
 def with_wider(
-    study: StudySource, found: Sequence[Estimate], asked: Sequence[Measurement], frame: pl.DataFrame
+    study: StudySource,
+    estimates: Sequence[Estimate],
+    measurements: Sequence[Measurement],
+    frame: pl.DataFrame,
 ) -> list[Estimate]:
     """The estimates; those of clustered items with the study's measures taken again over these groups.
 
@@ -111,22 +114,28 @@ def with_wider(
         (``grouped``) as it would be.
     """
     return [
-        replace(one, details={**one.details, "again": list(_again(study, one.cell["column"], asked, frame))})
-        if one.details.get("clustered")
-        else one
-        for one in found
+        replace(
+            estimate,
+            details={
+                **estimate.details,
+                "again": list(_again(study, estimate.cell["column"], measurements, frame)),
+            },
+        )
+        if estimate.details.get("clustered")
+        else estimate
+        for estimate in estimates
     ]
 
 
 def _again(
-    study: StudySource, column: str, asked: Sequence[Measurement], frame: pl.DataFrame
+    study: StudySource, column: str, measurements: Sequence[Measurement], frame: pl.DataFrame
 ) -> Iterator[dict[str, Any]]:
     """Some of the study's estimates with both intervals."""
     joined, rows = with_column(study, frame, column), 0
-    for one in asked[:_AGAIN]:
-        by = tuple(name for name in one.options.get("by", ()) if name == "model")
+    for measurement in measurements[:_AGAIN]:
+        by = tuple(name for name in measurement.options.get("by", ()) if name == "model")
         try:
-            now, then = (one.of(joined, by=by, group=group) for group in (None, column))
+            now, then = (measurement.of(joined, by=by, group=group) for group in (None, column))
         except QuaverError:  # not a measure of such cells; the study's own estimates say what is wrong
             continue
         for before, after in zip(now, then, strict=True):
@@ -157,35 +166,38 @@ def groups_of(study: StudySource, column: str) -> list[Any]:
     return groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
 
 
-def clustered(found: Sequence[Estimate]) -> list[Estimate]:
+def clustered(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The column whose groups make intervals widest, and texts that are nearly the same, where they do."""
     real = sorted(
-        (one for one in found if one.details.get("clustered")), key=lambda one: -float(one.details["effect"])
+        (estimate for estimate in estimates if estimate.details.get("clustered")),
+        key=lambda estimate: -float(estimate.details["effect"]),
     )
-    copies = [one for one in real if one.cell["column"] == NEAR_DUPLICATES]
-    columns = [one for one in real if one.cell["column"] != NEAR_DUPLICATES]
+    copies = [estimate for estimate in real if estimate.cell["column"] == NEAR_DUPLICATES]
+    columns = [estimate for estimate in real if estimate.cell["column"] != NEAR_DUPLICATES]
     return [*columns[:1], *copies]
 
 
-def widened(found: Sequence[Estimate], again: Sequence[Estimate], column: str, groups: int) -> list[Estimate]:
+def widened(
+    estimates: Sequence[Estimate], again: Sequence[Estimate], column: str, groups: int
+) -> list[Estimate]:
     """Estimates whose intervals hold the groups of a column together too, where those are wider."""
-    over = {(one.measure, *one.cell.items()): one for one in again}
+    over = {(estimate.measure, *estimate.cell.items()): estimate for estimate in again}
     wider = []
-    for one in found:
-        other = over.get((one.measure, *one.cell.items()))
-        if one.cell.get("group") == column:  # one of these groups: its items are all there is of it
+    for estimate in estimates:
+        other = over.get((estimate.measure, *estimate.cell.items()))
+        if estimate.cell.get("group") == column:  # one of these groups: its items are all there is of it
             other = None
-        if other is None or one.low is None or one.high is None:
-            wider.append(one)
+        if other is None or estimate.low is None or estimate.high is None:
+            wider.append(estimate)
             continue
-        details = {**one.details, "grouped": column, "groups": groups}
+        details = {**estimate.details, "grouped": column, "groups": groups}
         if other.low is None or other.high is None:
-            wider.append(replace(one, low=None, high=None, details=details))
-        elif other.high - other.low > one.high - one.low:
-            low, high = min(one.low, other.low), max(one.high, other.high)
-            wider.append(replace(one, low=low, high=high, details=details))
+            wider.append(replace(estimate, low=None, high=None, details=details))
+        elif other.high - other.low > estimate.high - estimate.low:
+            low, high = min(estimate.low, other.low), max(estimate.high, other.high)
+            wider.append(replace(estimate, low=low, high=high, details=details))
         else:
-            wider.append(one)
+            wider.append(estimate)
     return wider
 
 
@@ -259,7 +271,7 @@ def _is_sample(factor: str, families: set[str]) -> bool:
 
 
 def with_estimand(
-    asked: MeasureSpec, measure: Measure, options: Mapping[str, Any], prompts: Prompts
+    spec: MeasureSpec, measure: Measure, options: Mapping[str, Any], prompts: Prompts
 ) -> tuple[MeasureSpec, dict[str, Any]]:
     """A measure as a study asks for it, with what its intervals are to hold for.
 
@@ -268,20 +280,20 @@ def with_estimand(
     prompt is taken of all of them together, where it is to speak of others; what is no sample stays apart.
     """
     found = dict(options)
-    if measure.estimands == ("fixed",) and asked.estimand is None:
-        return asked, found
-    wanted = asked.estimand or measure.estimands[0]
-    if asked.estimand is None and wanted != "fixed" and not prompts.sampled:
+    if measure.estimands == ("fixed",) and spec.estimand is None:
+        return spec, found
+    wanted = spec.estimand or measure.estimands[0]
+    if spec.estimand is None and wanted != "fixed" and not prompts.sampled:
         wanted = "fixed"
         found["estimand"] = wanted
-    elif asked.estimand is not None:
-        found["estimand"] = asked.estimand
+    elif spec.estimand is not None:
+        found["estimand"] = spec.estimand
     if wanted == "fixed":
-        return asked, found
+        return spec, found
     if prompts.sampled and prompts.designed:
         found["columns"] = {"prompt": list(prompts.sampled), **(found.get("columns") or {})}
-    if asked.by is None and "variant" not in measure.compared(options):
+    if spec.by is None and "variant" not in measure.compared(options):
         apart = prompts.designed if prompts.sampled else ()
-        by = tuple(name for name in asked.columns((), ("variant",)) if name != "variant")
-        asked = asked.model_copy(update={"by": (*by, *apart)})
-    return asked, found
+        by = tuple(name for name in spec.columns((), ("variant",)) if name != "variant")
+        spec = spec.model_copy(update={"by": (*by, *apart)})
+    return spec, found

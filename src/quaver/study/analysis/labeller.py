@@ -111,10 +111,10 @@ class Labeller:
         self._study, self._keep = study, LineFile(Path(keep)) if keep else None
         design = study.experiment
         wanted = {variant.id for variant in design.variants} if variants is None else {*variants}
-        conditions = [one for one in design.conditions if one.variant in wanted]
+        conditions = [condition for condition in design.conditions if condition.variant in wanted]
         self._design = replace(design, conditions=conditions)
         self._evaluator = study.spec.evaluators[0].title
-        self._columns = {name for one in design.variants for name in names_in(one.text)} - {"item"}
+        self._columns = {name for variant in design.variants for name in names_in(variant.text)} - {"item"}
         self.promise, self.least = _rule(study) if variants is None else (None, SPLIT)
         sure = table["agreement"].fill_null(1.0).to_numpy() >= self.least
         doubtful = ~(sure & table["model_label"].is_not_null().to_numpy())
@@ -149,7 +149,7 @@ class Labeller:
 
     def _awaited(self, texts: Sequence[str | Mapping[str, Any]]) -> Future[list[LabelledText]]:
         """Have texts wait for their turn."""
-        batch = _Batch([self._fields(text, at) for at, text in enumerate(texts)], Future())
+        batch = _Batch([self._fields(text, index) for index, text in enumerate(texts)], Future())
         with self._open_or_not:
             if self._is_closed:
                 raise QuaverError("this labeller is closed", where=self._study.where, fix="make another one")
@@ -185,17 +185,17 @@ class Labeller:
             rule += f", at most {promised(self.promise)} wrong among texts like those of the study"
         return f"<Labeller of {self._study.spec.name!r}: {rule}>"
 
-    def _fields(self, text: str | Mapping[str, Any], at: int) -> Mapping[str, Any]:
+    def _fields(self, text: str | Mapping[str, Any], index: int) -> Mapping[str, Any]:
         """The columns of a text."""
         if isinstance(text, Mapping):
             if missing := sorted(self._columns - text.keys()):
-                raise ItemError("this row lacks a column", where=f"texts[{at}]", expected=missing[0])
+                raise ItemError("this row lacks a column", where=f"texts[{index}]", expected=missing[0])
             return text
         if not isinstance(text, str) or not text.strip() or len(self._columns) > 1:
             columns = ", ".join(sorted(self._columns))
             raise ItemError(
                 "this is no text to label",
-                where=f"texts[{at}]",
+                where=f"texts[{index}]",
                 expected=f"a text, or a row with {columns}"
                 if len(self._columns) < 2
                 else f"a row with {columns}",
@@ -211,7 +211,7 @@ class Labeller:
                 while (more := self._waiting.get_nowait()) is not None:
                     batches.append(more)
                 self._waiting.put(None)  # it was closed meanwhile
-            self._answer([one for one in batches if one.found.set_running_or_notify_cancel()])
+            self._answer([batch for batch in batches if batch.found.set_running_or_notify_cancel()])
 
     def _answer(self, batches: Sequence[_Batch]) -> None:
         rows = [row for batch in batches for row in batch.rows]
@@ -226,15 +226,15 @@ class Labeller:
         if not self._alarmed and self.drift.found:
             self._alarmed = True
             _LOG.warning("%s The promise holds for texts like those of the study.", self.drift)
-        at = 0
+        index = 0
         for batch in batches:
-            batch.found.set_result(found[at : at + len(batch.rows)])
-            at += len(batch.rows)
+            batch.found.set_result(found[index : index + len(batch.rows)])
+            index += len(batch.rows)
 
     def _labelled(self, rows: Sequence[Mapping[str, Any]]) -> list[LabelledText]:
         """Ask about texts, read the answers, and take the most frequent labels."""
         study = self._study
-        items = [Item(str(at), row) for at, row in enumerate(rows)]
+        items = [Item(str(index), row) for index, row in enumerate(rows)]
         design = replace(self._design, items=items)
         plan = Plan(design, {name: str(facts["identity"]) for name, facts in study.served.items()})
         answers: list[Row] = []
@@ -253,14 +253,14 @@ class Labeller:
             item: (label, times) for item, label, times in modal.select("item", "label", "times").iter_rows()
         }
         confidences = dict(sure.iter_rows())
-        asked = sum(one.repeats for one in design.conditions)
-        found = []
+        asked = sum(condition.repeats for condition in design.conditions)
+        result = []
         for item in items:
             label, times = labels.get(item.id, (None, 0))
             share = times / asked
             accepted = label is not None and share >= self.least
-            found.append(LabelledText(label, share, confidences.get(item.id), accepted))
-        return found
+            result.append(LabelledText(label, share, confidences.get(item.id), accepted))
+        return result
 
     def _note(self, request: Request, rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> None:
         """Keep what came back, where it is wanted."""

@@ -36,7 +36,7 @@ class MeasuredFields:
         named = [asked] if isinstance(asked, str) else list(asked or ())
         for field in named:
             if field not in self.parts or not field:
-                raise UnknownName("field", field, [one for one in self.parts if one], where=name)
+                raise UnknownName("field", field, [part for part in self.parts if part], where=name)
         return self._each(lambda part: part.measure(name, options), named or None)
 
     def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
@@ -45,7 +45,7 @@ class MeasuredFields:
 
         def named(part: MeasuredStudy) -> Sequence[str] | None:
             others = concluded and not part.study.spec.conclusions
-            return [one for one in names if one != CONCLUSIONS] if names is not None and others else names
+            return [name for name in names if name != CONCLUSIONS] if names is not None and others else names
 
         return self._each(lambda part: part.estimates(named(part), pictured=pictured))
 
@@ -61,18 +61,22 @@ class MeasuredFields:
         """The gate before every number; of several fields, of each issue the worst."""
         worst: dict[tuple[str, ...], Estimate] = {}
         for part in self.parts.values():
-            for one in part.quality():
-                place = (one.measure, *map(str, one.cell.values()))
-                if place not in worst or (one.value or 0.0) > (worst[place].value or 0.0):
-                    worst[place] = one
+            for estimate in part.quality():
+                place = (estimate.measure, *map(str, estimate.cell.values()))
+                if place not in worst or (estimate.value or 0.0) > (worst[place].value or 0.0):
+                    worst[place] = estimate
         return quality(worst.values())
 
     def _each(
         self, of: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] | None = None
     ) -> list[Estimate]:
         """The estimates of each field, with the field in their cells."""
-        found: list[Estimate] = []
+        estimates: list[Estimate] = []
         for field in self.parts if fields is None else fields:
             own = of(self.parts[field])
-            found += [replace(one, cell={FIELD: field, **one.cell}) for one in own] if field else own
-        return found
+            estimates += (
+                [replace(estimate, cell={FIELD: field, **estimate.cell}) for estimate in own]
+                if field
+                else own
+            )
+        return estimates

@@ -104,15 +104,15 @@ class MeasuredStudy:
         _ = self.experiment.labels.codes  # one label set is measured: of several fields, none was named
         self.every = Gathered(measurable(study) if frame is None else frame)
         self.beside = [item.id for item in study.experiment.items if item.beside]
-        self.evaluators = [one.title for one in study.spec.evaluators]
+        self.evaluators = [evaluator.title for evaluator in study.spec.evaluators]
         if group is not None:
             self.group = group
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The annotations of the items that figures about all items count: none added for a gold label."""
-        every = self.every.frame
-        return every.filter(~pl.col("item").cast(pl.String).is_in(self.beside)) if self.beside else every
+        frame = self.every.frame
+        return frame.filter(~pl.col("item").cast(pl.String).is_in(self.beside)) if self.beside else frame
 
     @cached_property
     def whole(self) -> Gathered:
@@ -160,7 +160,7 @@ class MeasuredStudy:
         kinds = {
             **({ASKED: [*levels[ASKED]]} if ASKED in levels else {}),  # other fields alone ask nothing here
             "decoding": [*self.experiment.decodings],
-            "model": [*dict.fromkeys(one.model for one in self.experiment.conditions)],
+            "model": [*dict.fromkeys(condition.model for condition in self.experiment.conditions)],
         }
         for name, known in kinds.items():
             seen = set(self.first[name].cast(pl.String).unique().to_list())
@@ -187,12 +187,12 @@ class MeasuredStudy:
         """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
         if name == "conclusion" and "formula" in options:
             return self._conclusion(options)
-        study, found = self.study, list[Estimate]()
-        asked = [measurement(study, one, self.frame) for one in measures_of(study.spec, name, options)]
+        study, estimates = self.study, list[Estimate]()
+        asked = [measurement(study, spec, self.frame) for spec in measures_of(study.spec, name, options)]
         for one in told_apart(asked):
             own, frame = with_gold_coders(study, one, seen_by(study, one, self._of(one).frame))
-            found += own.of(frame)
-        return self._doubted(found)
+            estimates += own.of(frame)
+        return self._doubted(estimates)
 
     def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
         """The measures that the study's file asks for.
@@ -204,17 +204,17 @@ class MeasuredStudy:
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
         if names is None:
             more = coder_measures_of_gold(self.study, {one.measure for one in asked})
-            asked = asked + [measurement(self.study, one, self.frame, ("items", "coders")) for one in more]
-        made = []
+            asked = asked + [measurement(self.study, spec, self.frame, ("items", "coders")) for spec in more]
+        estimates = []
         for one in asked:
             known = self._of_detailed(one) if pictured else None
-            made += taken(self.study, one, self._of(one)) if known is None else known
-        return self._doubted(made)
+            estimates += taken(self.study, one, self._of(one)) if known is None else known
+        return self._doubted(estimates)
 
     def _conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
         """A conclusion that the study's file does not name."""
-        asked = read_part(ConclusionSpec, given, Positions(None, {}), ("conclusion",))
-        spec = self.study.spec.model_copy(update={"conclusions": (asked,)})
+        conclusion = read_part(ConclusionSpec, given, Positions(None, {}), ("conclusion",))
+        spec = self.study.spec.model_copy(update={"conclusions": (conclusion,)})
         (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
         return self._doubted(one.of(self.frame))
 
@@ -227,22 +227,24 @@ class MeasuredStudy:
             detailed = _detailed(one, self.whole)
         except QuaverError:  # `taken` says why it is not measured
             return None
-        if any(_UNEQUAL in warning for found in detailed for warning in found.warnings):
+        if any(_UNEQUAL in warning for estimate in detailed for warning in estimate.warnings):
             return None
-        return [replace(found, distribution=None) for found in detailed if "class" not in found.cell]
+        return [replace(estimate, distribution=None) for estimate in detailed if "class" not in estimate.cell]
 
-    def _doubted(self, made: list[Estimate]) -> list[Estimate]:
+    def _doubted(self, estimates: list[Estimate]) -> list[Estimate]:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
-        if self.frame.is_empty() or all(one.low is None for one in made):
-            return made
-        return doubted(made, self.seen_clusters, self.group)
+        if self.frame.is_empty() or all(estimate.low is None for estimate in estimates):
+            return estimates
+        return doubted(estimates, self.seen_clusters, self.group)
 
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
-        found = [made for one in audit(self.study, self.frame) for made in one.or_why(self._of(one))]
+        estimates = [
+            estimate for one in audit(self.study, self.frame) for estimate in one.or_why(self._of(one))
+        ]
         if self.frame.is_empty():
-            return found
-        return [*found, *with_wider(self.study, self.clusters, self.asked, self.first)]
+            return estimates
+        return [*estimates, *with_wider(self.study, self.clusters, self.asked, self.first)]
 
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
@@ -270,9 +272,9 @@ class MeasuredStudy:
         models = frame["model"].unique().cast(pl.String).sort() if "model" in self.several else ()
         for model in models:
             own = deviations(frame.filter(pl.col("model").cast(pl.String) == model), group=group)
-            for one in deviation_shares(own, seed=seed) if own else []:
-                if "variant" in one.cell:
-                    shares.append(replace(one, cell={"model": model, **one.cell}))
+            for estimate in deviation_shares(own, seed=seed) if own else []:
+                if "variant" in estimate.cell:
+                    shares.append(replace(estimate, cell={"model": model, **estimate.cell}))
         labels = self.experiment.labels
         if not isinstance(labels, Numbers):  # no label's share moves
             shares += label_movement(frame, self.several, labels=labels, group=group, seed=seed)
@@ -296,15 +298,17 @@ class MeasuredStudy:
         given: Any = {"labels": self._apart[0], "group": self.group, "seed": self.seed}
         asking = [name for name in self.several if name != "model"]
         chosen = prompt_choice(known, **given)
-        found = [*self._answered(), *chosen]
-        found += _with_gold(lambda frame: label_flips(frame, asking, **given), few, known)
-        found += _with_gold(self._vouched, few, known)
-        prompts = {str(one.cell.get("variant", one.details.get("prompt", ""))) for one in chosen} - {""}
+        estimates = [*self._answered(), *chosen]
+        estimates += _with_gold(lambda frame: label_flips(frame, asking, **given), few, known)
+        estimates += _with_gold(self._vouched, few, known)
+        prompts = {
+            str(estimate.cell.get("variant", estimate.details.get("prompt", ""))) for estimate in chosen
+        } - {""}
         for prompt in sorted(prompts):
-            own = [one.filter(pl.col("variant").cast(pl.String) == prompt) for one in (few, known)]
-            parts = _with_gold(self._vouched, own[0], own[-1] if self.beside else own[0])
-            found += [replace(one, cell={**one.cell, "variant": prompt}) for one in parts]
-        return found
+            frames = [frame.filter(pl.col("variant").cast(pl.String) == prompt) for frame in (few, known)]
+            parts = _with_gold(self._vouched, frames[0], frames[-1] if self.beside else frames[0])
+            estimates += [replace(estimate, cell={**estimate.cell, "variant": prompt}) for estimate in parts]
+        return estimates
 
     @cached_property
     def _apart(self) -> tuple[LabelSet, Mapping[str, str]]:
@@ -326,7 +330,7 @@ class MeasuredStudy:
         if not stands:
             return frame
         columns = [pl.col(name).cast(pl.String).replace(stands) for name in ("label", "gold")]
-        return frame.with_columns(one.cast(pl.Categorical) for one in columns)
+        return frame.with_columns(expression.cast(pl.Categorical) for expression in columns)
 
     def _vouched(self, frame: pl.DataFrame) -> list[Estimate]:
         """What may be vouched for of some annotations."""
@@ -357,10 +361,10 @@ class MeasuredStudy:
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
         profiles = [one for one in self.asked if one.measure == "readiness"]
-        more = [own for one in profiles for own in taken(self.study, one, self.whole)]
+        more = [estimate for one in profiles for estimate in taken(self.study, one, self.whole)]
         return [*self._as_judged(self.judged()), *more]
 
-    def _as_judged(self, found: list[Estimate]) -> list[Estimate]:
+    def _as_judged(self, estimates: list[Estimate]) -> list[Estimate]:
         """What a verdict rests on, with intervals of clustered items.
 
         Items that come in groups which the study does not declare tell less than as many independent ones. So
@@ -368,42 +372,43 @@ class MeasuredStudy:
         details names the column, and ``groups`` says how many there are.
         """
         if self.frame.is_empty():
-            return found
+            return estimates
         study, declared = self.study, {NEAR_DUPLICATES, self.group, *self._compared}
-        found = self._allowing_for_clusters(found)
+        estimates = self._allowing_for_clusters(estimates)
         of_groups = sorted(
-            (one for one in self.seen_clusters if one.value is not None), key=lambda one: one.details["p"]
+            (estimate for estimate in self.seen_clusters if estimate.value is not None),
+            key=lambda estimate: estimate.details["p"],
         )
-        for one in of_groups[:_COLUMNS]:
-            column = one.cell["column"]
+        for estimate in of_groups[:_COLUMNS]:
+            column = estimate.cell["column"]
             if column not in declared:
-                own = with_column(study, self.first, column)
-                each = vouched_parts(own, labels=self.experiment.labels, compared=[column], seed=self.seed)
+                frame = with_column(study, self.first, column)
+                each = vouched_parts(frame, labels=self.experiment.labels, compared=[column], seed=self.seed)
                 parts = [part for part in each if part.cell.get("group") == column]
-                found += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
-        return [*found, *self._elsewhere(found)]
+                estimates += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
+        return [*estimates, *self._elsewhere(estimates)]
 
-    def _allowing_for_clusters(self, found: list[Estimate]) -> list[Estimate]:
+    def _allowing_for_clusters(self, estimates: list[Estimate]) -> list[Estimate]:
         """What a verdict rests on, with intervals that hold hidden groups of items together."""
-        for one in clustered(self.seen_clusters):
-            column = one.cell["column"]
+        for estimate in clustered(self.seen_clusters):
+            column = estimate.cell["column"]
             joined = MeasuredStudy(self.study, with_column(self.study, self.every.frame, column), column)
-            found = widened(found, joined.judged(), column, int(one.details["groups"]))
-        return found
+            estimates = widened(estimates, joined.judged(), column, int(estimate.details["groups"]))
+        return estimates
 
-    def _elsewhere(self, found: Sequence[Estimate]) -> list[Estimate]:
+    def _elsewhere(self, estimates: Sequence[Estimate]) -> list[Estimate]:
         """What a verdict on texts outside the groups that go wrong rests on, where these have few texts."""
-        wrong = wrong_groups(found)
+        wrong = wrong_groups(estimates)
         model = pl.col("model").cast(pl.String)
-        whole = rest = self.every.frame.filter(model.is_in({one.cell["model"] for one in wrong}))
-        for one in wrong:
-            inside = pl.col(one.cell["group"]).cast(pl.String) == one.cell["level"]
-            rest = rest.filter(~((model == one.cell["model"]) & inside).fill_null(value=False))
+        whole = rest = self.every.frame.filter(model.is_in({estimate.cell["model"] for estimate in wrong}))
+        for estimate in wrong:
+            inside = pl.col(estimate.cell["group"]).cast(pl.String) == estimate.cell["level"]
+            rest = rest.filter(~((model == estimate.cell["model"]) & inside).fill_null(value=False))
         if not wrong or rest.height < (1 - EXCEPTED) * whole.height:
             return []
         others = MeasuredStudy(self.study, rest, self.group)
         again = others._allowing_for_clusters(others.judged())
-        return [replace(one, measure=f"{ELSEWHERE}{one.measure}") for one in again]
+        return [replace(estimate, measure=f"{ELSEWHERE}{estimate.measure}") for estimate in again]
 
 
 def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) -> list[Estimate]:
@@ -417,21 +422,21 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) ->
     if not whole.height:
         return []
     first = str(whole["evaluator"][0])
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for one in measurements:
         if one.measure == "ece":
             # The error of each model and evaluator over all else, for reliability diagrams.
             with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
                 by = tuple(one.options.get("by", ()))
                 kept = tuple(column for column in by if column in ("model", "evaluator"))
-                found += one.of(whole, by=kept) if kept and kept != by else []
+                estimates += one.of(whole, by=kept) if kept and kept != by else []
     once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
     for one in measurements:
         if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
             once.setdefault((one.measure, tuple(one.options.get("by", ()))), one)
     asked = list(once.values())
     if not asked:
-        return found
+        return estimates
     read = _first(whole)
     few = _sample(read.frame, seed)
     plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
@@ -439,12 +444,14 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) ->
         with suppress(QuaverError):
             known = _detailed(one, read)
             if not one.options.get("classes"):  # else the file's own estimates have them
-                found += [replace(own, distribution=None) for own in known if "class" in own.cell]
-            found += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
+                estimates += [
+                    replace(estimate, distribution=None) for estimate in known if "class" in estimate.cell
+                ]
+            estimates += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
             plain[one.measure] += known
     if all(plain.values()):
-        found.append(sensitivity_with_consistency(*plain.values()))
-    return found
+        estimates.append(sensitivity_with_consistency(*plain.values()))
+    return estimates
 
 
 def _first(whole: Gathered) -> Gathered:
@@ -463,19 +470,21 @@ def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
         return
     for kind in _KINDS:
         made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
-        for found in one.of(made, resamples=0):
-            yield replace(found, measure=f"{found.measure}_baseline", cell={**found.cell, "predictor": kind})
+        for estimate in one.of(made, resamples=0):
+            yield replace(
+                estimate, measure=f"{estimate.measure}_baseline", cell={**estimate.cell, "predictor": kind}
+            )
 
 
 def _with_gold(
-    make: Callable[[pl.DataFrame], list[Estimate]], few: pl.DataFrame, known: pl.DataFrame
+    make: Callable[[pl.DataFrame], list[Estimate]], few: pl.DataFrame, frame: pl.DataFrame
 ) -> list[Estimate]:
     """What is measured of a sample; of correctness, what is measured of that and more items with gold."""
-    found = make(few)
-    if known is few:
-        return found
-    others = [one for one in found if one.measure not in _OF_GOLD]
-    return [*others, *(one for one in make(known) if one.measure in _OF_GOLD)]
+    estimates = make(few)
+    if frame is few:
+        return estimates
+    others = [estimate for estimate in estimates if estimate.measure not in _OF_GOLD]
+    return [*others, *(estimate for estimate in make(frame) if estimate.measure in _OF_GOLD)]
 
 
 def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:

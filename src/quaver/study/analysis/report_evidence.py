@@ -45,12 +45,12 @@ class StoredBehind:
         experiment: Experiment,
         store: Store | None,
         prices: Mapping[str, Price | None],
-        made: Sequence[Entry] = (),
+        entries: Sequence[Entry] = (),
     ) -> None:
         self._experiment = experiment
         self._store = store
         self._prices = prices
-        self._made = made
+        self._made = entries
 
     @property
     def raw(self) -> bool:
@@ -71,23 +71,23 @@ class StoredBehind:
         """The first repeat's answers; an error stands in brackets."""
         if self._store is None or not items:
             return ()
-        places = {item.id: at for at, item in enumerate(self._experiment.items)}
+        places = {item.id: index for index, item in enumerate(self._experiment.items)}
         asked = [places[item] for item in items if item in places]
         sql = _SQL.format(longest=_LONGEST, marks=", ".join("?" * len(asked)))
-        found = []
+        answers = []
         for condition, item, text in self._store.rows(sql, asked):
             one = self._experiment.conditions[condition]
             if not one.follow_up:
                 where = (self._experiment.items[item].id, one.model, one.variant, one.decoding)
-                found.append(RawAnswer(*where, text))
-        return found
+                answers.append(RawAnswer(*where, text))
+        return answers
 
     def costs(self) -> Sequence[Cost]:
         """The ledger by model, the calls that made paraphrases apart."""
         entries = [*self._made, *(ledger(self._store) if self._store else ())]
         kinds: dict[tuple[str, bool], list[Entry]] = {}
-        for one in entries:
-            kinds.setdefault((one.model, one.paraphrases), []).append(one)
+        for entry in entries:
+            kinds.setdefault((entry.model, entry.paraphrases), []).append(entry)
         return [
             _cost(f"{model} (paraphrases)" if paraphrases else model, some, self._prices.get(model))
             for (model, paraphrases), some in kinds.items()
@@ -129,11 +129,11 @@ def evidence_of(study: StudySource) -> Iterator[StoredBehind]:
 
 
 def _cost(model: str, entries: Sequence[Entry], price: Price | None) -> Cost:
-    asked = [one for one in entries if one.reused is None]
-    reused = sum(one.calls for one in entries if one.reused is not None)
-    read = float(sum(one.prompt_tokens for one in asked))
-    cached = float(sum(one.cached_tokens for one in asked))
-    written = float(sum(one.completion_tokens for one in asked))
-    calls, errors = sum(one.calls for one in asked), sum(one.errors for one in asked)
+    asked = [entry for entry in entries if entry.reused is None]
+    reused = sum(entry.calls for entry in entries if entry.reused is not None)
+    read = float(sum(entry.prompt_tokens for entry in asked))
+    cached = float(sum(entry.cached_tokens for entry in asked))
+    written = float(sum(entry.completion_tokens for entry in asked))
+    calls, errors = sum(entry.calls for entry in asked), sum(entry.errors for entry in asked)
     money = price.of(read, cached, written) if price else None
     return Cost(model, calls, reused, errors, read, cached, written, money)

@@ -55,15 +55,15 @@ class Part(NamedTuple):
 def score(store: Store, design: Mapping[str, Any], kept: Path, processes: int | None = None) -> None:
     """Score a store's answers and keep the annotations: a file, or a folder of parts where there are many."""
     spans = store.spans(PART)
-    with replacing_kept(kept) as place:
+    with replacing_kept(kept) as path:
         if len(spans) <= _FILE:
-            annotate(store.read(), Annotator(**design), place)
+            annotate(store.read(), Annotator(**design), path)
             return
-        place.mkdir()
+        path.mkdir()
         parts = [Part(number, after, last) for number, (after, last) in enumerate(spans)]
         most = (processes or _cores()) - 1
         helpers = min(most, len(parts) // _FEWEST)
-        _Shared(store, design, place, parts).make(max(0, helpers))
+        _Shared(store, design, path, parts).make(max(0, helpers))
 
 
 def _cores() -> int:

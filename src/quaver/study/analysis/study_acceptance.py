@@ -33,11 +33,13 @@ def accept(
     keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
-    found = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator, again)
+    acceptance = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator, again)
     if keep and study.owns_folder:
         asked = (error, confidence_level, score, by, evaluator)
-        study.files.write(FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": found.document()})
-    return found
+        study.files.write(
+            FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": acceptance.document()}
+        )
+    return acceptance
 
 
 def kept_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
@@ -49,10 +51,10 @@ def kept_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
     if asked is None:
         return {}
     try:
-        found = _accepted(study, frame, *(asked.get(name) for name in _ASKED))
+        acceptance = _accepted(study, frame, *(asked.get(name) for name in _ASKED))
     except (MeasureError, UnknownName):
         return {}
-    return {"asked": asked, "found": found.document()}
+    return {"asked": asked, "found": acceptance.document()}
 
 
 def acceptance_differences(study: StudySource, frame: pl.DataFrame) -> list[str]:
@@ -98,12 +100,12 @@ def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
     asked = study.files.read(FILE).get("asked", {})
     given = {"error": 0.05, "confidence_level": 0.95} | asked
     try:
-        found = _accepted(study, frame, *(given.get(name) for name in _ASKED))
+        acceptance = _accepted(study, frame, *(given.get(name) for name in _ASKED))
     except (MeasureError, UnknownName) as error:
         return {
             "accepted": {"headline": error.problem, "curve": [], "groups": [], "accepted": [], "notes": []}
         }
-    return {"accepted": found.document()}
+    return {"accepted": acceptance.document()}
 
 
 def curve_estimates(shown: Mapping[str, Any]) -> list[Estimate]:
@@ -170,7 +172,9 @@ def _accepted(
 def _no_labels(study: StudySource) -> MeasureError:
     """Why there are no labels to accept: whose answers are asked for, and whose are stored."""
     with study.answers() as store:
-        stored = {one["identity"]: one["responses"] for one in store.sources() if one["responses"]}
+        stored = {
+            source["identity"]: source["responses"] for source in store.sources() if source["responses"]
+        }
     asked = {str(facts["identity"]) for facts in study.served.values()}
     others = [f"{count:,} of {identity}" for identity, count in stored.items() if identity not in asked]
     changed = "answers that fit no call of the study as it is now" if stored else "no answers"

@@ -55,14 +55,14 @@ class StudyCertificate(Rows):
     undeclared: str = ""
 
     def __repr__(self) -> str:
-        lines = [f"{one.name} ({one.estimand}): {one.verdict}" for one in self.certificate.lines]
+        lines = [f"{line.name} ({line.estimand}): {line.verdict}" for line in self.certificate.lines]
         return short_lines([f"{self.certificate.replications:,} simulated studies", *lines], "measures")
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each measure and estimand: coverage, width, error rates, each with its error."""
         return [
-            {name: value for name, value in one.document().items() if not isinstance(value, dict)}
-            for one in self.certificate.lines
+            {name: value for name, value in line.document().items() if not isinstance(value, dict)}
+            for line in self.certificate.lines
         ]
 
 
@@ -84,11 +84,13 @@ def certify(
             expected="answers, and measures that need no raw answers",
             found=f"{frame.height:,} annotations, {len(asked)} such measures",
         )
-    groups = [one.options.get("group") for one in taken] + [one.group for one in study.spec.conclusions]
+    groups = [measurement.options.get("group") for measurement in taken] + [
+        conclusion.group for conclusion in study.spec.conclusions
+    ]
     group = study.spec.group or next((name for name in groups if name), None)
     hidden = ""
-    if group is None and (found := clustered(MeasuredStudy(study, frame).clusters)):
-        hidden = max(found, key=lambda one: float(one.details["effect"])).cell["column"]
+    if group is None and (estimates := clustered(MeasuredStudy(study, frame).clusters)):
+        hidden = max(estimates, key=lambda estimate: float(estimate.details["effect"])).cell["column"]
         alone = pl.col("item").cast(pl.String)
         grouped = with_column(study, frame, hidden).with_columns(pl.col(hidden).fill_null(alone))
         studies = SimulatedStudies(grouped, study.experiment.labels.codes, hidden)
@@ -98,7 +100,7 @@ def certify(
     options = {} if resamples is None else {"resamples": resamples}
     worker = StudyWork(asked, studies, options, study.spec.seed)
     worker.failed.update(left_out)
-    made = replicated(
+    certificate = replicated(
         worker,
         seconds=None if exact or replications else QUICK,
         replications=replications or (EXACT if exact else None),
@@ -111,10 +113,10 @@ def certify(
             "fingerprint": _fingerprint(frame, taken),
             "resamples": resamples,
             "undeclared": hidden,
-            **made.document(),
+            **certificate.document(),
         }
         study.files.write(FILE, document)
-    return StudyCertificate(made, tuple(worker.own.values()), resamples, hidden)
+    return StudyCertificate(certificate, tuple(worker.own.values()), resamples, hidden)
 
 
 def _asked(taken: Sequence[Measurement]) -> tuple[list[Asked], dict[str, str]]:
@@ -123,23 +125,25 @@ def _asked(taken: Sequence[Measurement]) -> tuple[list[Asked], dict[str, str]]:
 
     found: list[Asked] = []
     left_out = {}
-    for one in taken:
-        title = _title(one, [other.name for other in found])
-        if one.failed is not None:
-            left_out[title] = one.failed.problem
-        elif isinstance(one.plugin, Measure) and one.plugin.reads_outputs:
+    for measurement in taken:
+        title = _title(measurement, [other.name for other in found])
+        if measurement.failed is not None:
+            left_out[title] = measurement.failed.problem
+        elif isinstance(measurement.plugin, Measure) and measurement.plugin.reads_outputs:
             left_out[title] = "it reads raw answers, which are not simulated"
         else:
-            found.append(Asked(title, one.of, reads_items=one.measure == CONCLUSIONS))
+            found.append(Asked(title, measurement.of, reads_items=measurement.measure == CONCLUSIONS))
     return found, left_out
 
 
-def _title(one: Measurement, taken: Sequence[str]) -> str:
+def _title(measurement: Measurement, taken: Sequence[str]) -> str:
     """A measure's name, with what tells it from the study's others of that name."""
-    name = str(one.options.get("name") or one.measure)
+    name = str(measurement.options.get("name") or measurement.measure)
     if name not in taken:
         return name
-    apart = ", ".join([name, *one.named.values(), *([one.evaluator] if one.evaluator else [])])
+    apart = ", ".join(
+        [name, *measurement.named.values(), *([measurement.evaluator] if measurement.evaluator else [])]
+    )
     return apart if apart not in taken else f"{apart} ({len(taken) + 1})"
 
 
@@ -148,9 +152,13 @@ def _fingerprint(frame: pl.DataFrame, taken: Sequence[Measurement]) -> str:
     made = blake2b(digest_size=16)
     known = frame.select(pl.col(name).cast(pl.String) for name in _KEYS if name in frame.columns)
     made.update(known.write_csv().encode())
-    for one in taken:
-        options = {k: v for k, v in sorted(one.options.items()) if k not in ("items", "labels")}
-        made.update(repr((one.measure, one.evaluator, options, one.flagged, one.only)).encode())
+    for measurement in taken:
+        options = {k: v for k, v in sorted(measurement.options.items()) if k not in ("items", "labels")}
+        made.update(
+            repr(
+                (measurement.measure, measurement.evaluator, options, measurement.flagged, measurement.only)
+            ).encode()
+        )
     return made.hexdigest()
 
 
@@ -172,16 +180,16 @@ def certified(study: StudySource, estimates: Sequence[Estimate], frame: pl.DataF
             "replications": one["replications"],
             **({"rejected": one["rejected"]} if one["rejected"] is not None else {}),
         }
-    return [_with(one, found.get((one.measure, _cell(one)))) for one in estimates]
+    return [_with(estimate, found.get((estimate.measure, _cell(estimate)))) for estimate in estimates]
 
 
-def _with(one: Estimate, said: dict[str, Any] | None) -> Estimate:
-    if said is None or said["coverage"] is None or one.low is None:
-        return one
-    return replace(one, details={**one.details, "certified": said})
+def _with(estimate: Estimate, said: dict[str, Any] | None) -> Estimate:
+    if said is None or said["coverage"] is None or estimate.low is None:
+        return estimate
+    return replace(estimate, details={**estimate.details, "certified": said})
 
 
-def _cell(one: Estimate) -> str:
+def _cell(estimate: Estimate) -> str:
     from quaver.certification.certificate import cell_of
 
-    return cell_of(one)
+    return cell_of(estimate)

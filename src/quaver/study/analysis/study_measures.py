@@ -42,19 +42,19 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
     variants = frame["variant"].n_unique()  # what tells nearly every variant apart says no more than these
     there = [name for name in factors if name in frame.columns and name != "distance"]  # its band says it
     varying = [name for name in there if 1 < frame[name].n_unique() <= variants / 2]
-    asked = [MeasureSpec(use="compliance")]
-    asked += [MeasureSpec(use="compliance", by=(*_CONDITION, name)) for name in varying]
+    specs = [MeasureSpec(use="compliance")]
+    specs += [MeasureSpec(use="compliance", by=(*_CONDITION, name)) for name in varying]
     others = [name for name in evaluators[1:] if name not in stated]  # those read by another's rule
     for measure in ("evaluator_flips", "recovered_share"):
-        asked += [MeasureSpec.model_validate({"use": measure, "second": name}) for name in others]
+        specs += [MeasureSpec.model_validate({"use": measure, "second": name}) for name in others]
     for name in stated:
         if name in evaluators:
-            asked.append(MeasureSpec(use="verbal_calibration", evaluator=name))
+            specs.append(MeasureSpec(use="verbal_calibration", evaluator=name))
     first = frame.filter(pl.col("evaluator").cast(pl.String) == evaluators[0])
     if first["label"].null_count():
-        asked.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0]))
-        asked.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0], by=_CONDITION))
-    return asked
+        specs.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0]))
+        specs.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0], by=_CONDITION))
+    return specs
 
 
 _MEASURES_FEWEST: Final = {"coder_agreement": 1, "alternative_annotator": 3}
@@ -155,7 +155,7 @@ def corrected_measurements(
             {"labels": labels, "by": by, "seed": derive(study.spec.seed, "bootstrap", name), "group": group},
         )
         for name in asked
-        for by in ((), *((one,) for one in columns if name == SCORE))
+        for by in ((), *((column,) for column in columns if name == SCORE))
     ]
 
 
@@ -165,59 +165,57 @@ _OTHER_PROMPTS: Final[tuple[Estimand, ...]] = ("population", "next")
 
 
 def measurement(
-    study: StudySource, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
+    study: StudySource, spec: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
 ) -> Measurement:
     """One measure of a study."""
-    asked = asked.among(frame.columns)
-    plugin, options = study.plugins.measure(asked, loc)
+    spec = spec.among(frame.columns)
+    plugin, options = study.plugins.measure(spec, loc)
     evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
-    study.plugins.check_names(asked, frame.columns, evaluators, loc)
+    study.plugins.check_names(spec, frame.columns, evaluators, loc)
     compared = plugin.compared(options)
-    asked, options = with_estimand(asked, plugin, options, Prompts.of(study.experiment.variants))
-    apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
-    by = (*apart, *asked.columns(study.factors, compared))
+    spec, options = with_estimand(spec, plugin, options, Prompts.of(study.experiment.variants))
+    apart = ("evaluator",) if "evaluator" not in (*compared, *(spec.by or ())) else ()
+    by = (*apart, *spec.columns(study.factors, compared))
     if "evaluator" in compared and "first" in plugin.options and not frame.is_empty():
-        first = asked.evaluator or str(frame["evaluator"][0])
+        first = spec.evaluator or str(frame["evaluator"][0])
         options = options if options.get("second") == first else {"first": first, **options}
-    only = _repairing(study, plugin, options, asked, evaluators)
-    seed = derive(study.spec.seed, "bootstrap", asked.use)
+    only = _repairing(study, plugin, options, spec, evaluators)
+    seed = derive(study.spec.seed, "bootstrap", spec.use)
     shared = {"labels": study.experiment.labels, "by": by, "seed": seed, "group": study.spec.group}
-    options = {**shared, **with_coders(study.spec, asked.use, options)}
+    options = {**shared, **with_coders(study.spec, spec.use, options)}
     if plugin.takes_factors and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
-    return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, only)
+    return Measurement(spec.use, plugin, spec.evaluator, options, spec.flagged, only)
 
 
 def _repairing(
-    study: StudySource, plugin: Measure, options: Mapping[str, Any], asked: MeasureSpec, known: Sequence[str]
+    study: StudySource, plugin: Measure, options: Mapping[str, Any], spec: MeasureSpec, known: Sequence[str]
 ) -> Mapping[str, Sequence[str]]:
     """The annotations that take part: where evaluators are set side by side, none of stated confidence.
 
     Such an evaluator has the label of another one, and repairs nothing. One that is named is compared.
     """
     if not plugin.pairs_evaluators or options.get("second") is not None:
-        return asked.only
+        return spec.only
     stated = stated_evaluators(study)
     left = [name for name in known if name not in stated or name == options.get("first")]
     return (
-        asked.only
-        if "evaluator" in asked.only or len(left) == len(known)
-        else {**asked.only, "evaluator": left}
+        spec.only if "evaluator" in spec.only or len(left) == len(known) else {**spec.only, "evaluator": left}
     )
 
 
 def stated_evaluators(study: StudySource) -> list[str]:
     """The evaluators that read how sure a model says it is; the label beside that is another's reading."""
     evaluators = study.plugins.evaluators().items()
-    return [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
+    return [name for name, evaluator in evaluators if getattr(evaluator, "reads", "") == "pair"]
 
 
 def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[MeasureSpec]:
     """A measure as a study file names it, each time that it does, some options in place of the file's."""
     own = [one.model_dump(exclude_unset=True) for one in spec.measures if one.use == name] or [{}]
     merged = [{**one, **options, "use": name} for one in own]
-    found = [read_part(MeasureSpec, one, Positions(None, {}), ("measure",)) for one in merged]
-    return [one for at, one in enumerate(found) if one not in found[:at]]
+    specs = [read_part(MeasureSpec, one, Positions(None, {}), ("measure",)) for one in merged]
+    return [one for index, one in enumerate(specs) if one not in specs[:index]]
 
 
 def _varied(study: StudySource, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
@@ -238,21 +236,21 @@ def _varied(study: StudySource, frame: pl.DataFrame, by: Sequence[str]) -> tuple
 def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
     """The study's measures, its conclusions among them."""
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
-        (("measures", index), one) for index, one in enumerate(study.spec.measures)
+        (("measures", index), spec) for index, spec in enumerate(study.spec.measures)
     ]
     concluded = study.conclusions.measurements(names)
-    known = {one.use for _, one in asked}
+    known = {spec.use for _, spec in asked}
     corrected = corrected_measurements(study, frame, known, names)
     if names is not None:
         apart = {*(one.measure for one in corrected), *((CONCLUSIONS,) if concluded else ())}
         names = [one for one in names if one not in apart]
-        asked = [(loc, one) for loc, one in asked if one.use in names]
+        asked = [(loc, spec) for loc, spec in asked if spec.use in names]
         for name in names:
             registered(name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
     else:
-        asked += [(("items", "coders"), one) for one in coder_measures(study.spec, known)]
-    return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *corrected, *concluded]
+        asked += [(("items", "coders"), spec) for spec in coder_measures(study.spec, known)]
+    return [*told_apart([_or_failed(study, spec, frame, loc) for loc, spec in asked]), *corrected, *concluded]
 
 
 def told_apart(found: list[Measurement]) -> list[Measurement]:
@@ -275,14 +273,14 @@ def told_apart(found: list[Measurement]) -> list[Measurement]:
 
 
 def _or_failed(
-    study: StudySource, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int]
+    study: StudySource, spec: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int]
 ) -> Measurement:
     """A measure, also one that cannot be taken: the others still can."""
     try:
-        return measurement(study, asked, frame, loc)
+        return measurement(study, spec, frame, loc)
     except QuaverError as error:
-        plugin = registered(asked.use, where=study.positions.where(*loc))
-        return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
+        plugin = registered(spec.use, where=study.positions.where(*loc))
+        return Measurement(spec.use, plugin, spec.evaluator, spec.options, failed=error)
 
 
 def taken(study: StudySource, one: Measurement, whole: Gathered) -> list[Estimate]:
@@ -322,9 +320,9 @@ def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.Dat
 def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
     """The measures of how the answers were read (see `quaver.study.analysis.study_measures`)."""
     stated = stated_evaluators(study)
-    asked = [*audited(frame, study.factors, stated), *_of_prompts_like_these(study)]
-    asked += [] if frame.is_empty() else audited_coders(study.spec)
-    return told_apart([measurement(study, one, frame) for one in asked])
+    specs = [*audited(frame, study.factors, stated), *_of_prompts_like_these(study)]
+    specs += [] if frame.is_empty() else audited_coders(study.spec)
+    return told_apart([measurement(study, spec, frame) for spec in specs])
 
 
 def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
@@ -334,9 +332,9 @@ def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
     """
     if Prompts.of(study.experiment.variants).paraphrases < _FEWEST:
         return
-    for one in study.spec.measures:
-        if one.use == "accuracy" and one.by is None and one.estimand is None:
-            yield from (one.model_copy(update={"estimand": estimand}) for estimand in _OTHER_PROMPTS)
+    for spec in study.spec.measures:
+        if spec.use == "accuracy" and spec.by is None and spec.estimand is None:
+            yield from (spec.model_copy(update={"estimand": estimand}) for estimand in _OTHER_PROMPTS)
 
 
 def asked_until(study: StudySource, until: UntilSpec) -> MeasureSpec:
@@ -364,7 +362,7 @@ def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.Data
 
 def sizes(study: StudySource, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
     """How many items, paraphrases and repeats an interval of a width takes."""
-    named = [one.use for one in study.spec.measures]
+    named = [spec.use for spec in study.spec.measures]
     known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
     measure = measure or next(iter([*known, *named]), "accuracy")
     if frame is None:

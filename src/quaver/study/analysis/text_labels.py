@@ -96,7 +96,7 @@ def _chosen(
     evaluators = [one.title for one in study.spec.evaluators]
     asked: list[tuple[str, Sequence[str], list[str]]] = [
         ("model", [model] if model else (), [one.name for one in study.spec.models]),
-        ("variant", variants or (), [one.id for one in study.experiment.variants]),
+        ("variant", variants or (), [variant.id for variant in study.experiment.variants]),
         ("evaluator", [evaluator or evaluators[0]], evaluators),
     ]
     for column, wanted, known in asked:

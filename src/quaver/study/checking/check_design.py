@@ -192,20 +192,20 @@ class PreparedCheck:
 def spends(study: Study) -> bool:
     """Whether asking a study's models costs money, or may."""
     prices = asking(study.source).prices
-    functions = {one.name for one in study.spec.models if one.use == "function"}
+    functions = {model.name for model in study.spec.models if model.use == "function"}
     return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
 
 
 def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
     """What a study takes, once it has its keys; with a pilot, a free model is asked a little for its pace."""
-    found = study.plan(compare=())
-    if found.stored == found.calls:
-        return found
+    forecast = study.plan(compare=())
+    if forecast.stored == forecast.calls:
+        return forecast
     for model in asking(study.source).models.values():
         if isinstance(model, Keyed):
             model.check_key()
-    if not pilot or spends(study) or found.seconds is not None:
-        return found
+    if not pilot or spends(study) or forecast.seconds is not None:
+        return forecast
     return study.plan(pilot=_PILOT, compare=())
 
 
@@ -348,39 +348,41 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> list[Decision]:
     """What was decided beside the columns."""
-    found = []
+    decisions = []
     if design.sample:
-        found.append(
+        decisions.append(
             Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, seed {design.seed}")
         )
         drawn = Counter(item.gold or (None if not item.golds else "") for item in study.experiment.items)
         if more := sum(item.beside for item in study.experiment.items):
             others = "all others" if drawn.total() - drawn[None] >= table.known else "others"
-            found.append(
+            decisions.append(
                 Decision("texts", f"and {more:,}", f"{others} with a true label, for correctness alone")
             )
         if missed := [label for label in table.labels if table.counts[label] and not drawn[label]]:
-            found.append(
+            decisions.append(
                 Decision("texts", label_line(missed), "labels of none of the drawn texts; --n takes more")
             )
     else:
-        found.append(Decision("texts", f"{table.rows:,}", "all"))
+        decisions.append(Decision("texts", f"{table.rows:,}", "all"))
     if design.is_held:
         held = "JSON with the fields alone" if table.fields else "the labels alone"
-        found.append(Decision("answers", held, "the model runs here and is held to them"))
+        decisions.append(Decision("answers", held, "the model runs here and is held to them"))
     for name in table.few:
-        found.append(Decision("compare?", name, f"few values; --compare {shlex.quote(name)} compares by it"))
+        decisions.append(
+            Decision("compare?", name, f"few values; --compare {shlex.quote(name)} compares by it")
+        )
     for name in table.repeating:
         why = f"its values repeat; --group {shlex.quote(name)}, if their texts are alike"
-        found.append(Decision("group?", name, why))
+        decisions.append(Decision("group?", name, why))
     if own:
-        found.append(
+        decisions.append(
             Decision("instruction", "(in your function)", "it takes no prompt, so only repeats are compared")
         )
     else:
         why = "yours" if design.is_own else "a plain default; --instruction gives yours"
-        found.append(Decision("instruction", study.spec.prompt.instruction, why))
-    return found
+        decisions.append(Decision("instruction", study.spec.prompt.instruction, why))
+    return decisions
 
 
 def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
@@ -395,10 +397,10 @@ def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
 
 def consent_missing(plan: Forecast) -> QuaverError:
     """The error where asking costs money and nobody has agreed to it."""
-    costs = ["an unknown price" if one.cost is None else str(one.cost) for one in plan.models]
+    costs = ["an unknown price" if forecast.cost is None else str(forecast.cost) for forecast in plan.models]
     return QuaverError(
         "this would spend money, and nobody has agreed to it",
-        where=", ".join(one.model for one in plan.models),
+        where=", ".join(forecast.model for forecast in plan.models),
         found=f"{plan.calls - plan.stored:,} calls for {' and '.join(costs)}",
         fix="agree with --yes, or say what it may cost at most with --budget",
     )
@@ -450,10 +452,10 @@ def starting_file(
     return whole.replace("\n\nprompt:\n", f"{further}\n\nprompt:\n", 1), [*found.taken, *shown]
 
 
-def _further(groups: Sequence[str], found: TextTable) -> str:
+def _further(groups: Sequence[str], table: TextTable) -> str:
     """Keys of items that the table allows, commented out."""
     names = ", ".join(_quoted(name) for name in groups)
-    first = _quoted(groups[0]) if groups else _quoted(found.text)
+    first = _quoted(groups[0]) if groups else _quoted(table.text)
     lines = [f"  #groups: [{names}] # compare the labels by these columns"] if groups else []
     lines += [f"  #where: {{{first}: …}} # only the rows with this value"]
     lines += ["  #sample: 100 # draw this many texts; without this line, all of them"]

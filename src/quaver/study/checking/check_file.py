@@ -81,7 +81,9 @@ def study_text(
     lines += [f"  instruction: {_yaml(next(iter(design.instructions.values())))}"]
     defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
     lines += [f"  postfix: {_yaml(DEFINED)}"] if defined else []
-    labels = [{"code": one, "definition": defined[one]} if one in defined else one for one in table.labels]
+    labels = [
+        {"code": label, "definition": defined[label]} if label in defined else label for label in table.labels
+    ]
     parts = [
         _head(first, study, source, table.taken, design),
         f"name: {_yaml(design.name)}\nseed: {design.seed}",
@@ -148,7 +150,7 @@ def _sealed(text: str) -> str:
 
 
 def _head(first: str, study: str, source: Path, taken: Sequence[Decision], design: CheckDesign) -> str:
-    decisions = [_one_line(f"{one.role}: {one.column} ({one.why})") for one in taken]
+    decisions = [_one_line(f"{decision.role}: {decision.column} ({decision.why})") for decision in taken]
     name = _one_line(study)
     model = design.model
     is_function = not isinstance(model, str) and model["use"] == "function"

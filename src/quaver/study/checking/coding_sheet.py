@@ -44,25 +44,25 @@ def coding_sheet(path: Path) -> dict[str, str]:
         raise ItemError(
             "no column of labels was recognised", where=where, expected=expected, found=", ".join(columns)
         )
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for row in rows:
         label, definition, example = (row.text(name) if name else "" for name in named.values())
         if not label:
             continue
-        if label in found:
+        if label in result:
             raise ItemError("this label is defined twice", where=row.where, found=label)
-        found[label] = definition.strip()
+        result[label] = definition.strip()
         if example:
-            found[label] = f"{found[label]} Example: {example.strip()}".strip()
-    if len(found) < 2:
+            result[label] = f"{result[label]} Example: {example.strip()}".strip()
+    if len(result) < 2:
         raise ItemError(
-            "too few labels", where=where, expected="two or more", found=count(len(found), "label")
+            "too few labels", where=where, expected="two or more", found=count(len(result), "label")
         )
-    return found
+    return result
 
 
 def _called(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    return next((one for one in columns if one.strip().casefold() in names), None)
+    return next((column for column in columns if column.strip().casefold() in names), None)
 
 
 def write_coding_sheet(path: Path, definitions: Mapping[str, str]) -> None:
@@ -75,7 +75,7 @@ def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str) ->
     """The prompt in which a model would see a text: the instruction is a template, the text is none."""
     spec = PromptSpec(instruction=instruction, postfix=postfix_of(definitions))
     labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
-    answers = {one: one for one in definitions}
+    answers = {definition: definition for definition in definitions}
     variant = Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, spec.postfix, answers)
     prompt = PromptWriter(variant, labels).write(Item("1", {"text": text}), text)
     return "\n\n".join(message.content for message in prompt.messages)

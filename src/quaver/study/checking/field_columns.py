@@ -119,7 +119,7 @@ def _may_be_coders(found: Sequence[FieldColumn]) -> bool:
 
 def _take(table: Table, found: Iterable[FieldColumn]) -> None:
     """Give the columns of variables their role, and say what each was taken for."""
-    table.taken[:] = [one for one in table.taken if one.role != "fields"]
+    table.taken[:] = [decision for decision in table.taken if decision.role != "fields"]
     for one in found:
         table.used.update(one.columns)
         table.taken.append(Decision("field", ", ".join(one.columns), one.why))
@@ -138,9 +138,9 @@ def _field(table: Table, name: str) -> FieldColumn | None:
         return _of_numbers(name, sorted({float(number) for number in numbers if number is not None}))
     if sum(map(len, texts)) > _LONGEST * len(texts):
         return None
-    found = _of_sets(name, texts)
-    if found is not None:
-        return found
+    result = _of_sets(name, texts)
+    if result is not None:
+        return result
     counts = Counter(texts)
     labels = ordered(counts.keys() - same_labels(counts).keys())
     fits = 1 < len(labels) <= min(MOST_LABELS, len(texts) // 2)

@@ -126,7 +126,7 @@ def _of_one(table: Table, gold: str | None, named: list[str], labels: tuple[str,
         table.taken.append(
             Decision("gold", "(most coders)", "the label of most coders counts as the true one")
         )
-    counts = Counter(also.get(one, one) for one in _cells(table, gold)) if gold else Counter[str]()
+    counts = Counter(also.get(cell, cell) for cell in _cells(table, gold)) if gold else Counter[str]()
     return {
         "gold": gold,
         "coders": tuple(named),
@@ -164,12 +164,14 @@ def _check_distinct(table: Table, named: Sequence[str | None]) -> None:
         )
 
 
-def _shown(taken: Sequence[Decision]) -> tuple[Decision, ...]:
+def _shown(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
     """Decisions with roles that need no explanation."""
     words = {"text": "text", "item": "id", "id": "id", "gold": "true label"}
-    first = [one for role in words for one in taken if one.role == role]
-    others = [one for one in taken if one.role not in words]
-    return tuple(replace(one, role=words.get(one.role, one.role)) for one in (*first, *others))
+    first = [decision for role in words for decision in decisions if decision.role == role]
+    others = [decision for decision in decisions if decision.role not in words]
+    return tuple(
+        replace(decision, role=words.get(decision.role, decision.role)) for decision in (*first, *others)
+    )
 
 
 def _text(table: Table) -> str:
@@ -209,18 +211,18 @@ def _identifying(table: Table, column: str) -> str:
 
 def _item(table: Table, *, can_name: bool) -> str | None:
     """The column of ids, where each row has its own."""
-    found = table.find("item")
-    if found and len(table.values(found)) == len(table.rows):
-        return found
+    result = table.find("item")
+    if result and len(table.values(result)) == len(table.rows):
+        return result
     if other := _called_id(table):
         return other
     why = (
-        f"{found} does not identify the rows"
-        if found
+        f"{result} does not identify the rows"
+        if result
         else "no column was recognised" + "; --id names it" * can_name
     )
     role = Decision("item", "(the row's number)", why)
-    table.taken[:] = [one for one in table.taken if one.role != "item"] + [role]
+    table.taken[:] = [decision for decision in table.taken if decision.role != "item"] + [role]
     return None
 
 
@@ -360,15 +362,17 @@ _GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")
 
 def doubts_about(table: Table, text: str | None, gold: str | None) -> list[str]:
     """What a person should know of a table before its texts are asked about, a sentence each."""
-    found, rows = [], len(table.rows)
+    result, rows = [], len(table.rows)
     if text:
         counts = table.counts(text)
         if empty := counts.get("", 0):
-            found.append(f"{empty:,} of {rows:,} rows have no text: remove them from the table.")
-        if twice := rows - empty - sum(1 for one in counts if one):
-            found.append(f"{twice:,} rows repeat the text of another row.")
-        if garbled := sum(bool(_GARBLED.search(one)) for one in counts):
-            found.append(f"{garbled:,} texts have signs of a wrong encoding: save the table as UTF-8.")
+            result.append(f"{empty:,} of {rows:,} rows have no text: remove them from the table.")
+        if twice := rows - empty - sum(1 for count in counts if count):
+            result.append(f"{twice:,} rows repeat the text of another row.")
+        if garbled := sum(bool(_GARBLED.search(count)) for count in counts):
+            result.append(f"{garbled:,} texts have signs of a wrong encoding: save the table as UTF-8.")
     if gold and (without := table.counts(gold).get("", 0)):
-        found.append(f"{rows - without:,} of {rows:,} rows have a hand label; accuracy is measured on these.")
-    return found
+        result.append(
+            f"{rows - without:,} of {rows:,} rows have a hand label; accuracy is measured on these."
+        )
+    return result

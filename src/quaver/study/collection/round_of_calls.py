@@ -99,7 +99,7 @@ class Collecting:
         self._journal, self._watch, self._retry_errors = journal, watch, asked.retry_errors
         self._keep: Keep | None = None
         self._prices, self._made = study.prices, study.spent_on_paraphrases()
-        quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
+        quotes = any(follow_up.quotes_answer for follow_up in study.experiment.follow_ups.values())
         self._following = study.plan.following if quotes else None
         self._tried, self._given_up = set[str](), dict[str, Exception]()
         self._folders = reused_folders(study.spec, study.positions)
@@ -115,7 +115,7 @@ class Collecting:
     def _repeats(self, model: str) -> int:
         """The most repeats of a condition of a model."""
         conditions = self._study.experiment.conditions
-        return max((one.repeats for one in conditions if one.model == model), default=0)
+        return max((condition.repeats for condition in conditions if condition.model == model), default=0)
 
     def ask(self, keep: Keep | None = None, most: int | None = None) -> Outcome:
         """Take over and ask what is missing of what is wanted."""
@@ -231,9 +231,11 @@ class Collecting:
     def _probe(self, name: str, model: Probed) -> None:
         """Try on a server what it is going to be asked; the lock keeps what was found."""
         study, experiment = self._study, self._study.experiment
-        follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
+        follow_ups = [
+            follow_up.decoding(experiment.variants[0]) for follow_up in experiment.follow_ups.values()
+        ]
         most = study.models[name].abilities.logprobs
-        decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
+        decodings = [replace(decoding, logprobs=min(decoding.logprobs, most)) for decoding in follow_ups]
         decodings += experiment.decodings.values()
         model.probe(needs_of(decodings, experiment.variants, self._repeats(name), study.own_seed))
         study.served[name] |= study.models[name].provenance()
@@ -321,7 +323,7 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
     """Find what measures, each with its place in the study file, name and the study does not have."""
     asked = list(asked)
     for name, field in fields_of(study, answered=False).items():
-        _rehearse(field, [(loc, one) for loc, one in asked if not one.field or name in one.field])
+        _rehearse(field, [(loc, spec) for loc, spec in asked if not spec.field or name in spec.field])
 
 
 def _rehearse(study: StudySource, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
@@ -334,8 +336,8 @@ def _rehearse(study: StudySource, asked: Iterable[tuple[tuple[str | int, ...], M
     every = Gathered.of(frame)
     some = [variant.id for variant in study.experiment.variants[:_FEW]]
     few = Gathered.of(frame.filter(pl.col("variant").is_in(some)))
-    for loc, given in asked:
-        one = given.among(frame.columns)
+    for loc, spec in asked:
+        one = spec.among(frame.columns)
         for column, values in one.only.items():
             known = _values(study, frame, column)
             for value in values:
@@ -367,10 +369,10 @@ def _works(ready: Measurement, few: Gathered) -> bool:
 
 
 def _check_options(
-    study: StudySource, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
+    study: StudySource, frame: pl.DataFrame, spec: MeasureSpec, loc: tuple[str | int, ...]
 ) -> None:
     """Look at the names that a measure takes without looking: it finds nothing under one that is wrong."""
-    between, original = asked.options.get("between", ()), asked.options.get("original")
+    between, original = spec.options.get("between", ()), spec.options.get("original")
     for column in (between,) if isinstance(between, str) else between:
         if column not in frame.columns and column != TEXT_COLUMN:
             raise UnknownName(
@@ -391,8 +393,8 @@ def _values(study: StudySource, frame: pl.DataFrame, column: str) -> Collection[
     if any(column in item.groups for item in experiment.items):
         return {item.groups[column] for item in experiment.items if column in item.groups}
     if column in ("model", "variant", "decoding", "evaluator") or column in study.factors:
-        found = frame[column] if column in frame.columns else pl.Series(dtype=pl.String)
-        return set(found.cast(pl.String).drop_nulls())
+        series = frame[column] if column in frame.columns else pl.Series(dtype=pl.String)
+        return set(series.cast(pl.String).drop_nulls())
     return ()
 
 
@@ -414,16 +416,16 @@ def _rows(study: StudySource, codes: Sequence[str]) -> Iterator[_Row]:
     experiment = study.experiment
     few = len(experiment.conditions) > _MANY
     items = _some(experiment.items, 2 if few else _ITEMS)
-    for at, condition in enumerate(experiment.conditions):
+    for position, condition in enumerate(experiment.conditions):
         if condition.follow_up:
             continue
         for place, index in enumerate(items):
             for repeat in range(min(condition.repeats, 1 if few else _REPEATS)):
-                code = codes[(at + place + repeat) % len(codes)]
-                yield at, index, repeat, Response(code), None
+                code = codes[(position + place + repeat) % len(codes)]
+                yield position, index, repeat, Response(code), None
 
 
 def _some(items: Sequence[Item], most: int) -> list[int]:
     """The positions of a few items, those with a gold label first."""
-    places = sorted(range(len(items)), key=lambda at: items[at].gold is None)
+    places = sorted(range(len(items)), key=lambda index: items[index].gold is None)
     return sorted(places[:most])

@@ -82,10 +82,10 @@ class Round:
         if not self.cells:
             return known
         cells = [
-            {"cell": dict(one.cell), "value": one.value, "low": one.low, "high": one.high}
-            for one in self.cells
+            {"cell": dict(estimate.cell), "value": estimate.value, "low": estimate.low, "high": estimate.high}
+            for estimate in self.cells
         ]
-        betting = all("wide" in one.details for one in self.cells)
+        betting = all("wide" in estimate.details for estimate in self.cells)
         return {**known, "wider": self.wider, "betting": betting, "cells": cells}
 
     def __str__(self) -> str:
@@ -104,10 +104,10 @@ class Design:
 
     def __init__(self, experiment: Experiment, seed: int) -> None:
         order = np.random.default_rng(derive(seed, "rounds")).permutation(len(experiment.items))
-        self._rank = {int(item): place for place, item in enumerate(order)}
+        self._rank = {int(item): index for index, item in enumerate(order)}
         self._ids = [experiment.items[int(item)].id for item in order]
         self._variants = [variant.id for variant in experiment.variants]
-        places = {name: at for at, name in enumerate(self._variants)}
+        places = {name: index for index, name in enumerate(self._variants)}
         self._variant_of = [places[condition.variant] for condition in experiment.conditions]
         repeats = max(condition.repeats for condition in experiment.conditions)
         self.whole = Part(len(self._ids), len(self._variants), repeats)
@@ -149,10 +149,14 @@ class Design:
 def widest(estimates: Sequence[Estimate], differing: int = 0) -> float | None:
     """Of the estimates' intervals; None where one is missing or not to be believed, or no estimate."""
     widths: list[float] = []
-    for one in estimates:
-        if one.low is None or one.high is None or 0 < one.details.get("differing", differing) < differing:
+    for estimate in estimates:
+        if (
+            estimate.low is None
+            or estimate.high is None
+            or 0 < estimate.details.get("differing", differing) < differing
+        ):
             return None
-        widths.append(float(one.high) - float(one.low))
+        widths.append(float(estimate.high) - float(estimate.low))
     return max(widths, default=None)
 
 
@@ -222,10 +226,10 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     return replace(
         last,
         before=first.before,
-        done=sum(one.done for one in outcomes),
-        errors=sum(one.errors for one in outcomes),
-        seconds=sum(one.seconds for one in outcomes),
-        reused=sum(one.reused for one in outcomes),
+        done=sum(outcome.done for outcome in outcomes),
+        errors=sum(outcome.errors for outcome in outcomes),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        reused=sum(outcome.reused for outcome in outcomes),
     )
 
 
@@ -249,14 +253,14 @@ class RoundsDocument:
 
     def add(self, one: Round) -> dict[str, Any]:
         """The document after a further round; ``ended`` is None until it is known."""
-        now, at = one.document(), len(self._rounds)
-        before = self._earlier[at] if at < len(self._earlier) else None
+        now, index = one.document(), len(self._rounds)
+        before = self._earlier[index] if index < len(self._earlier) else None
         if before is None or any(before[size] != now[size] for size in _GROWN):
             self._earlier = []  # these rounds are others
         else:
             now["calls"] += before["calls"]
         self._rounds.append(now)
-        return {"until": self._until, "rounds": [*self._rounds, *self._earlier[at + 1 :]], "ended": None}
+        return {"until": self._until, "rounds": [*self._rounds, *self._earlier[index + 1 :]], "ended": None}
 
     def end(self, last: Outcome) -> dict[str, Any]:
         """The document of a run that has ended."""
@@ -301,7 +305,7 @@ def collect_at_any_time(
             reached = is_clear(found, until.clear_of)
         over = stopped or reached or part == whole
         spent = times_as_wide(tail, ERROR / 2)
-        wider = max((float(one.details.get("wide", spent)) for one in found), default=spent)
+        wider = max((float(estimate.details.get("wide", spent)) for estimate in found), default=spent)
         rounds.append(Round(part, outcome.done, width, None if over else "items", wider, found))
         tell(len(rounds), rounds[-1])
         if over:
@@ -314,17 +318,17 @@ def collect_at_any_time(
 def is_clear(estimates: Sequence[Estimate], value: float) -> bool:
     """Whether every interval lies wholly above or below a value, and none has a warning about itself."""
     return bool(estimates) and all(
-        one.low is not None
-        and one.high is not None
-        and not one.low <= value <= one.high
-        and not is_rough(one)
-        for one in estimates
+        estimate.low is not None
+        and estimate.high is not None
+        and not estimate.low <= value <= estimate.high
+        and not is_rough(estimate)
+        for estimate in estimates
     )
 
 
-def is_rough(one: Estimate) -> bool:
+def is_rough(estimate: Estimate) -> bool:
     """Whether a warning is about its interval."""
-    return any(isinstance(warning, IntervalWarning) for warning in one.warnings)
+    return any(isinstance(warning, IntervalWarning) for warning in estimate.warnings)
 
 
 _WORDS_MOST = 5

@@ -105,5 +105,5 @@ def _take_over(study: StudyFile, store: Store) -> None:
     with sole_writer(study.home.path, WAIT) if may_write(whole) else nullcontext():
         for model in study.served:
             while reuse(requests(model), store, {str(study.home.path): study.home.path}, own=True):
-                if not any(one.quotes_answer for one in study.experiment.follow_ups.values()):
+                if not any(follow_up.quotes_answer for follow_up in study.experiment.follow_ups.values()):
                     break  # otherwise once more, for the follow-ups of what was taken

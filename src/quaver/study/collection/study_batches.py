@@ -88,9 +88,9 @@ class StudyBatches:
 
     def taken(self) -> tuple[int, int]:
         """How many answers and errors batches brought since the last call."""
-        found = self.progress.done, self.progress.errors
+        result = self.progress.done, self.progress.errors
         self.progress.done = self.progress.errors = 0
-        return found
+        return result
 
     def visit(self) -> None:
         """Collect what is ready."""
@@ -145,10 +145,10 @@ class StudyBatches:
         for request, responses in group:
             self.progress.done += len(responses)
             self.progress.by_condition[request.calls[0].condition] += len(responses)
-            for one in responses:
-                if one.finish == "error":
+            for response in responses:
+                if response.finish == "error":
                     self.progress.errors += 1
-                    self.progress.by_kind[kind_of(one.error)] += 1
+                    self.progress.by_kind[kind_of(response.error)] += 1
         self._journal.stored(group, self.progress)
         self._watch(self.progress)
 

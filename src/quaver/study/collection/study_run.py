@@ -59,7 +59,7 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
     from quaver.models.remote.remote_model import RemoteModel
     from quaver.models.remote.remote_worker import Setup
 
-    found: dict[str, Model] = {}
+    result: dict[str, Model] = {}
     clusters: list[Cluster] = []
     for spec in study.spec.models:
         model, price = study.models[spec.name], study.prices.get(spec.name)
@@ -70,10 +70,10 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
         clusters.append(cluster)
         identity = "" if function is not None else model.identity()
         made = RemoteModel(model, Setup(study.plugins.maker(spec.name), identity), cluster)
-        found[spec.name] = made
+        result[spec.name] = made
         if hasattr(made, "place"):
             made.place(study.experiment.conditions, [item.id for item in study.experiment.items])
-    return found
+    return result
 
 
 _STAND_INS = (
@@ -89,7 +89,7 @@ def check(study: StudyFile) -> None:
     check_money(study.prices, study.spec, study.positions)
     reused_folders(study.spec, study.positions)
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
-        (("measures", index), one) for index, one in enumerate(study.spec.measures)
+        (("measures", index), spec) for index, spec in enumerate(study.spec.measures)
     ]
     if study.spec.until is not None:
         until = asked_until(study, study.spec.until)
@@ -109,8 +109,8 @@ def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
     if study.lacks_paraphrases:
         expected = study.with_stand_ins()
         check(expected)
-        left, made = expected.foreseen_paraphrases(), expected.spent_on_paraphrases()
-        found = forecast(expected.plan, expected.models, {}, expected.prices, compared, made)
+        left, entries = expected.foreseen_paraphrases(), expected.spent_on_paraphrases()
+        found = forecast(expected.plan, expected.models, {}, expected.prices, compared, entries)
         paraphrases = (*found.paraphrases, *forecast_of_paraphrases(left, expected.prices))
         return replace(found, notes=(*found.notes, _STAND_INS), paraphrases=paraphrases)
     check(study)
@@ -180,7 +180,7 @@ def _run_in_rounds(
     document: RoundsDocument,
 ) -> Outcome:
     """Collect until an interval is narrow enough; what each round brought is kept before the next begins."""
-    design, asked = Design(study.experiment, study.spec.seed), asked_until(study, until)
+    design, spec = Design(study.experiment, study.spec.seed), asked_until(study, until)
     outcomes: list[Outcome] = []
 
     def ask(part: Part) -> Outcome:
@@ -191,7 +191,7 @@ def _run_in_rounds(
         return design.annotations(part, measurable(study))
 
     def estimates(frame: pl.DataFrame, **other: Any) -> list[Estimate]:
-        return measurement(study, asked, frame, ("until",)).of(frame, **other)
+        return measurement(study, spec, frame, ("until",)).of(frame, **other)
 
     def width(part: Part) -> float | None:
         return widest(estimates(answers(part)), until.differing)
@@ -200,7 +200,7 @@ def _run_in_rounds(
         frame = answers(part)
         found = estimates(frame, confidence_level=level, keep=("draws", "distribution"))
         texts = _texts_with_the_rarest(frame) if study.experiment.labels.level in _CATEGORIES else RARE
-        return [held_together(one, ERROR) or too_rare(one, texts) for one in found]
+        return [held_together(estimate, ERROR) or too_rare(estimate, texts) for estimate in found]
 
     def tell(number: int, one: Round) -> None:
         journal.round(number, str(one), **one.document())
@@ -246,8 +246,8 @@ def _notebook_display() -> Callable[..., Any] | None:
     shell = ipython.get_ipython() if ipython is not None else None
     if getattr(shell, "kernel", None) is None:
         return None
-    found: Callable[..., Any] = import_module("IPython.display").display
-    return found
+    result: Callable[..., Any] = import_module("IPython.display").display
+    return result
 
 
 class _Bar:

@@ -157,13 +157,13 @@ class StudyStatus(Rows):
         """A row for each condition: model, variant, decoding, answered and wanted calls."""
         return [
             {
-                "model": one.condition.model,
-                "variant": one.condition.variant,
-                "decoding": one.condition.asked_as,
-                "answered": one.answered,
-                "wanted": one.wanted,
+                "model": condition.condition.model,
+                "variant": condition.condition.variant,
+                "decoding": condition.condition.asked_as,
+                "answered": condition.answered,
+                "wanted": condition.wanted,
             }
-            for one in self.conditions
+            for condition in self.conditions
         ]
 
     @property
@@ -209,13 +209,13 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
     entries = [*made, *(ledger(store) if store else ())]
     prices = study.prices
     used = spent(entries, prices)
-    known = all(prices.get(one.model) is not None for one in entries if one.reused is None)
+    known = all(prices.get(entry.model) is not None for entry in entries if entry.reused is None)
     conditions = _conditions(study, store)
     kinds = errors_by_kind(store) if store else Counter[str]()
     reused = Counter[str]()
-    for one in entries:
-        if one.reused is not None and one.placed:
-            reused[one.reused] += one.calls
+    for entry in entries:
+        if entry.reused is not None and entry.placed:
+            reused[entry.reused] += entry.calls
     rounds = study.files.read("rounds.json") if store else {}
     return StudyStatus(
         total=sum(part.wanted for part in conditions) - (store.calls.unfollowed() if store else 0),
@@ -233,27 +233,29 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         rate=pace(store) if store and process else 0.0,
         ended=rounds.get("ended"),
         round_verdict=anytime_verdict(rounds["until"], rounds["rounds"][-1]) if rounds.get("rounds") else "",
-        paraphrases=sum(one.calls for one in made),
+        paraphrases=sum(entry.calls for entry in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
         empty=empty_answers(entries),
-        sent=sum(one.sent for one in entries),
-        received=sum(one.received for one in entries),
-        discarded=sum(one.discarded for one in entries),
-        discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
+        sent=sum(entry.sent for entry in entries),
+        received=sum(entry.received for entry in entries),
+        discarded=sum(entry.discarded for entry in entries),
+        discarded_tokens=sum(
+            entry.prompt_tokens + entry.completion_tokens for entry in entries if entry.discarded
+        ),
         waiting=store.waiting() if store and process is None else 0,
         batches=_batches(study, store) if store else (),
         shards=Shards(study.folder).statuses(store),
-        last=max((one.last for one in entries if one.placed and one.last), default=None),
+        last=max((entry.last for entry in entries if entry.placed and entry.last), default=None),
     )
 
 
 def outside(study: StudySource, entries: Sequence[Entry]) -> dict[str, int]:
     """How many stored answers belong to no call of the study, or did before it was packed, by model."""
     found = Counter(study.left_out)
-    for one in entries:
-        if one.calls and not (one.placed or one.paraphrases):
-            found[one.model] += one.calls
+    for entry in entries:
+        if entry.calls and not (entry.placed or entry.paraphrases):
+            found[entry.model] += entry.calls
     return dict(found)
 
 
@@ -269,7 +271,7 @@ def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
     """How many answers are no part of the study, of which models, and whether they are still there."""
     if not answers:
         return ""
-    asked = {one.model for one in study.experiment.conditions}
+    asked = {condition.model for condition in study.experiment.conditions}
     gone = {model: n for model, n in answers.items() if model not in asked}
     parts = [f"{n:,} of the model “{model}”, which is not in it" for model, n in gone.items()]
     parts += [
@@ -285,11 +287,11 @@ def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
 
 def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
     """The batches that are out."""
-    found = []
+    batches = []
     for row in StoredBatches(store).rows():
         price = study.prices.get(row.model)
         expected = (row.expected_prompt, 0, row.expected_completion)
-        found.append(
+        batches.append(
             BatchStatus(
                 name=row.name,
                 model=row.model,
@@ -307,18 +309,18 @@ def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
                 file=str(study.files.batches / f"{row.name}.jsonl") if row.service == "file" else "",
             )
         )
-    return found
+    return batches
 
 
 def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:
     """What is answered of each condition; calls are counted one by one only where some are missing."""
-    wanted = [study.calls_of(at) for at in range(len(study.experiment.conditions))]
+    wanted = [study.calls_of(index) for index in range(len(study.experiment.conditions))]
     answered: dict[int, int] = {}
     if store and store.calls.counts().answered == sum(wanted):
         answered = dict(enumerate(wanted))
     elif store:
         answered = dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition"))
     return [
-        ConditionStatus(condition, answered.get(at, 0), wanted[at])
-        for at, condition in enumerate(study.experiment.conditions)
+        ConditionStatus(condition, answered.get(index, 0), wanted[index])
+        for index, condition in enumerate(study.experiment.conditions)
     ]

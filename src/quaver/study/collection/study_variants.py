@@ -45,8 +45,8 @@ def write_texts(path: Path, texts: Sequence[Editable]) -> int:
     ):
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for one in texts:
-            cells = (one.id, one.part, one.text, one.original, one.remarks)
+        for editable in texts:
+            cells = (editable.id, editable.part, editable.text, editable.original, editable.remarks)
             writer.writerow(safe_cell(cell) for cell in cells)
     return len(texts)
 
@@ -57,26 +57,26 @@ def read_edits(path: Path, texts: Sequence[Editable]) -> list[Edit]:
         raise SpecError(
             "there is no such table", where=str(path), fix="`quaver variants STUDY --export FILE` writes one"
         )
-    known = {(one.id, one.part): one for one in texts}
+    known = {(editable.id, editable.part): editable for editable in texts}
     found = _by_text(read_rows(path, hint="save the table in a file with one sheet"), known)
-    for key, one in known.items():
+    for key, editable in known.items():
         if key not in found:
             raise SpecError(
-                f"the row of {one.id} ({one.part}) is missing",
+                f"the row of {editable.id} ({editable.part}) is missing",
                 where=path.name,
                 expected=f"{len(known)} rows, one for each text",
                 found=f"{len(found)} rows",
                 fix="put it back; to leave out a paraphrase, change the study file, not the table",
             )
     return [
-        Edit(one.factor, one.level, one.part, one.text, after)
-        for key, one in known.items()
-        if (after := _text(found[key], one)) != one.text
+        Edit(editable.factor, editable.level, editable.part, editable.text, after)
+        for key, editable in known.items()
+        if (after := _text(found[key], editable)) != editable.text
     ]
 
 
 def _by_text(rows: Sequence[Row], known: dict[tuple[str, str], Editable]) -> dict[tuple[str, str], Row]:
-    found: dict[tuple[str, str], Row] = {}
+    result: dict[tuple[str, str], Row] = {}
     for row in rows:
         for column in COLUMNS[:3]:
             if column not in row:
@@ -86,25 +86,25 @@ def _by_text(rows: Sequence[Row], known: dict[tuple[str, str], Editable]) -> dic
             raise UnknownName(
                 "text", " ".join(key), [" ".join(one) for one in known], where=f"{row.where}: id"
             )
-        if key in found:
+        if key in result:
             raise SpecError(
                 f"{key[0]} ({key[1]}) is there twice", where=row.where, fix="remove one of the rows"
             )
-        found[key] = row
-    return found
+        result[key] = row
+    return result
 
 
-def _text(row: Row, one: Editable) -> str:
+def _text(row: Row, editable: Editable) -> str:
     """The text of a row; line ends and the apostrophe before what would be a formula are the table's."""
     text = _plain(row["text"]).replace("\r\n", "\n")
     if not text.strip():
         raise SpecError(
-            f"the text of {one.id} is empty",
+            f"the text of {editable.id} is empty",
             where=f"{row.where}: text",
             expected="the text of the prompt",
             found="nothing",
         )
-    return one.text if text == one.text.replace("\r\n", "\n") else text
+    return editable.text if text == editable.text.replace("\r\n", "\n") else text
 
 
 def _plain(cell: object) -> str:
@@ -183,10 +183,10 @@ class StudyVariants(Rows):
         with sole_writer(study.folder):
             study.paraphrases.make(again=again, watch=watch, afford=_affording(study))
             try:
-                made = resolve(study.spec, study.positions, study.paraphrases)
+                experiment = resolve(study.spec, study.positions, study.paraphrases)
             finally:
                 study.paraphrases.rest()
-        study.forget(made)
+        study.forget(experiment)
         return study.paraphrases.made
 
     @guarded

@@ -49,7 +49,7 @@ def parts_of(plan: Plan, tokens_a_character: Mapping[str, float]) -> tuple[PlanP
     names = list(dict.fromkeys(name for factors in factors_of.values() for name in factors))
     sums: dict[tuple[str, str], list[float]] = {}
     of_variants = zip(experiment.variants, plan.order.survey.of_variants, strict=True)
-    characters = {one.id: total for one, total in of_variants}
+    characters = {variant.id: total for variant, total in of_variants}
     for condition in experiment.conditions:
         read = characters[condition.variant] * condition.repeats
         tokens = read * tokens_a_character[condition.model]
@@ -331,23 +331,23 @@ def forecast(
     usage: Mapping[str, Mapping[str, float]],
     prices: Mapping[str, Price | None],
     compared: Mapping[str, Price] | None = None,
-    made: Sequence[Entry] = (),
+    entries: Sequence[Entry] = (),
 ) -> Forecast:
     """Forecast what a plan will take."""
     experiment = plan.experiment
-    found, rates = [], {}
+    forecasts, rates = [], {}
     for name, model in models.items():
         one, rates[name] = _of_model(plan, name, model, usage.get(name, {}), prices.get(name))
-        found.append(one)
+        forecasts.append(one)
     return Forecast(
         items=len(experiment.items),
         variants=len(experiment.variants),
         decodings=len(experiment.decodings),
-        models=tuple(found),
+        models=tuple(forecasts),
         parts=parts_of(plan, rates),
         notes=tuple(experiment.notes),
-        elsewhere=_elsewhere(found, compared or {}),
-        paraphrases=tuple(_of_paraphrases(one, prices.get(one.model)) for one in made),
+        elsewhere=_elsewhere(forecasts, compared or {}),
+        paraphrases=tuple(_of_paraphrases(entry, prices.get(entry.model)) for entry in entries),
     )
 
 
@@ -356,7 +356,7 @@ def _of_model(
 ) -> tuple[ModelForecast, float]:
     """One model's part, and its tokens a character."""
     experiment, survey = plan.experiment, plan.order.survey
-    of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
+    of_variant = {variant.id: n for variant, n in zip(experiment.variants, survey.of_variants, strict=True)}
     conditions = [condition for condition in experiment.conditions if condition.model == name]
     rate, counted = _tokens_a_character(plan, model)
     asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
@@ -412,19 +412,21 @@ def forecast_of_paraphrases(
     return tuple(found)
 
 
-def _of_paraphrases(one: Entry, price: Price | None) -> ParaphrasesForecast:
-    read, written = round(one.prompt_tokens), round(one.completion_tokens)
-    money = None if price is None else price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens)
+def _of_paraphrases(entry: Entry, price: Price | None) -> ParaphrasesForecast:
+    read, written = round(entry.prompt_tokens), round(entry.completion_tokens)
+    money = (
+        None if price is None else price.of(entry.prompt_tokens, entry.cached_tokens, entry.completion_tokens)
+    )
     return ParaphrasesForecast(
-        one.model, one.calls, read, written, None if money is None else Range(money, money)
+        entry.model, entry.calls, read, written, None if money is None else Range(money, money)
     )
 
 
-def _elsewhere(found: Sequence[ModelForecast], compared: Mapping[str, Price]) -> dict[str, Range]:
+def _elsewhere(forecasts: Sequence[ModelForecast], compared: Mapping[str, Price]) -> dict[str, Range]:
     """What all that the most asked model is asked would cost on others, the cheapest first."""
-    if not found:
+    if not forecasts:
         return {}
-    most = max(found, key=lambda one: one.calls).whole
+    most = max(forecasts, key=lambda one: one.calls).whole
     costs = {name: most.cost(price) for name, price in compared.items()}
     return dict(sorted(costs.items(), key=lambda one: one[1].high))
 

@@ -70,11 +70,11 @@ class Sizing(Rows):
     def __str__(self) -> str:
         """A line for each."""
         lines = [f"A 95% interval of {self.measure} that is {self.width:g} wide takes ({self.rests_on}):"]
-        for one in self.needs:
-            number = "not known" if one.number is None else f"{one.number:,}"
-            ends = f" ({one.between[0]:,} to {one.between[1]:,})" if one.between else ""
-            lines.append(f"  {one.what}: {number}{ends}. {one.why}")
-        if any(one.between for one in self.needs):
+        for need in self.needs:
+            number = "not known" if need.number is None else f"{need.number:,}"
+            ends = f" ({need.between[0]:,} to {need.between[1]:,})" if need.between else ""
+            lines.append(f"  {need.what}: {number}{ends}. {need.why}")
+        if any(need.between for need in self.needs):
             lines.append(_RANGES)
         return "\n".join(lines)
 
@@ -86,13 +86,13 @@ class Sizing(Rows):
             {
                 "measure": self.measure,
                 "width": self.width,
-                "what": one.what,
-                "number": one.number,
-                "least": one.between[0] if one.between else None,
-                "most": one.between[1] if one.between else None,
-                "why": one.why,
+                "what": need.what,
+                "number": need.number,
+                "least": need.between[0] if need.between else None,
+                "most": need.between[1] if need.between else None,
+                "why": need.why,
             }
-            for one in self.needs
+            for need in self.needs
         ]
 
 
@@ -173,17 +173,20 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     nothing of the spread.
     """
     _checked_width(width)
-    found = _with_intervals(measurement, frame, "fixed")
+    estimates = _with_intervals(measurement, frame, "fixed")
     on = f"by {frame.height:,} stored annotations"
-    if not found:
+    if not estimates:
         why = "The stored answers give no interval: ask about more items first."
         return Sizing(measurement.measure, width, on, (Need("items", None, why),))
-    widest = max(found, key=_width)
+    widest = max(estimates, key=_width)
     cell = ", ".join(f"{column} {level}" for column, level in widest.cell.items()) or "the whole study"
     now = _width(widest)
     units = "items" if widest.unit == "item" else "groups"
     what = "items" if widest.unit == "item" else f"groups of items ({widest.unit})"
-    why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√{units}."
+    why = (
+        f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(estimates)}); the width goes with "
+        f"1/√{units}."
+    )
     if widest.n < _FEWEST_ITEMS:
         why = f"{widest.n:,} are answered ({cell}); {_FEWEST_ITEMS} or more show how they differ."
         items = Need(what, None, why)
@@ -201,15 +204,19 @@ def _with_intervals(measurement: Measurement, frame: pl.DataFrame, estimand: Est
     """The estimates with an interval of this estimand; where the measure does not offer it, of its own."""
     plugin = measurement.plugin
     offered = isinstance(plugin, Measure) and estimand in plugin.estimands
-    found = measurement.of(frame, estimand=estimand) if offered else measurement.of(frame)
-    return [one for one in found if one.value is not None and one.low is not None]
+    estimates = measurement.of(frame, estimand=estimand) if offered else measurement.of(frame)
+    return [estimate for estimate in estimates if estimate.value is not None and estimate.low is not None]
 
 
 def _of_prompts(measurement: Measurement, frame: pl.DataFrame, widest: Estimate, width: float) -> Need:
     """How many paraphrases, by what prompts contribute to the variance for others like them."""
-    for one in _with_intervals(measurement, frame, "population"):
-        seen, error = one.details.get("prompts", 0), one.details.get("standard_error_prompts")
-        if (one.measure, one.cell, one.estimand) != (widest.measure, widest.cell, "population"):
+    for estimate in _with_intervals(measurement, frame, "population"):
+        seen, error = estimate.details.get("prompts", 0), estimate.details.get("standard_error_prompts")
+        if (estimate.measure, estimate.cell, estimate.estimand) != (
+            widest.measure,
+            widest.cell,
+            "population",
+        ):
             continue
         if error is None or error < 1e-9 or seen < _LEAST:
             break
@@ -233,14 +240,16 @@ def _left_out(
         return Need(
             what, None, f"{len(levels)} in the stored answers: {_LEAST} or more show how they differ."
         )
-    groups = [levels[at::_LEFT_OUT] for at in range(min(_LEFT_OUT, len(levels)))]
+    groups = [levels[index::_LEFT_OUT] for index in range(min(_LEFT_OUT, len(levels)))]
     values = []
     for group in groups:
         part = frame.filter(~pl.col(column).cast(pl.String).is_in(group))
         values += [
-            one.value
-            for one in measurement.of(part, resamples=0)
-            if one.value is not None and one.measure == widest.measure and one.cell == widest.cell
+            estimate.value
+            for estimate in measurement.of(part, resamples=0)
+            if estimate.value is not None
+            and estimate.measure == widest.measure
+            and estimate.cell == widest.cell
         ]
     if len(values) < _LEAST:
         return Need(what, None, "The measure cannot be taken with some of them left out.")
@@ -269,5 +278,5 @@ def _up(number: float) -> int:
     return ceil(round(number, 6))
 
 
-def _width(one: Estimate) -> float:
-    return (one.high or 0.0) - (one.low or 0.0)
+def _width(estimate: Estimate) -> float:
+    return (estimate.high or 0.0) - (estimate.low or 0.0)

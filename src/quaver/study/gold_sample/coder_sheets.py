@@ -114,13 +114,13 @@ def returned_in(content: bytes, name: str) -> list[Returned]:
         raise ItemError("this file cannot be read", where=name, found=str(error)[:200]) from None
     if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
         raise _foreign(name, "no list of records")
-    found: list[Returned] = []
+    result: list[Returned] = []
     for number, record in enumerate(records, 1):
         try:
-            found += _of_record(record, f"{name}: record {number}")
+            result += _of_record(record, f"{name}: record {number}")
         except (TypeError, AttributeError, LookupError, ValueError) as error:
             raise _foreign(name, f"record {number}: {error}") from None
-    return found
+    return result
 
 
 def _of_record(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
@@ -165,7 +165,7 @@ def _argilla(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
         given = [(one.get("user_id"), one["value"]) for one in responses.get(LABEL) or ()]
         notes = {one.get("user_id"): one["value"] for one in responses.get(NOTE) or ()}
     else:  # Argilla 1: by person
-        kept = [one for one in responses if one.get("status") != "discarded"]
+        kept = [response for response in responses if response.get("status") != "discarded"]
         values = [(one.get("user_id"), one.get("values") or {}) for one in kept]
         given = [(by, value[LABEL]["value"]) for by, value in values if LABEL in value]
         notes = {by: value[NOTE]["value"] for by, value in values if NOTE in value}
@@ -280,15 +280,15 @@ def write_sheets(files: GoldFiles, sheets: Sequence[Sheet], stem: str, form: For
     Returns:
         The files, those that come back first.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for sheet in sheets:
         name = f"{stem}-{_UNFIT.sub('_', sheet.coder.removesuffix(ADJUDICATES))[:60]}"
         again = next(n for n in range(1, 10_000) if not [*files.folder.glob(f"{name}{_number(n)}.*")])
         for file, content in written(sheet, f"{name}{_number(again)}", form).items():
             replace_bytes(files.folder / file, content)
-            found.append(files.folder / file)
-    check_outgoing(found)
-    return found
+            paths.append(files.folder / file)
+    check_outgoing(paths)
+    return paths
 
 
 def _number(again: int) -> str:
@@ -324,7 +324,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     known = {item.id: item.gold for item in source.experiment.items}
     anew = with_gold(stored, known, state.draw, state.settled.gold, state.apart)
     text = pl.col(pl.Categorical).cast(pl.String)
-    pairs = [one.select("item", *GOLD_COLUMNS).with_columns(text) for one in (stored, anew)]
+    pairs = [frame.select("item", *GOLD_COLUMNS).with_columns(text) for frame in (stored, anew)]
     other = pairs[0].filter(
         pl.any_horizontal(pairs[0][name].ne_missing(pairs[1][name]) for name in GOLD_COLUMNS)
     )

@@ -81,12 +81,12 @@ class RoundAsked:
         self.wish.check()
         size = self.wish.n or self.wish.more or _STRATA_FOR
         given = self.options
-        found = SamplePlan(source, state, given["design"], given["by"], size, given["of"])
-        if given["design"] or given["by"] or state.design or found.design == "simple":
-            return found
-        saved = found.forecast(self.wish, 1, 0.0).saved
+        result = SamplePlan(source, state, given["design"], given["by"], size, given["of"])
+        if given["design"] or given["by"] or state.design or result.design == "simple":
+            return result
+        saved = result.forecast(self.wish, 1, 0.0).saved
         if saved is None or saved > 0:
-            return found
+            return result
         return SamplePlan(source, state, "simple", None, size, given["of"])
 
     def shared(self, state: GoldState) -> tuple[list[str], float]:
@@ -130,15 +130,15 @@ def ruled(state: GoldState, design: DesignFile, rule: Rule) -> GoldState:
 
 def coders_of(names: Sequence[str]) -> list[str]:
     """Coders' names, each once."""
-    found = [name.strip() for name in ([names] if isinstance(names, str) else names)]
-    if not found or not all(found) or len({*found}) < len(found) or any("(" in name for name in found):
+    result = [name.strip() for name in ([names] if isinstance(names, str) else names)]
+    if not result or not all(result) or len({*result}) < len(result) or any("(" in name for name in result):
         raise QuaverError(
             "coders need names that tell them apart",
             where="coders",
             expected="each name once, without brackets",
-            found=", ".join(map(repr, found)) or "none",
+            found=", ".join(map(repr, result)) or "none",
         )
-    return found
+    return result
 
 
 def now() -> str:

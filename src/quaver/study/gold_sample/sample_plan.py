@@ -203,7 +203,7 @@ class SamplePlan:
             self.before = first_draw(self.items, strata)
         else:
             self.before = joined(state.draw, self.items, strata, len(state.design["rounds"]) + 1)  # type: ignore[index]
-        place = {item: at for at, item in enumerate(self.before["item"])}
+        place = {item: index for index, item in enumerate(self.before["item"])}
         self._order = np.array([place[item] for item in self.items])
         self.had = int(self.before["drawn"].sum())
         self._numbers: Floats | None = None
@@ -357,24 +357,24 @@ class SamplePlan:
 
     def _of(self, of: str | None) -> Residuals:
         """What the interval depends on that is forecast: a conclusion's, or those of the labels' shares."""
-        tables = {one.name: one for one in self.source.conclusions.tables()}
+        tables = {table.name: table for table in self.source.conclusions.tables()}
         if of is not None and of not in (SHARES, *tables):
             raise UnknownName("conclusion", of, [SHARES, *tables], where="of")
         if of == SHARES or not tables:
             return residuals(self.predicted)
-        one = tables[of] if of else next(iter(tables.values()))
-        self._numbers = one.numbers[:, int(np.abs(one.contrast).sum(1).argmax())]
-        if one.regression == "multinomial":
-            given = (one.matrix, one.contrast, one.numbers, one.name, one.weights)
+        table = tables[of] if of else next(iter(tables.values()))
+        self._numbers = table.numbers[:, int(np.abs(table.contrast).sum(1).argmax())]
+        if table.regression == "multinomial":
+            given = (table.matrix, table.contrast, table.numbers, table.name, table.weights)
             return multinomial_residuals(self.predicted, *given)
         return regression_residuals(
             self.predicted,
-            one.matrix,
-            one.contrast.ravel(),
-            one.numbers[:, 0],
-            one.name,
-            logistic=one.regression == "logistic",
-            weights=one.weights,
+            table.matrix,
+            table.contrast.ravel(),
+            table.numbers[:, 0],
+            table.name,
+            logistic=table.regression == "logistic",
+            weights=table.weights,
         )
 
     def _expected(self, state: GoldState, of: str | None) -> tuple[Residuals, str]:

@@ -132,11 +132,11 @@ class StudyGold:
         """
         self._source.require("has_texts")
         state = self._kept()
-        found: list[Path] = []
+        paths: list[Path] = []
         for about in state.design["rounds"] if state.design else ():
             sheets = CoderSheets(self._source, state).of_round(about["round"])
-            found += write_sheets(self._files, sheets, f"round-{about['round']}", form)
-        return found
+            paths += write_sheets(self._files, sheets, f"round-{about['round']}", form)
+        return paths
 
     @guarded
     def take(

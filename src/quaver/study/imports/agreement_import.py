@@ -179,9 +179,9 @@ def _of_rows(
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
         pl.Series(_LABEL, column, pl.String)
     )
-    decisions = [(one.role, one.column, one.why) for one in taken]
-    found = asked.of(frame, _LABEL, resampling)
-    return [replace(one, details={**one.details, "taken": decisions}) for one in found]
+    decisions = [(decision.role, decision.column, decision.why) for decision in taken]
+    estimates = asked.of(frame, _LABEL, resampling)
+    return [replace(estimate, details={**estimate.details, "taken": decisions}) for estimate in estimates]
 
 
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
@@ -220,7 +220,11 @@ class _Asked:
         )
         rated = [replace(cell, label_set=self.labels) for cell in found]
         asked = (*_COEFFICIENTS, intraclass_correlation) if self.level in _NUMERIC else _COEFFICIENTS
-        return [one.of(cell, resampling, self.level, self.missing) for cell in rated for one in asked]
+        return [
+            coefficient.of(cell, resampling, self.level, self.missing)
+            for cell in rated
+            for coefficient in asked
+        ]
 
 
 @contextmanager
@@ -266,6 +270,6 @@ def _labels(
     cells = LabelCells(codes, also, unlabelled)
     read = {text: cells.read(text) for text in counts}
     # What is outside the label set stays as it is, so that the measure counts it.
-    found = [one.label if (one := read[text]) else text for text in texts]
-    outside = {text: counts[text] for text, one in read.items() if one is None}
+    found = [cell.label if (cell := read[text]) else text for text in texts]
+    outside = {text: counts[text] for text, cell in read.items() if cell is None}
     return found, [*doubtful_labels(counts, codes, unlabelled, given=bool(named)), *labels_outside(outside)]

@@ -27,18 +27,18 @@ def files_of(path: Path) -> list[Path]:
     """The file of this name, or those that fit it as a pattern (``graded/*.txt``), by their names."""
     if os.path.lexists(path) or not glob.has_magic(str(path)):
         return [path]
-    found = sorted(Path(one) for one in glob.glob(str(path), recursive=True) if os.path.isfile(one))
-    if not found:
+    paths = sorted(Path(one) for one in glob.glob(str(path), recursive=True) if os.path.isfile(one))
+    if not paths:
         raise ItemError(
             "no file fits this pattern",
             where=str(path),
             expected="a pattern that files fit, such as graded/*.txt",
             fix="put it in quotes, and start from the folder that you are in",
         )
-    return found
+    return paths
 
 
-def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Decision]) -> list[Row]:
+def rows_of_files(files: Sequence[Path], options: ImportOptions, decisions: list[Decision]) -> list[Row]:
     """The rows of all files, each with what its file's path, or a batch's id, says as further columns."""
     said_by = parts_of_name(options["name"], "this name") if options["name"] is not None else None
     read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
@@ -50,7 +50,7 @@ def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Dec
         own = log.rows if log else read_table(file, *read)
         if log and not is_log:
             is_log = True
-            taken.append(Decision("log", file.name, f"of {log.tool}"))
+            decisions.append(Decision("log", file.name, f"of {log.tool}"))
         fields.update(dict.fromkeys(log.fields if log else ()))
         if said_by and log and log.tool in BATCHES:
             for row in own:
@@ -61,7 +61,7 @@ def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Dec
             _align(rows, own, {*own[0], *rows[0]} if log else {*options["coders"]}, file)
         rows += own
     if is_log:
-        with_roles(rows, list(fields), options, taken)
+        with_roles(rows, list(fields), options, decisions)
     return rows
 
 
@@ -124,12 +124,12 @@ def parts_of_name(pattern: str, what: str) -> Callable[[str], dict[str, str]]:
     fits = re.compile(rf"(?:.*/)?{expression}", re.DOTALL)
 
     def parts(name: str) -> dict[str, str]:
-        found = fits.fullmatch(name)
-        if found is None:
+        match = fits.fullmatch(name)
+        if match is None:
             raise ItemError(
                 f"{what} does not fit the pattern", where=name, expected=pattern, fix="change --name"
             )
-        return found.groupdict()
+        return match.groupdict()
 
     return parts
 
@@ -156,7 +156,7 @@ def with_joint_id(rows: Sequence[Row], columns: Sequence[str], where: str) -> st
 
 
 def add_gold(
-    rows: Sequence[Row], item: Sequence[str], gold: Path, options: ImportOptions, taken: list[Decision]
+    rows: Sequence[Row], item: Sequence[str], gold: Path, options: ImportOptions, decisions: list[Decision]
 ) -> str:
     """Give each row its item's true label from a file of its own, and return the new column's name."""
     read = read_table(gold, options["encoding"], options["separator"], None, options["gold_columns"])
@@ -192,20 +192,20 @@ def add_gold(
         place = tuple(row.text(name) for name in item)
         items[place] = row[new] = labels[place].text(column) if place in labels else ""
     known_items = sum(map(bool, items.values()))
-    taken.append(
+    decisions.append(
         Decision("gold", f"{gold.name}: {column}", f"{known_items:,} of {count(len(items), 'item')}")
     )
     return new
 
 
-def without_later(rows: list[Row], place: Sequence[str], taken: list[Decision]) -> list[Row]:
+def without_later(rows: list[Row], place: Sequence[str], decisions: list[Decision]) -> list[Row]:
     """The first row of each place; how many were left out is a decision."""
     first: dict[tuple[str, ...], Row] = {}
     for row in rows:
         first.setdefault(tuple(row.text(name) for name in place), row)
     if len(first) < len(rows):
         left = count(len(rows) - len(first), "row")
-        taken.append(Decision("twice", f"(the first of each {', '.join(place)})", f"{left} left out"))
+        decisions.append(Decision("twice", f"(the first of each {', '.join(place)})", f"{left} left out"))
     return list(first.values())
 
 

@@ -173,7 +173,7 @@ def _answers(table: Table, played: dict[str, Any]) -> None:
     long = any("\n" in text or len(text) > LONGEST_LABEL for text in table.values(column))
     if not long or len(table.values(column)) <= MOST_LABELS:
         return
-    table.taken = [one for one in table.taken if one.role != "label"]
+    table.taken = [decision for decision in table.taken if decision.role != "label"]
     table.used.discard(column)
     cleaned = next((name for name in table.free() if name.casefold() == f"{column}_cleaned".casefold()), None)
     if cleaned:

@@ -107,9 +107,9 @@ def import_annotations(
 
 def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     """The rows of all files, with the columns that options add: what paths say, joint ids, true labels."""
-    taken = list[Decision]()
-    table = Table(path, rows_of_files(files, given, taken), taken)
-    table.is_changed = bool(given["columns"] or given["name"] or taken)
+    decisions = list[Decision]()
+    table = Table(path, rows_of_files(files, given, decisions), decisions)
+    table.is_changed = bool(given["columns"] or given["name"] or decisions)
     if len(files) > 1:
         table.taken.append(Decision("files", path.name, f"{len(files)} files"))
     gold = str(given["gold"] or "")
@@ -269,7 +269,9 @@ def _written(
                     shutil.copyfile(table, part)
             else:
                 write_rows(copy, table)
-            decisions = [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
+            decisions = [
+                f"#   {_line(f'{decision.role}: {decision.column} ({decision.why})')}" for decision in taken
+            ]
             head = [f"# Imported from {_line(path.name)}.", *decisions]
             with (
                 replacing(home / "study.yaml") as part,
@@ -279,8 +281,8 @@ def _written(
                 YAML().dump(document, opened)
         study = Study.open(home)
         frame = study.annotations()
-        for one in measurements(study.source, None, frame):
-            one.of(frame, resamples=0)  # no time for an interval
+        for measurement in measurements(study.source, None, frame):
+            measurement.of(frame, resamples=0)  # no time for an interval
     except BaseException as error:
         _removed(home, there)
         if isinstance(error, QuaverError):  # the file is called as the user calls it

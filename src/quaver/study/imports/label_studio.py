@@ -40,9 +40,9 @@ def fields_of_tasks(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def rows_of_records(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The rows of JSON_MIN and CSV, without Label Studio's notes on an annotation."""
-    for one in records:
-        row = {name: _value(cell) for name, cell in one.items() if name not in OWN_COLUMNS}
-        yield row | {"annotator": one["annotator"]}
+    for record in records:
+        row = {name: _value(cell) for name, cell in record.items() if name not in OWN_COLUMNS}
+        yield row | {"annotator": record["annotator"]}
 
 
 def fields_of_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -50,14 +50,14 @@ def fields_of_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
 
     CSV sorts its columns. There they are those of which coders give one item several values.
     """
-    names = list(dict.fromkeys(name for one in records for name in one))
+    names = list(dict.fromkeys(name for record in records for name in record))
     if names.index("annotator") > names.index("id"):
         return names[names.index("id") + 1 : names.index("annotator")]
     first: dict[str, Mapping[str, Any]] = {}
     varying: set[str] = set()
-    for one in records:
-        known = first.setdefault(one["id"], one)
-        varying.update(name for name in one.keys() - OWN_COLUMNS if one[name] != known[name])
+    for record in records:
+        known = first.setdefault(record["id"], record)
+        varying.update(name for name in record.keys() - OWN_COLUMNS if record[name] != known[name])
     return [name for name in names if name in varying]
 
 

@@ -146,10 +146,10 @@ def _from(places: Floats, holds: NDArray[np.bool_]) -> float | None:
 
 def _of(estimates: Sequence[Estimate], column: str) -> Curve:
     """The curve of estimates; those without a value are left out."""
-    defined = [one for one in estimates if one.value is not None]
-    ends = [(one.value, one.low, one.high) for one in defined]
+    defined = [estimate for estimate in estimates if estimate.value is not None]
+    ends = [(estimate.value, estimate.low, estimate.high) for estimate in defined]
     table = np.array([[np.nan if end is None else end for end in row] for row in ends], np.float64)
-    places = np.array([_number(one.cell.get(column, "")) for one in defined], np.float64)
+    places = np.array([_number(estimate.cell.get(column, "")) for estimate in defined], np.float64)
     return Curve(places, *table.reshape(-1, 3).T)
 
 
@@ -164,7 +164,7 @@ def _written(rows: Sequence[Row], column: str, kinds: Sequence[str], more: int =
             numbers = [_number(row.text(name)) for name in (column, *names)]
             if np.isfinite(numbers[:2]).all():
                 scores[numbers[0] + more] = numbers[1:]
-    table = np.array([scores[place] for place in sorted(scores)], np.float64).reshape(-1, 3)
+    table = np.array([scores[score] for score in sorted(scores)], np.float64).reshape(-1, 3)
     return Curve(np.array(sorted(scores)), *table.T)
 
 

@@ -118,7 +118,7 @@ def _rows(file: Path, found: Iterable[Record]) -> list[Row]:
 
 
 def with_roles(
-    rows: Sequence[Row], fields: Sequence[str], given: ImportOptions, taken: list[Decision]
+    rows: Sequence[Row], fields: Sequence[str], given: ImportOptions, decisions: list[Decision]
 ) -> None:
     """Say which columns of all logs are what, as far as the user has not.
 
@@ -142,7 +142,7 @@ def with_roles(
     if given["label"] in columns and given["level"] is None:
         given["level"] = _level({row.text(given["label"]) for row in rows} - {""})
         if given["level"] != "nominal":
-            taken.append(Decision("level", given["label"], f"numbers: {given['level']}"))
+            decisions.append(Decision("level", given["label"], f"numbers: {given['level']}"))
 
 
 def _only(fields: Sequence[str]) -> str:
@@ -244,7 +244,7 @@ def _harness_line(line: Record) -> Iterator[Record]:
             yield row | {"repeat": repeat, "answer": answer, "gold": str(line["target"])}
         return
     choices = [one["arg_1"] if isinstance(one, dict) else one[1] for one in asked]
-    likely = max(range(len(resps)), key=lambda at: float(resps[at][0][0]))
+    likely = max(range(len(resps)), key=lambda index: float(resps[index][0][0]))
     target = str(line["target"])
     gold = choices[int(target)] if target.isdigit() and int(target) < len(choices) else target
     yield row | {"repeat": 0, "answer": choices[likely].strip(), "gold": gold.strip()}

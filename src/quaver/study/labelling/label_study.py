@@ -80,8 +80,8 @@ def chosen_prompts(
         )
     design = check.experiment
     ids = [variant.id for variant in design.variants]
-    made = _made(_study_file(check), _LABELS)
-    before = read_yaml(made)["sample"]["variants"] if made.is_file() and votes is None else []
+    path = _made(_study_file(check), _LABELS)
+    before = read_yaml(path)["sample"]["variants"] if path.is_file() and votes is None else []
     before = before if {*before} <= {*ids} else []
     if recommended.prompt and votes is None and before in ([], [recommended.prompt]):
         return PromptChoice((recommended.prompt,), "the check recommends this prompt alone", (), recommended)
@@ -100,7 +100,7 @@ def chosen_prompts(
 
 def _why(size: int, forecast: Sequence[Votes]) -> str:
     """Why so many prompts are asked, or what is known of so many."""
-    shown = {one.prompts: one.wrong for one in forecast}
+    shown = {votes.prompts: votes.wrong for votes in forecast}
     if size not in shown:
         return "as you asked"
     against = "the gold labels" if forecast[0].by_gold else "the vote of all prompts"

@@ -182,19 +182,19 @@ class Labelling:
         study.run(requests=0)
         return study
 
-    def _left_of_budget(self, *asked: Study) -> float | None:
+    def _left_of_budget(self, *studies: Study) -> float | None:
         """What may be spent once some studies have been asked; None without a budget."""
         budget = self.options["budget"]
         if budget is None:
             return None
-        return max(_NOTHING, budget - sum(one.status().money or 0.0 for one in asked))
+        return max(_NOTHING, budget - sum(study.status().money or 0.0 for study in studies))
 
     def price(self, prompts: int) -> tuple[int, Range | None]:
         """The calls of all texts with so many prompts, and their price; None where it is not known."""
-        (one, *_), price = left_to_ask(self.study).models, asking(self.study.source).prices
-        own, share = price.get(one.model), prompts / len(self.choice.variants)
-        cost = None if own is None else Range(*(end * share for end in one.whole.cost(own)))
-        return round(one.calls * share), cost
+        (forecast, *_), price = left_to_ask(self.study).models, asking(self.study.source).prices
+        own, share = price.get(forecast.model), prompts / len(self.choice.variants)
+        cost = None if own is None else Range(*(end * share for end in forecast.whole.cost(own)))
+        return round(forecast.calls * share), cost
 
     def doubtful(self) -> list[str]:
         """The texts that have no label, or on which the first model's answers disagree.
@@ -257,15 +257,15 @@ class Labelling:
         """The second model's labels of the texts that it was asked about, its vote beside the first one's."""
         if self.second is None:
             return None
-        given = text_labels(self.second.source).select("item", pl.col("model_label").alias("label"))
+        frame = text_labels(self.second.source).select("item", pl.col("model_label").alias("label"))
         first = self.study.annotations().select(pl.col("item", "label").cast(pl.String))
         votes = (
-            first.join(given, on="item")
+            first.join(frame, on="item")
             .group_by("item")
             .agg(pl.len().alias("asked"), (pl.col("label") == pl.col("label_right")).sum().alias("same"))
         )
         agreement = (pl.col("same") + 1) / (pl.col("asked") + 1)
-        return given.join(votes, on="item", how="left").select("item", "label", agreement.alias("agreement"))
+        return frame.join(votes, on="item", how="left").select("item", "label", agreement.alias("agreement"))
 
     def _sheet_of(self, acceptance: Acceptance, unlabelled: pl.DataFrame) -> list[Path]:
         """A sheet of the texts that still need a person, the most doubtful first; none where one is out.
@@ -280,7 +280,10 @@ class Labelling:
             return []
         order = others.join(acceptance.table.select("item", "score"), on="item", how="left").sort("score")
         design = self.study.experiment
-        writer, by_id = PromptWriter(design.variants[0], design.labels), {one.id: one for one in design.items}
+        writer, by_id = (
+            PromptWriter(design.variants[0], design.labels),
+            {item.id: item for item in design.items},
+        )
         rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
         return write_sheets(files, [sheet], _TO_LABEL, "xlsx")
@@ -344,9 +347,12 @@ class Labelling:
     def _shares(self, table: pl.DataFrame) -> Iterator[str]:
         """Each label's share: corrected by a sample that was drawn, else as it was counted."""
         if self._corrects:
-            for one in self.study.measure("corrected_share"):
-                if one.value is not None and one.cell.get("label"):
-                    yield f"{one.cell['label']}: {with_interval(one)}, corrected by the people's labels"
+            for estimate in self.study.measure("corrected_share"):
+                if estimate.value is not None and estimate.cell.get("label"):
+                    yield (
+                        f"{estimate.cell['label']}: {with_interval(estimate)}, corrected by the "
+                        "people's labels"
+                    )
             return
         counts = Counter(table["label"].drop_nulls().to_list())
         for code in self.study.experiment.labels.codes:
@@ -387,7 +393,9 @@ class Labelling:
                 )
         rows = read_rows(source.path, source.encoding, source.separator, sheet=source.sheet)
         column = self.study.spec.items.id
-        numbers = {row.text(column) if column else str(at): row.number for at, row in enumerate(rows, 1)}
+        numbers = {
+            row.text(column) if column else str(index): row.number for index, row in enumerate(rows, 1)
+        }
         confident = table["confidence"].null_count() < table.height
         columns = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
         cells: dict[int, Sequence[Cell]] = {

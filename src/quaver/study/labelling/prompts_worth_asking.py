@@ -61,9 +61,9 @@ class PromptVotes:
         text = [pl.col(name).cast(pl.String) for name in ("item", "variant", "label", "gold")]
         frame = annotations.filter(pl.col("repeat") == annotations["repeat"].min()).select(*text)
         items = frame.select("item", "gold").unique("item", maintain_order=True)
-        row = {item: at for at, item in enumerate(items["item"])}
-        column = {variant: at for at, variant in enumerate(variants)}
-        place = {label: at for at, label in enumerate(labels)}
+        row = {item: index for index, item in enumerate(items["item"])}
+        column = {variant: index for index, variant in enumerate(variants)}
+        place = {label: index for index, label in enumerate(labels)}
         self._given = np.zeros((len(row), len(variants), len(labels)), bool)
         for item, variant, label in frame.select("item", "variant", "label").iter_rows():
             if label in place and variant in column:
@@ -79,13 +79,13 @@ class PromptVotes:
         sizes = [size for size in SIZES if size <= len(self._variants)]
         known = self._truth >= 0
         draw = random.Random(self._seed)
-        found = []
+        votes = []
         for size in sizes:
             whole = size == len(self._variants)
             sets = [draw.sample(range(len(self._variants)), size) for _ in range(1 if whole else _DRAWS)]
             wrong = [float((self._vote(own)[known] != self._truth[known]).mean()) for own in sets]
-            found.append(Votes(size, float(np.mean(wrong)), int(known.sum()), self.by_gold))
-        return found
+            votes.append(Votes(size, float(np.mean(wrong)), int(known.sum()), self.by_gold))
+        return votes
 
     def worth_asking(self) -> int:
         """The smallest number of prompts whose votes are wrong at most a point more often than others'.
@@ -104,9 +104,9 @@ class PromptVotes:
         rows = np.flatnonzero(self._all >= 0)
         alike = self._given[rows, :, self._all[rows]].mean(axis=0) if rows.size else self._given.mean((0, 2))
         first = [self._variants.index(one) for one in before] or [0]
-        others = sorted(range(len(self._variants)), key=lambda at: (-alike[at], at))
+        others = sorted(range(len(self._variants)), key=lambda index: (-alike[index], index))
         chosen = list(dict.fromkeys([*first, *others]))[:size]
-        return [variant for at, variant in enumerate(self._variants) if at in chosen]
+        return [variant for index, variant in enumerate(self._variants) if index in chosen]
 
     def _vote(self, own: Sequence[int]) -> NDArray[np.int_]:
         """Each text's most frequent label of these prompts, of equals the first; -1 where there is none."""

@@ -202,8 +202,8 @@ def _around(path: Path, folder: Path, manifest: Mapping[str, Any], comment: byte
         again.unlink(missing_ok=True)
     if comment != _MARK + digest.encode() or len(whole) != len(changed):
         return f"{path.name} (between its files, in the manifest, or in the checksum)"
-    at = next(n for n, (one, other) in enumerate(zip(whole, changed, strict=True)) if one != other)
-    return f"{path.name} (byte {at:,}, in {[what for start, what in starts if start <= at][-1]})"
+    index = next(n for n, (one, other) in enumerate(zip(whole, changed, strict=True)) if one != other)
+    return f"{path.name} (byte {index:,}, in {[what for start, what in starts if start <= index][-1]})"
 
 
 def _no_bundle(path: Path, found: str) -> StoreError:

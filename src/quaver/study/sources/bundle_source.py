@@ -130,8 +130,8 @@ def places_in(folder: Path) -> Sequence[Place]:
 def packed_in(folder: Path) -> Packed:
     """A bundle's ``packed.json``; empty where there is none."""
     path = folder / PACKED
-    found: Packed = _part(Packed, path) if path.exists() else {}
-    return found
+    result: Packed = _part(Packed, path) if path.exists() else {}
+    return result
 
 
 def frame_in(folder: Path) -> pl.DataFrame:
@@ -185,17 +185,17 @@ def _shaped(kind: Any, document: Any, path: Path) -> Any:
 
 def _check_consistent(lock: Lock, path: Path) -> None:
     """See that the conditions name what there is, and that nothing stands there twice."""
-    variants = {one.id for one in lock["variants"]}
+    variants = {variant.id for variant in lock["variants"]}
     codes = lock["labels"].codes
     if not codes or len(set(codes)) < len(codes) or len(variants) < len(lock["variants"]):
         raise _misshapen(path, "no labels, or a label or variant twice")
     for name, decoding in lock["decodings"].items():
         if decoding.name != name:
             raise _misshapen(path, f"decodings.{name} is called {decoding.name!r}")
-    for index, one in enumerate(lock["conditions"]):
-        known = one.variant in variants and one.model in lock["models"] and one.repeats >= 0
-        quoted = one.parent is None or 0 <= one.parent < len(lock["conditions"])
-        if not known or not quoted or one.repeats >= 2**31:
+    for index, condition in enumerate(lock["conditions"]):
+        known = condition.variant in variants and condition.model in lock["models"] and condition.repeats >= 0
+        quoted = condition.parent is None or 0 <= condition.parent < len(lock["conditions"])
+        if not known or not quoted or condition.repeats >= 2**31:
             raise _misshapen(path, f"conditions.{index} names what there is not")
 
 
@@ -365,12 +365,12 @@ def open_bundle(path: Path, folder: Path | None = None) -> Bundle:
         return _opened(path, folder)
     temporary = tempfile.TemporaryDirectory(prefix="quaver-")
     try:
-        found = _opened(path, Path(temporary.name))
+        result = _opened(path, Path(temporary.name))
     except BaseException:
         temporary.cleanup()
         raise
-    found._temporary = temporary
-    return found
+    result._temporary = temporary
+    return result
 
 
 def _opened(path: Path, home: Path) -> Bundle:

@@ -33,15 +33,15 @@ def concluded_about(spec: StudySpec) -> set[str]:
         read_formula,  # with the statistics it needs, for few studies only
     )
 
-    found: set[str] = set()
-    for one in spec.conclusions:
+    result: set[str] = set()
+    for conclusion in spec.conclusions:
         try:
-            found.update(read_formula(one.formula).columns)
+            result.update(read_formula(conclusion.formula).columns)
         except MeasureError:
             continue  # reported where the conclusion is drawn
-        if one.weights is not None:
-            found.add(one.weights)
-    return found
+        if conclusion.weights is not None:
+            result.add(conclusion.weights)
+    return result
 
 
 class ConclusionTable(NamedTuple):
@@ -82,19 +82,26 @@ class Conclusions:
             return
         from quaver.measures.validity.conclusion_formula import check_conclusion
 
-        for index, one in enumerate(self._spec.conclusions):
+        for index, conclusion in enumerate(self._spec.conclusions):
             with self._source.locating("conclusions", index):
-                items, categories = self._items(one)
-                labels = self._labels(one)
-                given = (one.formula, one.effect, labels, categories, one.regression, one.weights)
+                items, categories = self._items(conclusion)
+                labels = self._labels(conclusion)
+                given = (
+                    conclusion.formula,
+                    conclusion.effect,
+                    labels,
+                    categories,
+                    conclusion.regression,
+                    conclusion.weights,
+                )
                 check_conclusion(items, *given)
-                if one.group is not None and column_of("group", one.group) not in self._groups:
-                    raise UnknownColumn(one.group, self._groups, where="group")
+                if conclusion.group is not None and column_of("group", conclusion.group) not in self._groups:
+                    raise UnknownColumn(conclusion.group, self._groups, where="group")
 
-    def _labels(self, one: ConclusionSpec) -> LabelSet:
+    def _labels(self, conclusion: ConclusionSpec) -> LabelSet:
         """The labels that a conclusion is about: those of its field."""
         labels = self._experiment.labels
-        return labels.of(one.field) if isinstance(labels, Codebook) and one.field else labels
+        return labels.of(conclusion.field) if isinstance(labels, Codebook) and conclusion.field else labels
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
         """All of them as one measurement; none where there are none, or others are asked for."""
@@ -115,11 +122,11 @@ class Conclusions:
         from quaver.measures.validity.conclusions import conclusion
 
         self.check()
-        found: list[Estimate] = []
+        estimates: list[Estimate] = []
         for index, one in enumerate(self._spec.conclusions):
             items, categories = self._items(one)
             with self._source.locating("conclusions", index):
-                found += conclusion(
+                estimates += conclusion(
                     annotations,
                     formula=one.formula,
                     effect=one.effect,
@@ -132,7 +139,7 @@ class Conclusions:
                     group=column_of("group", one.group) if one.group else self._spec.group,
                     **options,
                 )
-        return found
+        return estimates
 
     def tables(self) -> Iterator[ConclusionTable]:
         """Each conclusion as a matrix of the items."""
@@ -144,13 +151,15 @@ class Conclusions:
 
         self.check()
         labels, ids = self._experiment.labels, [item.id for item in self._experiment.items]
-        for one in self._spec.conclusions:
-            kind = one.regression
-            items, categories = self._items(one)
-            table = check_conclusion(items, one.formula, one.effect, labels, categories, kind, one.weights)
-            asked = read_regression(one.formula, kind)
-            numbers = outcome_numbers(asked, kind, labels.codes, labels, table.outcomes)
-            name = one.name or f"{one.formula.strip()}; {one.effect.strip()}"
+        for conclusion in self._spec.conclusions:
+            kind = conclusion.regression
+            items, categories = self._items(conclusion)
+            table = check_conclusion(
+                items, conclusion.formula, conclusion.effect, labels, categories, kind, conclusion.weights
+            )
+            regression = read_regression(conclusion.formula, kind)
+            numbers = outcome_numbers(regression, kind, labels.codes, labels, table.outcomes)
+            name = conclusion.name or f"{conclusion.formula.strip()}; {conclusion.effect.strip()}"
             contrast = table.effect.contrast.reshape(numbers.shape[1], -1)
             yield ConclusionTable(name, table.rows(ids), contrast, numbers, kind, table.weights(ids))
 
@@ -158,13 +167,13 @@ class Conclusions:
     def _groups(self) -> list[str]:
         return list(dict.fromkeys(name for item in self._experiment.items for name in item.groups))
 
-    def _items(self, asked: ConclusionSpec) -> tuple[pl.DataFrame, list[str]]:
+    def _items(self, conclusion: ConclusionSpec) -> tuple[pl.DataFrame, list[str]]:
         """The items' columns that a conclusion names, and which of its formula's are groups."""
         from quaver.measures.validity.conclusion_formula import read_formula
 
         items = self._experiment.items
-        explained = read_formula(asked.formula).columns
-        wanted = tuple(dict.fromkeys([*explained, *([asked.weights] if asked.weights else [])]))
+        explained = read_formula(conclusion.formula).columns
+        wanted = tuple(dict.fromkeys([*explained, *([conclusion.weights] if conclusion.weights else [])]))
         known = [*self._groups, *dict.fromkeys(name for item in items for name in item.fields)]
         columns: dict[str, list[str | None]] = {"item": [item.id for item in items]}
         for name in wanted:

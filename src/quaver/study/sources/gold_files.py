@@ -78,10 +78,10 @@ class JointFiles:
         path = self.path(_SUMS)
         if not path.is_file():
             return {}
-        found = parsed_json(read_file(path))
-        if not isinstance(found, dict):
+        result = parsed_json(read_file(path))
+        if not isinstance(result, dict):
             raise ValueError(f"{path} holds no checksums")
-        return found
+        return result
 
     def finish(self) -> None:
         """Finish what a process that was killed has left."""
@@ -274,7 +274,7 @@ class GoldFiles:
         with _reading(path):
             frame = pl.read_csv(self._content(name), schema=dict.fromkeys(columns, pl.String))
             texts = [one for one, kind in columns.items() if kind == pl.String]
-            frame = frame.with_columns(_unescaped(frame[one]) for one in texts)
+            frame = frame.with_columns(_unescaped(frame[text]) for text in texts)
             if "drawn" in columns:
                 frame = frame.with_columns(drawn=pl.col("drawn") == "true")
             typed = frame.cast(dict(columns))  # type: ignore[arg-type]

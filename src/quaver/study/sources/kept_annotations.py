@@ -62,11 +62,11 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
 
 def rewrite_kept(kept: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Change the annotations part by part."""
-    with replacing_kept(kept) as place:
+    with replacing_kept(kept) as path:
         if kept.is_dir():
-            place.mkdir()
+            path.mkdir()
         for part in parts_of(kept):
-            file = place / part.name if kept.is_dir() else place
+            file = path / part.name if kept.is_dir() else path
             change(with_added_columns(pl.read_parquet(part))).write_parquet(file)
 
 
@@ -96,11 +96,11 @@ def replacing_kept(kept: Path) -> Iterator[Path]:
             _remove(new)
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir():
-        shutil.rmtree(place, ignore_errors=True)
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
     else:
-        place.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 _HEAD = (
@@ -179,10 +179,10 @@ def _named(kept: KeptItems, part: Mapping[str, Any], where: str) -> Mapping[str,
     rows = items_from(source, where=where)
     content = written_items(rows)
     kept.files[name := name_of_items(content)] = content
-    found = {**part, "source": name}
+    result = {**part, "source": name}
     if where == "items.source" and "text" not in part and (column := _text(rows)):
-        found["text"] = column_template(column)
-    return found
+        result["text"] = column_template(column)
+    return result
 
 
 def _text(rows: list[Row]) -> str | None:

@@ -38,12 +38,12 @@ class Imports(StudySource):
     @cached_property
     def imported(self) -> Imported:
         """The table, and the design that it shows."""
-        asked = self.spec.annotations
-        if asked and (self.positions.home / asked.source).resolve() == self.files.annotations.resolve():
+        spec = self.spec.annotations
+        if spec and (self.positions.home / spec.source).resolve() == self.files.annotations.resolve():
             raise SpecError(
                 "a study writes its own annotations to a file of this name",
                 where=self.positions.where("annotations", "source"),
-                found=asked.source,
+                found=spec.source,
                 fix="rename the file of labels",
             )
         return read_imported(self.spec, self.positions)
@@ -51,9 +51,9 @@ class Imports(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants and conditions, as the table shows them."""
-        found = self.imported.experiment
-        check_design(found)
-        return found
+        experiment = self.imported.experiment
+        check_design(experiment)
+        return experiment
 
     @property
     def calls(self) -> int:
@@ -115,11 +115,11 @@ class Answers(Imports):
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:
         """The names that the table gives to what answered, and the table that the answers are from."""
-        asked = self.spec.annotations
-        assert asked is not None
-        sha256 = digest(self.positions.home / asked.source)
-        known = {"file": asked.source, "sha256": sha256, "answer": asked.raw}
-        identity = f"{IMPORTED} {asked.raw} sha256:{sha256}"
+        spec = self.spec.annotations
+        assert spec is not None
+        sha256 = digest(self.positions.home / spec.source)
+        known = {"file": spec.source, "sha256": sha256, "answer": spec.raw}
+        identity = f"{IMPORTED} {spec.raw} sha256:{sha256}"
         facts = {"identity": identity, "engine": "answers that existed already", **known}
         names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
         return {name: dict(facts) for name in names}
@@ -149,8 +149,10 @@ class Answers(Imports):
     def _calls(self) -> Iterator[tuple[Call, int]]:
         """Each row's call, and the row. Its key is made of the table and of its place there."""
         experiment = self.experiment
-        conditions = {(c.model, c.variant, c.decoding): at for at, c in enumerate(experiment.conditions)}
-        items = {item.id: at for at, item in enumerate(experiment.items)}
+        conditions = {
+            (c.model, c.variant, c.decoding): index for index, c in enumerate(experiment.conditions)
+        }
+        items = {item.id: index for index, item in enumerate(experiment.items)}
         identities = {name: facts["identity"] for name, facts in self.served.items()}
         places = self.imported.frame.select("model", "variant", "decoding", "item", "repeat")
         for row, (model, variant, decoding, item, repeat) in enumerate(places.iter_rows()):
@@ -168,4 +170,6 @@ class Answers(Imports):
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
-        return self._lock({name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()})
+        return self._lock(
+            {name: getdoc(type(evaluator)) or "" for name, evaluator in self.plugins.evaluators().items()}
+        )

@@ -14,13 +14,13 @@ from quaver.errors import QuaverError
 
 def functions_of(options: Sequence[str] | None) -> dict[str, Any]:
     """The functions that a command's options name, by the model's name."""
-    found = {}
+    result = {}
     for option in options or ():
         name, _, target = option.rpartition("=")
         if not name:
             raise _no_function(option, "NAME=MODULE:FUNCTION")
-        found[name] = function_of(target, "NAME=MODULE:FUNCTION")
-    return found
+        result[name] = function_of(target, "NAME=MODULE:FUNCTION")
+    return result
 
 
 def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
@@ -30,7 +30,7 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
         raise _no_function(target, expected)
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
+        result = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
@@ -43,9 +43,9 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
         ) from error
     finally:
         sys.path.pop(0)
-    if not callable(found):
-        raise _no_function(f"{target}, a {type(found).__name__}", expected)
-    return found
+    if not callable(result):
+        raise _no_function(f"{target}, a {type(result).__name__}", expected)
+    return result
 
 
 def _no_function(found: str, expected: str) -> QuaverError:

@@ -96,8 +96,8 @@ def _file_of(folder: Path) -> Path:
     """The study file of a folder: ``study.yaml`` in it, or the file of its name beside it."""
     whole = folder.resolve()  # "." has no name
     beside = whole.parent / f"{whole.name}.yaml"
-    own = folder / "study.yaml"
-    return beside if beside.is_file() and not own.exists() else own
+    path = folder / "study.yaml"
+    return beside if beside.is_file() and not path.exists() else path
 
 
 def _source(

@@ -149,13 +149,13 @@ class KeptParaphrases:
 
     def add_edits(self, edits: Sequence[Edit]) -> None:
         """Keep further edits."""
-        self._document["edits"] = [asdict(one) for one in [*self.edits, *edits]]
+        self._document["edits"] = [asdict(edit) for edit in [*self.edits, *edits]]
         self._write()
 
     def with_edits(self, edits: Sequence[Edit]) -> KeptParaphrases:
         """The same with further edits, nothing written: to see whether they are any good."""
         other = KeptParaphrases(self._files, self._model)
-        other._document = {**self._document, "edits": [asdict(one) for one in [*self.edits, *edits]]}
+        other._document = {**self._document, "edits": [asdict(edit) for edit in [*self.edits, *edits]]}
         other._writes = False
         return other
 
@@ -217,11 +217,11 @@ def _taken(responses: Sequence[Response]) -> dict[str, float]:
     """What responses took, as the store adds it up: what a model says nothing of counts as nothing."""
     return {
         "calls": len(responses),
-        "errors": sum(one.finish == "error" for one in responses),
-        "prompt_tokens": sum(one.prompt_tokens or 0 for one in responses),
-        "cached_tokens": sum(one.cached_tokens or 0 for one in responses),
-        "completion_tokens": sum(written(one, len(responses)) for one in responses),
-        "thinking_tokens": sum(one.thinking_tokens or 0 for one in responses),
+        "errors": sum(response.finish == "error" for response in responses),
+        "prompt_tokens": sum(response.prompt_tokens or 0 for response in responses),
+        "cached_tokens": sum(response.cached_tokens or 0 for response in responses),
+        "completion_tokens": sum(written(response, len(responses)) for response in responses),
+        "thinking_tokens": sum(response.thinking_tokens or 0 for response in responses),
     }
 
 
@@ -248,7 +248,7 @@ def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
 
 def _entry(draft: Draft) -> dict[str, Any]:
     return {
-        "paraphrases": [asdict(one) for one in draft.paraphrases],
+        "paraphrases": [asdict(paraphrase) for paraphrase in draft.paraphrases],
         "answers": draft.asked,
         "dropped": draft.dropped,
     }

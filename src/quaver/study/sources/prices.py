@@ -48,8 +48,8 @@ _AT_ONCE = 1000
 def prices(spec: StudySpec, models: Mapping[str, Model], source: Positions) -> dict[str, Price | None]:
     """The price of each of a study's models by name; None where unknown."""
     return {
-        asked.name: price_of(asked, models.get(asked.name), source.where("models", index, "price"))
-        for index, asked in enumerate(spec.models)
+        model.name: price_of(model, models.get(model.name), source.where("models", index, "price"))
+        for index, model in enumerate(spec.models)
     }
 
 
@@ -131,8 +131,8 @@ def _amounts(model: str, by: dict[str, Any]) -> tuple[float, float, float]:
 
 
 def _like(name: str, where: str) -> Price:
-    found = known_price(name)
-    if found is None:
+    price = known_price(name)
+    if price is None:
         raise UnknownName(
             "model",
             name,
@@ -141,12 +141,12 @@ def _like(name: str, where: str) -> Price:
             fix="name it as genai-prices does, with its provider (openai/gpt-4o-mini), or give its price in "
             "the study file: price: {input: 0.15, output: 0.6}",
         )
-    return found
+    return price
 
 
-def _looked_up(asked: ModelSpec) -> Price | None:
-    name, preset, url = (_text(asked.options.get(key)) for key in ("model", "preset", "base_url"))
-    return None if asked.use == "function" or name is None else known_price(name, preset, url)
+def _looked_up(model: ModelSpec) -> Price | None:
+    name, preset, url = (_text(model.options.get(key)) for key in ("model", "preset", "base_url"))
+    return None if model.use == "function" or name is None else known_price(name, preset, url)
 
 
 def _is_local(asked: ModelSpec, model: Model) -> bool:
@@ -163,8 +163,11 @@ _PLAIN = Decoding("")
 
 _Test = Callable[[Abilities], bool]
 
-_CONVERSES: tuple[str, _Test] = ("see what it answered before", lambda one: one.conversation)
-_GOES_ON: tuple[str, _Test] = ("go on with a message that was begun for it", lambda one: one.continues)
+_CONVERSES: tuple[str, _Test] = ("see what it answered before", lambda abilities: abilities.conversation)
+_GOES_ON: tuple[str, _Test] = (
+    "go on with a message that was begun for it",
+    lambda abilities: abilities.continues,
+)
 
 
 def check_abilities(
@@ -201,15 +204,15 @@ def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
             bool(variant.system) and variant.frame == "chat",
             "heed a system message",
             "system",
-            lambda one: one.system,
+            lambda abilities: abilities.system,
         ),
         (
             variant.frame == "plain",
             "go on from a plain text, without a chat template",
             "frame",
-            lambda one: one.plain,
+            lambda abilities: abilities.plain,
         ),
-        (bool(variant.schema), "be held to a JSON schema", "schema", lambda one: one.schema),
+        (bool(variant.schema), "be held to a JSON schema", "schema", lambda abilities: abilities.schema),
     ]
     of_fields = {"schema"} if not variant.label_field else set()  # else `json_answers` has made it
     place = f"variants: {variant.id}" if variant.factors else ""
@@ -241,19 +244,19 @@ def _asks_for_seed(decoding: Decoding, seed: int | None) -> bool:
 def _demands(decoding: Decoding, seed: int | None) -> list[tuple[str, _Test]]:
     demands: list[tuple[str, _Test]] = []
     if _asks_for_seed(decoding, seed):
-        demands.append(("draw the same with the same seed", lambda one: one.seed))
+        demands.append(("draw the same with the same seed", lambda abilities: abilities.seed))
     if decoding.logprobs:
         wanted = decoding.logprobs
-        demands.append((f"give {wanted} log-probabilities", lambda one: one.logprobs >= wanted))
+        demands.append((f"give {wanted} log-probabilities", lambda abilities: abilities.logprobs >= wanted))
     if decoding.constraint != "none":
-        demands.append(("be held to a choice among labels", lambda one: one.constraint))
+        demands.append(("be held to a choice among labels", lambda abilities: abilities.constraint))
     options = ("top_p", "top_k", "min_p", "repeat_penalty", "stop")
     asked = [name for name in options if getattr(decoding, name) != getattr(_PLAIN, name)]
     return demands + [(f"heed {name}", partial(_heeds, name)) for name in asked]
 
 
-def _heeds(option: str, one: Abilities) -> bool:
-    return option in one.decoding
+def _heeds(option: str, abilities: Abilities) -> bool:
+    return option in abilities.decoding
 
 
 def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able: _Test) -> None:

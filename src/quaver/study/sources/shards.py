@@ -86,11 +86,11 @@ class _Shard:
     def stamp(self) -> list[list[int]]:
         """Changes whenever its store does."""
         store = self.files.responses
-        found = []
+        result = []
         for file in (store, journal(store), store.with_suffix(".spill")):
             about = file.stat() if file.exists() else None
-            found.append([about.st_size, about.st_mtime_ns, about.st_ctime_ns] if about else [])
-        return found
+            result.append([about.st_size, about.st_mtime_ns, about.st_ctime_ns] if about else [])
+        return result
 
     @property
     def is_here(self) -> bool:
@@ -122,18 +122,18 @@ class Shards:
     @property
     def stamps(self) -> dict[str, list[list[int]]]:
         """Change whenever a shard has something new."""
-        return {one.path.name: one.stamp for one in self._found if one.files.responses.exists()}
+        return {shard.path.name: shard.stamp for shard in self._found if shard.files.responses.exists()}
 
     @property
     def lock(self) -> dict[str, Any]:
         """The first one's ``study.lock.json``; empty where there is none."""
-        return next((lock for one in self._found if (lock := one.files.read("study.lock.json"))), {})
+        return next((lock for shard in self._found if (lock := shard.files.read("study.lock.json"))), {})
 
     def check(self, name: str, fingerprint: str) -> None:
         """Find shards that cannot be one study."""
-        other = [one for one in self._found if one.facts["fingerprint"] != fingerprint]
+        other = [shard for shard in self._found if shard.facts["fingerprint"] != fingerprint]
         if other:
-            named = ", ".join(f"{one.share} of {one.facts['study']!r}" for one in other)
+            named = ", ".join(f"{shard.share} of {shard.facts['study']!r}" for shard in other)
             raise StoreError(
                 "shards of another study, or of this one before its file or its models changed",
                 where=str(self._path),
@@ -143,8 +143,8 @@ class Shards:
                 f"or move their folders out of {FOLDER}/",
             )
         by_version: dict[str, list[str]] = {}
-        for one in self._found:
-            by_version.setdefault(one.facts["quaver"], []).append(str(one.share))
+        for shard in self._found:
+            by_version.setdefault(shard.facts["quaver"], []).append(str(shard.share))
         if len(by_version) > 1:
             raise StoreError(
                 "different versions of Quaver ran these shards",
@@ -156,23 +156,23 @@ class Shards:
 
     def check_idle(self) -> None:
         """Find shards that are being asked, or have calls out in batches, while the whole study is to be."""
-        for one in self._found:
-            if one.runs():
+        for shard in self._found:
+            if shard.runs():
                 raise StoreError(
                     "a shard of this study is running",
-                    where=str(one.path),
-                    found=f"shard {one.share} on {one.facts['host']}, process {one.facts['process']}",
+                    where=str(shard.path),
+                    found=f"shard {shard.share} on {shard.facts['host']}, process {shard.facts['process']}",
                     fix="wait until it has ended, or run the shards that are missing",
                 )
-            if one.files.responses.exists():
-                with closing(Store(one.files.responses)) as store:
+            if shard.files.responses.exists():
+                with closing(Store(shard.files.responses)) as store:
                     out = sum(StoredBatches(store).calls_out().values())
                 if out:
                     raise StoreError(
                         "a shard of this study has calls out in batches",
-                        where=str(one.path),
-                        found=f"{out:,} calls of shard {one.share}",
-                        fix=f"collect them with `quaver run --shard {one.share}` first",
+                        where=str(shard.path),
+                        found=f"{out:,} calls of shard {shard.share}",
+                        fix=f"collect them with `quaver run --shard {shard.share}` first",
                     )
 
     def take_in(self, store: Store) -> int:
@@ -180,7 +180,7 @@ class Shards:
 
         The study's folder must be locked, and its store and the shards checked.
         """
-        return sum(self._take(one, store) for one in self._new(store))
+        return sum(self._take(shard, store) for shard in self._new(store))
 
     def has_news(self, store: Store) -> bool:
         """Whether a shard has what may not have been taken in."""
@@ -189,36 +189,36 @@ class Shards:
     def _new(self, store: Store) -> list[_Shard]:
         taken = taken_shards(store)
         return [
-            one
-            for one in self._found
-            if one.files.responses.exists() and taken.get(one.path.name, {}).get("stamp") != one.stamp
+            shard
+            for shard in self._found
+            if shard.files.responses.exists() and taken.get(shard.path.name, {}).get("stamp") != shard.stamp
         ]
 
     @staticmethod
-    def _take(one: _Shard, store: Store) -> int:
-        path, name = one.files.responses, one.path.name
+    def _take(shard: _Shard, store: Store) -> int:
+        path, name = shard.files.responses, shard.path.name
         if not may_write(path):
             return take_from(store, name, path)
-        with sole_writer_if_free(one.path) as free:
+        with sole_writer_if_free(shard.path) as free:
             if not free:
-                return take_from(store, name, path) if one.is_here else 0
+                return take_from(store, name, path) if shard.is_here else 0
             with closing(Store(path)) as part:
                 part.take_in()
-                one.facts["answered"] = part.calls.counts().answered
-            found = take_from(store, name, path)
-            store.note(f"{_TAKEN}{name}", json.dumps({"stamp": one.stamp, "status": one.facts}))
-            return found
+                shard.facts["answered"] = part.calls.counts().answered
+            result = take_from(store, name, path)
+            store.note(f"{_TAKEN}{name}", json.dumps({"stamp": shard.stamp, "status": shard.facts}))
+            return result
 
     def statuses(self, store: Store | None) -> Sequence[ShardStatus]:
         """Every shard, those that are missing among them."""
         known: dict[Share, ShardStatus] = {}
         for taken in taken_shards(store).values() if store else ():
             known[Share.read(taken["status"]["shard"])] = _status(taken["status"], running=False)
-        for one in self._found:
-            before = known.get(one.share)
-            now = _status(one.facts, one.runs())
+        for shard in self._found:
+            before = known.get(shard.share)
+            now = _status(shard.facts, shard.runs())
             if before is None or now.state == "running" or now.answered >= before.answered:
-                known[one.share] = now
+                known[shard.share] = now
         every = {Share(of, number) for of in {one.of for one in known} for number in range(1, of + 1)}
         return [known.get(one, ShardStatus(str(one), "missing")) for one in sorted(every)]
 

@@ -66,9 +66,9 @@ class StudyFile(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants, decodings and conditions, loaded and checked."""
-        found = resolve(self.spec, self.positions, self.paraphrases)
-        check_design(found)
-        return found
+        experiment = resolve(self.spec, self.positions, self.paraphrases)
+        check_design(experiment)
+        return experiment
 
     @property
     def calls(self) -> int:
@@ -125,13 +125,13 @@ class StudyFile(StudySource):
         models = self.engines
         experiment = self.experiment
         asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
-        for name, one in experiment.follow_ups.items():
-            decoding = one.decoding(experiment.variants[0])
+        for name, follow_up in experiment.follow_ups.items():
+            decoding = follow_up.decoding(experiment.variants[0])
             asked[f"follow_ups.{name}"] = replace(decoding, logprobs=min(1, decoding.logprobs))
         quoting = {
-            f"follow_ups.{name}": one.continues
-            for name, one in experiment.follow_ups.items()
-            if one.quotes_answer
+            f"follow_ups.{name}": follow_up.continues
+            for name, follow_up in experiment.follow_ups.items()
+            if follow_up.quotes_answer
         }
         with self.positions.locating():
             check_abilities(models, asked, experiment.variants, quoting, self.own_seed, experiment.conditions)
@@ -262,21 +262,21 @@ class StudyFile(StudySource):
                 self.files.write("study.lock.json", shards.lock)
             shards.check(self.spec.name, self.fingerprint)
             with self.files.store() as store:
-                found = self.take_in(shards, store)
-        return found
+                result = self.take_in(shards, store)
+        return result
 
     def take_in(self, shards: Shards, store: Store) -> int:
         """Take what shards have into a store that is open; its folder is locked."""
-        found = 0
+        result = 0
         if shards.has_news(store):
             self.place(store)
-            found = shards.take_in(store)
+            result = shards.take_in(store)
         self._stamps = shards.stamps
-        return found
+        return result
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
-        rules = {name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()}
+        rules = {name: getdoc(type(evaluator)) or "" for name, evaluator in self.plugins.evaluators().items()}
         document = lock_document(self.spec, self.experiment, self.served, rules)
         return document | {"paraphrases": self.paraphrases.for_lock()}
 

@@ -272,7 +272,7 @@ class StudyFolder:
 
     def read_noise(self) -> dict[str, list[Noise]]:
         """The engines' own noise by model; empty where it was not measured."""
-        names = [one.name for one in fields(Noise)]
+        names = [field.name for field in fields(Noise)]
         return {
             model: [Noise(**{name: row[name] for name in names if name in row}) for row in rows]
             for model, rows in self.read("noise.json").items()

@@ -81,13 +81,19 @@ class Measurement(NamedTuple):
             mine = mine.only(column, values)
         if not mine.height:
             return [Estimate(self.measure, None, reason="no annotations")]
-        found = [] if self.flagged == "without" else self._taken(mine, other)
+        estimates = [] if self.flagged == "without" else self._taken(mine, other)
         if self.flagged != "with":
-            for one in self._taken(mine.changed("unflagged", without_flagged), other):
-                count = left_out(mine.frame, one.cell)
-                excluded = {**one.excluded, **({"flagged paraphrase": count} if count else {})}
-                found.append(replace(one, cell={**one.cell, FLAGGED: "left out"}, excluded=excluded))
-        return [replace(one, cell={**one.cell, **self.named}) for one in found] if self.named else found
+            for estimate in self._taken(mine.changed("unflagged", without_flagged), other):
+                count = left_out(mine.frame, estimate.cell)
+                excluded = {**estimate.excluded, **({"flagged paraphrase": count} if count else {})}
+                estimates.append(
+                    replace(estimate, cell={**estimate.cell, FLAGGED: "left out"}, excluded=excluded)
+                )
+        return (
+            [replace(estimate, cell={**estimate.cell, **self.named}) for estimate in estimates]
+            if self.named
+            else estimates
+        )
 
     def _taken(self, mine: Gathered, other: Mapping[str, Any]) -> list[Estimate]:
         options = {**self.options, **other}
@@ -122,15 +128,17 @@ class Plugins:
 
     def models(self) -> dict[str, Model]:
         """The models by name, none of them loaded yet."""
-        return {asked.name: self._model(asked, index) for index, asked in enumerate(self._spec.models)}
+        return {model.name: self._model(model, index) for index, model in enumerate(self._spec.models)}
 
     def maker(self, name: str) -> Callable[[], Model]:
         """What makes one of the models again, in another process for example."""
-        index, asked = next((at, one) for at, one in enumerate(self._spec.models) if one.name == name)
-        loc, options = ("models", index), dict(asked.options)
-        if asked.use == "function":
-            options["annotate"] = self._function(asked.name, loc)
-        plugin = registry.load("models", asked.use, where=self._source.where(*loc))
+        index, model = next(
+            (position, one) for position, one in enumerate(self._spec.models) if one.name == name
+        )
+        loc, options = ("models", index), dict(model.options)
+        if model.use == "function":
+            options["annotate"] = self._function(model.name, loc)
+        plugin = registry.load("models", model.use, where=self._source.where(*loc))
         return partial(plugin, **bind(plugin, options, self._source, loc, ("use", "name", "only")))
 
     def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
@@ -138,9 +146,9 @@ class Plugins:
         if isinstance(asked, str):
             if asked not in models:
                 where = (
-                    self._source.where("variants", index, "each" if "each" in one.options else "model")
-                    for index, one in enumerate(self._spec.variants)
-                    if asked in (one.options.get("model"), *one.options.get("each", ()))
+                    self._source.where("variants", index, "each" if "each" in family.options else "model")
+                    for index, family in enumerate(self._spec.variants)
+                    if asked in (family.options.get("model"), *family.options.get("each", ()))
                 )
                 raise UnknownName("model", asked, models, where=next(where, "model"))
             return asked, models[asked]
@@ -193,19 +201,21 @@ class Plugins:
         if self._spec.has_labels_only:
             return {}
         return {
-            one.title: self._made("evaluators", one.use, one.options, ("evaluators", index), _BESIDE)
-            for index, one in enumerate(self._spec.evaluators)
+            evaluator.title: self._made(
+                "evaluators", evaluator.use, evaluator.options, ("evaluators", index), _BESIDE
+            )
+            for index, evaluator in enumerate(self._spec.evaluators)
         }
 
-    def _follow_up(self, asked: EvaluatorSpec, index: int) -> str:
+    def _follow_up(self, evaluator: EvaluatorSpec, index: int) -> str:
         """The follow-up that an evaluator reads; empty where it reads the answers themselves."""
-        plugin = registry.load("evaluators", asked.use, where=self._source.where("evaluators", index))
-        return asked.of or str(getattr(plugin, "of", ""))
+        plugin = registry.load("evaluators", evaluator.use, where=self._source.where("evaluators", index))
+        return evaluator.of or str(getattr(plugin, "of", ""))
 
     def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
         """The follow-up of each evaluator that reads one, by the evaluator's name."""
         asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
-        found = {one.title: self._follow_up(one, index) for index, one in enumerate(asked)}
+        found = {evaluator.title: self._follow_up(evaluator, index) for index, evaluator in enumerate(asked)}
         return {name: of for name, of in found.items() if of}
 
     def with_follow_ups(self) -> StudySpec:
@@ -213,10 +223,10 @@ class Plugins:
         spec = self._spec
         if spec.annotations is not None:  # its labels were not read here
             return spec
-        known = [one.title for one in spec.follow_ups]
+        known = [follow_up.title for follow_up in spec.follow_ups]
         more: list[FollowUpSpec] = []
-        for index, asked in enumerate(spec.evaluators):
-            name = self._follow_up(asked, index)
+        for index, evaluator in enumerate(spec.evaluators):
+            name = self._follow_up(evaluator, index)
             if name and name not in known:
                 registered = registry.names("follow_ups")
                 if name not in registered:
@@ -226,19 +236,19 @@ class Plugins:
                 known.append(name)
         return spec.model_copy(update={"follow_ups": (*spec.follow_ups, *more)}) if more else spec
 
-    def measure(self, asked: MeasureSpec, loc: Loc) -> tuple[Measure, dict[str, Any]]:
+    def measure(self, spec: MeasureSpec, loc: Loc) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
-        plugin = registered(asked.use, where=self._source.where(*loc))
-        if asked.estimand is not None and asked.estimand not in plugin.estimands:
+        plugin = registered(spec.use, where=self._source.where(*loc))
+        if spec.estimand is not None and spec.estimand not in plugin.estimands:
             raise SpecError(
-                f"{asked.use} has no interval for this estimand",
+                f"{spec.use} has no interval for this estimand",
                 where=self._source.where(*loc, "estimand"),
                 expected=" or ".join(plugin.estimands),
-                found=asked.estimand,
+                found=spec.estimand,
             )
         return plugin, bind(
             plugin,
-            asked.options,
+            spec.options,
             self._source,
             loc,
             ("use", "by", "evaluator", "field", "flagged", "only", "estimand"),
@@ -253,19 +263,19 @@ class Plugins:
             with self._source.locating("evaluators", index):
                 for variant in variants:
                     readers_of(evaluator, labels, variant)
-        grids = [option for one in self._spec.decoding.values() for option in one.grid]
+        grids = [option for decoding in self._spec.decoding.values() for option in decoding.grid]
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns, *dict.fromkeys(grids)]
         known = {
-            "model": [one.name for one in self._spec.models],
+            "model": [model.name for model in self._spec.models],
             "decoding": list(self._spec.decoding),
             "evaluator": list(self.evaluators()),
         }
-        for index, asked in enumerate(self._spec.measures):
+        for index, spec in enumerate(self._spec.measures):
             loc = ("measures", index)
-            self.measure(asked, loc)
-            self.check_names(asked, columns, known["evaluator"], loc)
+            self.measure(spec, loc)
+            self.check_names(spec, columns, known["evaluator"], loc)
             for column, names in known.items():
-                for name in asked.only.get(column, ()):
+                for name in spec.only.get(column, ()):
                     if name not in names:
                         raise UnknownName(column, name, names, where=self._source.where(*loc, "only"))
 
@@ -285,17 +295,17 @@ class Plugins:
         self.evaluators()
         if self._spec.until is not None:
             registered(self._spec.until.measure, where=self._source.where("until", "measure"))
-        for index, asked in enumerate(self._spec.measures):
-            self.measure(asked, ("measures", index))
+        for index, spec in enumerate(self._spec.measures):
+            self.measure(spec, ("measures", index))
 
     def check_names(
-        self, asked: MeasureSpec, columns: Sequence[str], evaluators: Sequence[str], loc: Loc
+        self, spec: MeasureSpec, columns: Sequence[str], evaluators: Sequence[str], loc: Loc
     ) -> None:
         """Find a column or an evaluator that a measure asks for and that is not there."""
         where = self._source.where(*loc)
-        for key, names in (("by", asked.by or ()), ("only", asked.only)):
+        for key, names in (("by", spec.by or ()), ("only", spec.only)):
             for column in names:
                 if column_among(column, columns) not in columns:
                     raise UnknownName("column", column, columns, where=f"{where}: {key}")
-        if asked.evaluator is not None and asked.evaluator not in evaluators:
-            raise UnknownName("evaluator", asked.evaluator, evaluators, where=where)
+        if spec.evaluator is not None and spec.evaluator not in evaluators:
+            raise UnknownName("evaluator", spec.evaluator, evaluators, where=where)

@@ -181,14 +181,14 @@ class StudySource(ABC):
     @property
     def factors(self) -> list[str]:
         """The columns that the variants fill: their factors and covariates."""
-        named = ((*one.factors, *one.covariates) for one in self.experiment.variants)
+        named = ((*variant.factors, *variant.covariates) for variant in self.experiment.variants)
         return list(dict.fromkeys(name for names in named for name in names))
 
     @property
     def gold_columns(self) -> set[str]:
         """The items' columns that hold gold labels."""
-        golds = [self.spec.items.gold, *(one.gold for one in self.spec.task.fields.values())]
-        return {name for one in golds if one is not None for name in one.sources}
+        golds = [self.spec.items.gold, *(field.gold for field in self.spec.task.fields.values())]
+        return {name for gold in golds if gold is not None for name in gold.sources}
 
     @property
     def conclusions(self) -> Conclusions:

@@ -197,7 +197,7 @@ class _Measure(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MeasureInput:
     """What a measure is taken of, and how.
 
     Attributes:
@@ -242,7 +242,7 @@ class Reading:
         """Whether it is taken once more without some prompts: of that, only values and draws count."""
         return self.without is not None
 
-    def of(self, frame: pl.DataFrame) -> Reading:
+    def of(self, frame: pl.DataFrame) -> MeasureInput:
         """A reading of other annotations, in the same way."""
         return replace(self, gathered=Gathered(frame))
 
