@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -59,6 +61,24 @@ def test_what_a_strange_server_says_is_no_model(reply: Any) -> None:
     found = models_at(server.url)
     server.close()
     assert found == []
+
+
+def test_a_key_is_not_taken_along_to_where_a_server_sends() -> None:
+    asked: list[str] = []
+    other = JsonServer(lambda path, _: asked.append(path) or {"data": [{"id": "x"}]})
+
+    class Sends(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", f"{other.url}/models")
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Sends) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        found = models_at(f"http://127.0.0.1:{server.server_port}", SECRET)
+        server.shutdown()
+    other.close()
+    assert (found, asked) == ([], [])
 
 
 def test_a_server_that_is_not_there_has_no_models() -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPException
 from typing import Any, Final, NamedTuple
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from quaver.core.input_budget import InputBudget, TooLarge
 from quaver.errors import QuaverError
@@ -96,12 +96,19 @@ def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
     return result
 
 
+class _Stay(HTTPRedirectHandler):
+    """A server that sends elsewhere is none: a key stays where it was meant to go."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow nothing."""
+
+
 def models_at(url: str, key: str = "") -> list[str]:
     """The names of the models that a server lists; none where it does not answer."""
     headers = {"Authorization": f"Bearer {key.strip()}"} if key.strip() else {}
     budget = InputBudget(_MOST_BYTES, "bytes")
     try:
-        opener = build_opener(ProxyHandler({}))
+        opener = build_opener(ProxyHandler({}), _Stay())
         with opener.open(Request(f"{url}/models", headers=headers), timeout=_SECONDS) as reply:
             content = reply.read(_MOST_BYTES + 1)
             budget.spend(len(content))
