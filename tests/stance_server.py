@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -37,12 +38,13 @@ def answer(prompt: str) -> str:
 
 
 @contextmanager
-def stance_server() -> Iterator[str]:
-    """Its base URL, for as long as the block runs."""
+def stance_server(seconds: float = 0.0) -> Iterator[str]:
+    """Its base URL, for as long as the block runs; it thinks so long about each post."""
 
     def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
         if body is None:
             return {"data": [{"id": "gpt-5-mini"}]}
+        time.sleep(seconds)
         text = answer("\n".join(one["content"] for one in body["messages"]))
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": 60, "completion_tokens": 5, "total_tokens": 65}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -141,3 +143,56 @@ def test_a_study_that_began_elsewhere_says_so(tmp_path: Path) -> None:
     (tmp_path / "mine" / "study.yaml").write_text("name: mine\n", encoding="utf-8")
     with pytest.raises(QuaverError, match="not begun in the browser"):
         _ = Here(tmp_path).begun("mine").source
+
+
+WIDE = "id,post,tone,topics,amount\n" + "".join(
+    f"p{n},This is what post number {n} says.,{('good', 'bad', 'mixed')[n % 3]},"
+    f"{('food', 'food;service', 'service')[n % 3]},{n % 7}\n"
+    for n in range(40)
+)
+
+
+def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path: Path) -> None:
+    check = begun(tmp_path, WIDE)
+    shown = {"id": "id", "post": "text", "tone": "fields", "topics": "fields", "amount": "fields"}
+    assert {one.name: one.role for one in check.columns() if one.role == "fields"}.keys() == {
+        "tone",
+        "topics",
+        "amount",
+    }
+    assert roles(check) == shown
+    check.take_column("amount", "ignore")
+    assert roles(check) == shown | {"amount": "ignore"}
+    check.take_column("amount", "fields")
+    assert roles(check) == shown
+    assert '"topics": {"labels"' in check.prepared().file.read_text(encoding="utf-8")
+
+
+def test_the_label_of_a_text_takes_the_place_of_variables(tmp_path: Path) -> None:
+    check = begun(tmp_path, WIDE)
+    check.take_column("tone", "gold")
+    assert check.found.labels == ("bad", "good", "mixed")
+    assert check.fields == ()
+    assert roles(check)["topics"] == "ignore"
+
+
+def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path: Path) -> None:
+    check = begun(tmp_path)
+    check.take_column("stance", "gold")
+    check.give(model="ollama/tiny")
+    made = check.prepared().file.read_text(encoding="utf-8")
+    asking = "from quaver.collect.store.disk_reserve import sole_writer; import sys, time\n"
+    asking += (
+        "with sole_writer(__import__('pathlib').Path(sys.argv[1])): print(1, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", asking, check.folder], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        again = Here(tmp_path).begun(check.name)
+        again.give(prompts=3)
+        with pytest.raises(StoreError) as caught:
+            again.prepared()
+        other.kill()
+    assert str(other.pid) in caught.value.found
+    assert (check.folder / "study.yaml").read_text(encoding="utf-8") == made
+    assert again.prepared().file.read_text(encoding="utf-8") != made

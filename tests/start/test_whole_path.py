@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.view.page.test_axe import violations
 from tests.view.page.test_hostile_texts import HOSTILE_TEXTS
 
 from quaver.design.items.table_files import read_rows
+from quaver.testing.local_engines import JsonServer
 
 __all__ = ["browser"]
 
@@ -178,6 +180,112 @@ def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> N
         assert {one.split("/")[2] for one in asked if not one.startswith("data:")} == {own}
         assert walk.page.evaluate("window.ran") is None
         walk.context.close()
+
+
+def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
+    labels = ("<img src=x onerror=window.ran=1>", "{{b}}<script>window.ran=2</script>")
+    table = tmp_path / "posts.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "gold"])
+        for at, text in enumerate(HOSTILE_TEXTS[:60]):
+            writer.writerow([f"i{at}", f"{text.replace(chr(0), '')} #{at:06}", labels[at % 2]])
+
+    def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        if body is None:
+            return {"data": [{"id": "<img src=x onerror=window.ran=3>"}]}
+        prompt = str(body["messages"])
+        at = int(prompt[prompt.rindex(" #") :][2:8])
+        text = labels[at % 2] if at % 3 else HOSTILE_TEXTS[(at + len(prompt)) % len(HOSTILE_TEXTS)]
+        message = {"role": "assistant", "content": text}
+        return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+
+    server = JsonServer(reply)
+    with started(tmp_path, {"OPENAI_BASE_URL": f"{server.url}/v1"}) as address:
+        walk = Walk(browser, address)
+        own, asked = address.split("/")[2], set[str]()
+        walk.page.on("request", lambda request: asked.add(request.url))
+        walk.upload(table)
+        walk.to_the_model()
+        walk.click("text=Try it on three texts")
+        walk.page.locator(".qv-tried >> nth=2").wait_for()
+        assert walk.page.evaluate("window.ran") is None
+        walk.to_the_verdict()
+        walk.page.locator(".qv-chart img").wait_for()
+        base = walk.page.url.rpartition("/")[0]
+        for step in STEPS[3:]:
+            walk.page.goto(f"{base}/{step}")
+            walk.page.locator("h1").first.wait_for()
+            walk.page.wait_for_timeout(300)
+            assert (step, walk.page.evaluate("window.ran")) == (step, None)
+        walk.click("text=Label although")
+        walk.click("text=Prepare the labels")
+        walk.click("button:has-text('Ask ')")
+        walk.click("text=Write the labelled table")
+        walk.page.locator(".qv-files").wait_for()
+        assert walk.page.evaluate("window.ran") is None
+        assert {one.split("/")[2] for one in asked if not one.startswith("data:")} == {own}
+        walk.context.close()
+    server.close()
+
+
+def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(
+    browser: Any, tmp_path: Path
+) -> None:
+    with stance_server(0.2) as slow:
+        environment = {"OPENAI_BASE_URL": slow}
+        with started(tmp_path, environment) as one, started(tmp_path, environment) as two:
+            walk = Walk(browser, one)
+            walk.upload(REFORM)
+            walk.to_the_model()
+            walk.click("text=Next: the plan")
+            walk.at("plan")
+            walk.page.locator("tr:has-text('Texts'):has-text('more that have a hand label')").wait_for()
+            walk.click("button:has-text('Ask ')")
+            walk.at("run")
+            walk.page.locator(".qv-run td").first.wait_for()
+            process = int((tmp_path / "reform-check" / ".run.pid").read_text())
+            second = Walk(browser, two)
+            second.page.goto(f"{two}study/reform-check/run")
+            second.page.locator(f".qv-progress:has-text('process {process}')").wait_for()
+            second.page.goto(f"{two}study/reform-check/plan")
+            second.page.locator(f".qv-error:has-text('process {process}')").wait_for()
+            assert int((tmp_path / "reform-check" / ".run.pid").read_text()) == process
+            second.context.close()
+            os.kill(process, signal.SIGKILL)
+            walk.page.locator("text=The process ended").wait_for()
+            before = _answered(walk)
+            walk.click("text=Go on asking")
+            walk.page.locator(".qv-progress:has-text('a second')").wait_for()
+            assert _answered(walk) >= before > 0
+            walk.click("text=Pause")
+            walk.page.locator(".qv-progress:has-text('paused')").wait_for()
+            walk.context.close()
+
+
+def _answered(walk: Walk) -> int:
+    return int(walk.page.inner_text(".qv-progress").partition(" ")[0].replace(",", ""))
+
+
+def test_a_table_of_several_variables_goes_to_the_model(browser: Any, server: str, tmp_path: Path) -> None:
+    table = tmp_path / "wide.csv"
+    lines = (
+        f"Post number {n} is about this or that.,{('good', 'bad')[n % 2]},{('food', 'food;price')[n % 2]}"
+        for n in range(40)
+    )
+    table.write_text("\n".join(["post,tone,topics", *lines]), encoding="utf-8")
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address)
+        walk.upload(table)
+        assert walk.page.locator("text=variable of its own").count() == 2
+        walk.click("text=Next: the codebook")
+        walk.page.locator("td:has-text('a set of food, price')").wait_for()
+        walk.click("text=Next: the model")
+        walk.at("model")
+        walk.click("text=Next: the plan")
+        walk.at("plan")
+        walk.context.close()
+    assert walk.wrong == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

@@ -105,8 +105,11 @@ def say_making(what: str) -> None:
 
 
 def errors_table(kinds: Counter[str]) -> Group:
-    """Errors by kind, the most frequent first."""
-    return table(("errors", "kind"), [(count, kind) for kind, count in kinds.most_common(10)])
+    """Errors by kind, the most frequent first, with what to do about each."""
+    from quaver.collect.run.progress import to_do_about
+
+    rows = [(count, kind, to_do_about(kind)) for kind, count in kinds.most_common(10)]
+    return table(("errors", "kind", "what to do"), rows)
 
 
 def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:

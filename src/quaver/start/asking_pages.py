@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from nicegui import ui
 
+from quaver.collect.run.progress import to_do_about
 from quaver.core.number_format import count, duration
 from quaver.core.options import with_defaults
 from quaver.start.asking_process import last_answers
@@ -34,6 +35,8 @@ class _Planned(NamedTuple):
     plan: Forecast
     spends: bool
     taken: list[tuple[str, str, str]]
+    beside: int
+    labelled: int
 
 
 async def plan(page: StepPage) -> None:
@@ -85,7 +88,9 @@ def _plan(page: StepPage) -> _Planned:
     prepared = page.begun.prepared()
     study = prepared.study
     taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]
-    return _Planned(left_to_ask(study), spends(study), taken)
+    items = study.experiment.items
+    beside, labelled = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
+    return _Planned(left_to_ask(study), spends(study), taken, beside, labelled)
 
 
 def cost_of(forecast: Forecast, money: bool) -> str:
@@ -98,9 +103,10 @@ def cost_of(forecast: Forecast, money: bool) -> str:
 def _show_plan(page: StepPage, planned: _Planned) -> None:
     forecast = planned.plan
     left = forecast.calls - forecast.stored
-    known = page.begun.found.known
-    hand = min(known, forecast.items)
+    drawn = forecast.items - planned.beside
+    more = f", and {planned.beside:,} more that have a hand label, for accuracy alone"
     rows = [
+        ("Texts", f"{drawn:,}{more if planned.beside else ''}"),
         (
             "Questions",
             f"{forecast.items:,} texts × {count(forecast.variants, 'prompt')}, repeated: "
@@ -111,17 +117,17 @@ def _show_plan(page: StepPage, planned: _Planned) -> None:
         ("Time", "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)),
         (
             "Expected width",
-            f"{assumed_width(forecast.items):.2f} at most, of a share’s 95% interval",
+            f"{assumed_width(drawn):.2f} at most, of a share’s 95% interval",
         ),
     ]
-    if hand:
+    if hand := planned.labelled:
         rows.append(("With a hand label", f"{hand:,} texts: for accuracy {assumed_width(hand):.2f} at most"))
     facts_table(("what", "how much"), rows)
     with ui.expansion("What each part was taken for, and why"):
         facts_table(("taken for", "what", "why"), planned.taken)
 
     async def ask() -> None:
-        page.site.asking.begin(page.begun.folder)
+        page.ask(page.begun.folder)
         page.go("run")
 
     if not left:
@@ -161,7 +167,7 @@ class RunPanel:
             return
         status, runs, failure, answers = found
         self.bar.value = status.answered / max(1, status.total)
-        self.line.text = _line(status, runs)
+        self.line.text = self._line(status, runs)
         state = (runs, status.answered, status.errors, failure)
         if state == self._state:
             return
@@ -179,40 +185,42 @@ class RunPanel:
         return status, runs, self.page.site.asking.failure(self.path), last_answers(study)
 
     def _show_buttons(self, status: StudyStatus, runs: bool, failure: str) -> None:
-        asking, here = self.page.site.asking, self.page.site.here
+        asking, here, page, path = self.page.site.asking, self.page.site.here, self.page, self.path
         self.buttons.clear()
         with self.buttons:
             if failure:
                 words("pre", failure).classes("qv-doubt")
             if runs:
-                other_button("Pause", lambda: asking.pause(self.path, here.study(self.path)))
+                other_button("Pause", lambda: asking.pause(path, here.study(path)))
             elif status.answered < status.total:
-                main_button("Go on asking", lambda: asking.begin(self.path))
+                main_button("Go on asking", lambda: page.ask(path))
             else:
                 self.ended()
             if status.errors and not runs:
                 other_button(
                     f"Ask again for the {status.errors:,} that failed",
-                    lambda: asking.begin(self.path, retry_errors=True),
+                    lambda: page.ask(path, retry_errors=True),
                 )
 
-
-def _line(status: StudyStatus, runs: bool) -> str:
-    parts = [f"{status.answered:,} of {status.total:,} answers"]
-    if status.money:
-        parts.append(f"${status.money:,.4f} spent")
-    if runs:
-        parts.append(f"{status.rate:,.1f} a second" if status.rate else "beginning")
-        if status.left is not None:
-            parts.append(f"about {duration(status.left)} left")
-    elif status.answered < status.total:
-        parts.append("paused")
-    return ", ".join(parts)
+    def _line(self, status: StudyStatus, runs: bool) -> str:
+        parts = [f"{status.answered:,} of {status.total:,} answers"]
+        if status.money:
+            parts.append(f"${status.money:,.4f} spent")
+        if runs:
+            parts.append(f"{status.rate:,.1f} a second" if status.rate else "beginning")
+            if status.left is not None:
+                parts.append(f"about {duration(status.left)} left")
+            if not self.page.site.asking.runs(self.path):
+                parts.append(f"asked by process {status.process}, which was begun in another place")
+        elif status.answered < status.total:
+            parts.append("paused")
+        return ", ".join(parts)
 
 
 def _show_tables(status: StudyStatus, answers: list[dict[str, Any]]) -> None:
     if status.by_kind:
-        facts_table(("failed", "why"), [(number, kind) for kind, number in status.by_kind.most_common(10)])
+        rows = [(number, kind, to_do_about(kind)) for kind, number in status.by_kind.most_common(10)]
+        facts_table(("failed", "why", "what to do"), rows)
     for warning in status.warnings:
         words("p", warning).classes("qv-doubt")
     if answers:

@@ -29,9 +29,9 @@ class AskingProcesses:
     def __init__(self) -> None:
         self._begun: dict[Path, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
 
-    def begin(self, path: Path, *, retry_errors: bool = False) -> None:
-        """Ask what is left of a study, unless that is being done."""
-        if self.runs(path):
+    def begin(self, path: Path, study: Study, *, retry_errors: bool = False) -> None:
+        """Ask what is left of a study, unless that is being done, by whomever."""
+        if self.runs(path) or who_collects(study.folder) is not None:
             return
         command = [sys.executable, "-m", "quaver", "run", str(path), *["--retry-errors"] * retry_errors]
         said = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the process runs

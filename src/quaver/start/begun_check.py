@@ -9,12 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.checking.check_design import PreparedCheck, prepared_check, rows_of
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
+from quaver.study.checking.field_columns import FieldColumn
 from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
 from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
@@ -28,6 +30,9 @@ _WRITTEN: Final = ("encoding", "separator", "sheet")
 _SINGLE: Final = ("text", "id", "gold", "group")
 _SEVERAL: Final = ("coders", "compare", "ignore")
 
+_WAIT: Final = 1.0
+"""Seconds for another window that prepares the same study; who asks for answers is not waited for."""
+
 MOST_BYTES: Final = 200 << 20
 """The largest table that is uploaded; a larger one is named on the command line."""
 
@@ -38,6 +43,7 @@ ROLES: Final[Mapping[str, str]] = {
     "coders": "one coder’s label",
     "group": "belongs together",
     "compare": "compare by it",
+    "fields": "variable of its own",
     "ignore": "ignored",
 }
 """What a column can be taken for, by the option that says so."""
@@ -222,11 +228,21 @@ class BegunCheck:
         """The labels that were given."""
         return tuple(self.options.get("labels", ()))
 
+    @property
+    def fields(self) -> tuple[FieldColumn, ...]:
+        """The variables of its own that the table has in place of one label; none before that can be said."""
+        try:
+            return self.found.fields
+        except QuaverError:
+            return ()
+
     def columns(self) -> list[Column]:
         """Each column, with what it is taken for."""
-        roles = {"item": "id"}
+        roles, fields = {"item": "id"}, self.fields
         known = ((roles.get(decision.role, decision.role), decision) for decision in self.table.taken)
         taken = {decision.column: (role, decision.why) for role, decision in known if role in ROLES}
+        for one in fields:
+            taken |= dict.fromkeys(one.columns, ("fields", one.why))
         taken |= dict.fromkeys(self.options.get("ignore", ()), ("ignore", "as you said"))
         usual = ("ignore", "")
         return [Column(name, *taken.get(name, usual)) for name in self.table.columns]
@@ -236,6 +252,9 @@ class BegunCheck:
         given: dict[str, Any] = {n: None for n in _SINGLE if self.options.get(n) == column}
         for name in _SEVERAL:
             given[name] = [one for one in self.options.get(name, ()) if one != column]
+        # Variables that were proposed stay beside the one that is said, but not beside the label of a text.
+        others = [] if role in ("gold", "coders") else self.fields
+        given["fields"] = [one.name for one in others if column not in one.columns]
         if role in _SINGLE:
             given[role] = column
         else:
@@ -266,7 +285,8 @@ class BegunCheck:
         files = (self.source, self.folder / _BOOK, self.folder / _STUDY)
         state = (repr(given), *map(_stamp, files))
         if self._prepared is None or self._prepared[0] != state:
-            made = prepared_check(self.source, to=self.folder, **given)
+            with sole_writer(self.folder, wait=_WAIT):
+                made = prepared_check(self.source, to=self.folder, **given)
             self._prepared = ((repr(given), *map(_stamp, files)), made)
         return self._prepared[1]
 

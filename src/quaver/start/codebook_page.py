@@ -8,7 +8,7 @@ from nicegui import events, ui
 
 from quaver.core.replaced_file import replace_bytes
 from quaver.errors import QuaverError
-from quaver.start.page_frame import StepPage, main_button, other_button, upload_box, words
+from quaver.start.page_frame import StepPage, facts_table, main_button, other_button, upload_box, words
 from quaver.study.checking.check_design import PLAIN, instruction_texts
 from quaver.study.checking.coding_sheet import coding_sheet, prompt_shown
 
@@ -21,8 +21,31 @@ async def codebook(page: StepPage) -> None:
     begun = page.begun
     await page.do(lambda: begun.table)
     page.title("What do the labels mean?", "The model sees these words, and so do people who label by hand.")
-    _Codebook(page).build()
+    (_Variables if begun.fields else _Codebook)(page).build()
     page.command(begun.command())
+
+
+class _Variables:
+    """Of a table with several variables, which answers have the values of: the question alone is given."""
+
+    def __init__(self, page: StepPage) -> None:
+        self.page = page
+
+    def build(self) -> None:
+        rows = [(one.name, one.why) for one in self.page.begun.fields]
+        facts_table(("variable", "what it is taken for"), rows, "One answer gives them all")
+        self.question = _question(self.page)
+        main_button("Next: the model", self._next)
+
+    async def _next(self) -> None:
+        self.page.begun.give(instruction=self.question.value.strip())
+        self.page.go("model")
+
+
+def _question(page: StepPage, changed: Any = None) -> Any:
+    own = page.begun.options.get("instruction", "")
+    question = ui.textarea(label="Your question about each text", value=own, on_change=changed)
+    return question.props("outlined autogrow").classes("qv-wide")
 
 
 class _Codebook:
@@ -43,11 +66,7 @@ class _Codebook:
         """The page's two halves."""
         with ui.element("div").classes("qv-halves"):
             with ui.element("section"):
-                own = self.begun.options.get("instruction", "")
-                self.question = ui.textarea(
-                    label="Your question about each text", value=own, on_change=self.show
-                )
-                self.question.props("outlined autogrow").classes("qv-wide")
+                self.question = _question(self.page, self.show)
                 self.question.props["placeholder"] = PLAIN
                 self.place = ui.element("div")
                 self._labels()

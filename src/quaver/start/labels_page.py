@@ -146,7 +146,7 @@ def _show_price(page: StepPage, made: Any, place: Any, finish: Any) -> None:
     words("p", f"{left:,} of {plan.calls:,} answers are missing: {cost_of(plan, money)}.")
 
     async def ask() -> None:
-        page.site.asking.begin(path)
+        page.ask(path)
         await _follow(page, path, place, finish)
 
     if page.site.asking.runs(path):

@@ -14,6 +14,7 @@ from quaver.core.number_format import duration
 from quaver.models.served.presets import PRESETS
 from quaver.start.model_search import FoundModel, found_models, keys_held, take_key
 from quaver.start.page_frame import StepPage, main_button, other_button, words
+from quaver.study.forecasts.forecast import Range
 from quaver.study.session import Study
 
 _TRIED = 3
@@ -101,7 +102,7 @@ def _other(page: StepPage) -> None:
 
 
 def _tried(page: StepPage) -> list[dict[str, Any]]:
-    """Ask about three texts, in a folder of their own, and return the answers."""
+    """Ask about three texts, in a folder of their own, and return the answers with what each cost."""
     prepared = page.begun.prepared()
     study = Study.open(prepared.file, folder=prepared.file.parent / "tried")
     if not study.status().answered:
@@ -110,7 +111,12 @@ def _tried(page: StepPage) -> list[dict[str, Any]]:
         path = Path(folder) / "tried.parquet"
         study.export(path)
         calls = pl.read_parquet(path).unique(("variant", "item"), keep="first", maintain_order=True)
-    return calls.head(_TRIED).to_dicts()
+    price = next(iter(study.source.prices.values()))
+    rows = calls.head(_TRIED).to_dicts()
+    for row in rows:
+        tokens = (row[name] or 0 for name in ("prompt_tokens", "cached_tokens", "completion_tokens"))
+        row["price"] = None if price is None else price.of(*tokens)
+    return rows
 
 
 def _answer(row: dict[str, Any]) -> None:
@@ -123,4 +129,5 @@ def _answer(row: dict[str, Any]) -> None:
         seconds = row["latency"]
         read, wrote = row["prompt_tokens"] or 0, row["completion_tokens"] or 0
         took = f"{duration(seconds)}, " if seconds else ""
-        words("p", f"{took}{read:,} tokens read, {wrote:,} written").classes("qv-small")
+        cost = "an unknown price" if row["price"] is None else str(Range(row["price"], row["price"]))
+        words("p", f"{took}{read:,} tokens read, {wrote:,} written: {cost}").classes("qv-small")

@@ -124,6 +124,11 @@ class StepPage:
         self.clear()
         return done
 
+    def ask(self, path: Path, *, retry_errors: bool = False) -> None:
+        """Ask what is left of a study."""
+        with self.reporting():
+            self.site.asking.begin(path, self.site.here.study(path), retry_errors=retry_errors)
+
     def go(self, step: str, begun: BegunCheck | None = None) -> None:
         """Open another step."""
         ui.navigate.to(address((begun or self.begun).name, step))

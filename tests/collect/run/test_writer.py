@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.collect.fakes import fake, opened, request, run
 
-from quaver.collect.run.progress import kind_of
+from quaver.collect.run.progress import kind_of, to_do_about
 from quaver.collect.run.writer import Journal
 from quaver.core.records import Call, Condition, Request, Response
 from quaver.errors import ModelError
@@ -74,3 +74,19 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 )
 def test_kinds_of_errors(error: str | None, kind: str) -> None:
     assert kind_of(error) == kind
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("HTTP 429: slow down", "fewer"),
+        ("HTTP 503: upstream gone", "server runs"),
+        ("ConnectError: [Errno 111]", "server runs"),
+        ("context overflow: 5000 tokens", "shorten"),
+        ("the reply is not JSON: 'x'", "log"),
+        ("ValueError: bad", "repair"),
+        (None, "ask again"),
+    ],
+)
+def test_each_kind_of_failure_says_what_to_do(error: str | None, told: str) -> None:
+    assert told in to_do_about(kind_of(error))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from quaver.collect.store.response_tables import written_prompt
 from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
@@ -432,3 +432,28 @@ def kind_of(error: str | None) -> str:
     head = (error or "unknown").strip().split("\n")[0].partition(": ")[0]
     head = re.sub(r"(?<!HTTP )\b\d[\d.,]*\b", "#", head)
     return head[:_LONGEST_KIND] or "unknown"
+
+
+_AGAIN: Final = "ask again for what failed"
+_TO_DO: Final = (
+    (r"HTTP 429", "ask again later, or with fewer calls at once: the server takes no more"),
+    (r"HTTP 5|no answer within|Connect|Read|Remote", f"see that the server runs, then {_AGAIN}"),
+    (r"context overflow|prompt of #", "shorten these texts, or take a model with a larger context"),
+    (
+        r"the reply|the request was refused",
+        f"read what the server says in its log; {_AGAIN}",
+    ),
+    (r"the function returned|\w*(Error|Exception)$", f"repair the function or the program, then {_AGAIN}"),
+)
+"""What to do about errors, by the beginning of their kind."""
+
+
+def to_do_about(kind: str) -> str:
+    """What a user can do about the errors of a kind.
+
+    >>> to_do_about("context overflow")
+    'shorten these texts, or take a model with a larger context'
+    >>> to_do_about("something else")
+    'ask again for what failed'
+    """
+    return next((text for pattern, text in _TO_DO if re.match(pattern, kind)), _AGAIN)
