@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import say
-from quaver.cli.study_options import HERE, FunctionOption, studies
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, studies
 from quaver.core.number_format import count
 from quaver.errors import QuaverError
 
@@ -22,13 +22,15 @@ def command(
     export: Path | None = None,
     query: str = "",
     sort: str = "item",
+    field: FieldOption = None,
     function: FunctionOption = None,
     items: Annotated[int, typer.Option(min=1, max=5000)] = 200,
 ) -> None:
     """Look at every answer of a study in the browser.
 
     You can do so while the study runs. The server listens on this machine alone, and answers nobody who
-    does not have its address. It changes no answer; Ctrl-C ends it.
+    does not have its address. It changes no answer; Ctrl-C ends it. Where the task has several fields, each
+    is shown as a study.
 
     Options:
       study: Study files, collections, their folders, or bundles.
@@ -42,6 +44,7 @@ def command(
 
     Examples:
       quaver view study.yaml
+      quaver view study.yaml --field tone
       quaver view study.yaml other.quaver.zip --no-open
       quaver view study.yaml --export flips.html --query is:flipped --items 500
     """
@@ -58,7 +61,7 @@ def command(
                 found=f"{len(studies)} studies",
                 fix=f"name one of them: {', '.join(map(str, studies[:5]))}",
             )
-        written = serving.export(one, export, query, sort, items, function or ())
+        written = serving.export(one, export, query, sort, items, function or (), field)
         say(f"Wrote {count(written, 'item')} to {export}")
         return
 
@@ -69,4 +72,4 @@ def command(
         if not no_open:
             webbrowser.open(shown)
 
-    serving.serve(studies, port=port, functions=function or (), begun=begun)
+    serving.serve(studies, port=port, functions=function or (), field=field, begun=begun)

@@ -21,6 +21,7 @@ from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import replace_text
 from quaver.score.annotation import Annotator
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
+from quaver.study.analysis.field_source import FieldSource
 from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_parts import (
@@ -62,6 +63,7 @@ class IndexBuilder:
         self._annotator: Annotator | None = None
         self._calls: CallCells | None = None
         self._noted = 0.0
+        self._outgrown = False
         items = [item.id for item in study.experiment.items]
         with reading(study) as store:
             self._frame, evaluators = _read_already(study, store)
@@ -100,7 +102,8 @@ class IndexBuilder:
         """Bring the index up to date.
 
         Returns:
-            Whether the store still holds the calls of this design; if not, another index is to be made.
+            Whether the store still holds the calls of this design, and their labels are among its own; if
+            not, another index is to be made.
         """
         before = self.state
         with reading(self.study) as store:
@@ -110,6 +113,8 @@ class IndexBuilder:
                 self._take_frame(store)
             elif store is not None:
                 self._take_answers(store)
+        if self._outgrown:
+            return False
         if self.state != before or not before.complete:
             self._note(self.state._replace(complete=True))
         return True
@@ -163,17 +168,21 @@ class IndexBuilder:
         for _, row in found:
             if self._calls and (places := self._calls.own_places(row[0], row[1])):
                 rows.append((*places, *row[2:]))
-        self._put_labels(self._reader().frame(rows))
+        frame = self._reader().frame(rows)
+        if isinstance(self.study, FieldSource):  # an answer has all fields
+            frame = self.study.rows(frame)
+            self._outgrown = not {*frame["label"].drop_nulls()} <= {*self.design.codes}
+        if not self._outgrown:
+            self._put_labels(frame)
 
     def _reader(self) -> Annotator:
         if self._annotator is None:
-            names, own = (
-                list(self.design.evaluators),
-                [evaluator.title for evaluator in self.study.spec.evaluators],
-            )
+            study = self.study.whole if isinstance(self.study, FieldSource) else self.study
+            names = list(self.design.evaluators)
+            own = [evaluator.title for evaluator in study.spec.evaluators]
             wanted = None if names == own else names
-            of = readable(self.study, self.study.plugins.follow_ups(wanted))
-            self._annotator = annotator_of(self.study, self.study.plugins.evaluators(wanted), of)
+            of = readable(study, study.plugins.follow_ups(wanted))
+            self._annotator = annotator_of(study, study.plugins.evaluators(wanted), of)
         return self._annotator
 
     # ------------------------------------------------------------------ putting them into cells

@@ -1,4 +1,4 @@
-"""The process that keeps a study's index: ``python -m quaver.view.index_keeper STUDY FOLDER``.
+"""The process that keeps a study's index: ``python -m quaver.view.index_keeper STUDY FOLDER FIELD``.
 
 It ends when it has nothing to do, and with the server that began it.
 """
@@ -28,6 +28,7 @@ from quaver.report.page.html_page import first_screen
 from quaver.report.page.notes import NARROW, WIDE, drawn
 from quaver.score.annotation import annotate
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
+from quaver.study.analysis.field_source import FieldSource
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.collection.study_status import StudyStatus, status_in
@@ -50,20 +51,26 @@ _AGAIN = 20.0
 
 
 def keep(
-    path: Path, root: Path, *, wanted: bool, follow: bool = False, functions: Sequence[str] = ()
+    path: Path,
+    root: Path,
+    *,
+    wanted: bool,
+    follow: bool = False,
+    functions: Sequence[str] = (),
+    field: str = "",
 ) -> None:
-    """Make or continue the index of a study, until there is nothing more to do."""
+    """Make or continue the index of a study, or of a field of it, until there is nothing more to do."""
     root.mkdir(parents=True, exist_ok=True)
-    study = opened(path, root, functions)
+    study = opened(path, root, functions, field)
     builder = IndexBuilder(study, root)
     judged, took, seen = 0.0, 0.0, -1
     while True:
         if not builder.update():
-            study = opened(path, root, functions)
+            study = opened(path, root, functions, field)
             builder = IndexBuilder(study, root)
             continue
         now = write_progress(study, builder.folder)
-        running = who_collects(study.folder) is not None
+        running = collecting(study) is not None
         small = now.answered * max(1, len(builder.design.evaluators)) <= MOST_ANNOTATIONS
         due = not running or time.monotonic() - judged > max(10.0, _AGAIN * took)
         if now.answered and now.answered != seen and due and (small or wanted) and _is_stale(builder, wanted):
@@ -76,13 +83,23 @@ def keep(
             return
 
 
-def opened(path: Path, root: Path, functions: Sequence[str] = ()) -> StudySource:
-    """A study with the functions of its own models; a bundle is unpacked beside its index."""
+def collecting(study: StudySource) -> int | None:
+    """The process that collects for a study, or for the study whose field it is."""
+    return who_collects(study.files.responses.parent)
+
+
+def opened(path: Path, root: Path, functions: Sequence[str] = (), field: str = "") -> StudySource:
+    """A study with its own models' functions, or a field of it; a bundle is unpacked beside its index."""
     is_bundle = path.suffix == ".zip" and path.is_file()
     source = open_source(path, root / "bundle" if is_bundle else None)
     names = {model.name for model in source.spec.models}
     own = {name: made for name, made in functions_of(functions).items() if name in names}
-    return open_source(path, functions=own) if own and not is_bundle else source
+    source = open_source(path, functions=own) if own and not is_bundle else source
+    if not field:
+        return source
+    part = FieldSource(source, field, frame_of(source))
+    part.has_answers = source.has_answers  # to be shown
+    return part
 
 
 def _is_stale(builder: IndexBuilder, wanted: bool) -> bool:
@@ -115,7 +132,7 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
         changed = False
     else:
         with reading(study) as store:
-            now = status_in(study, store, who_collects(study.folder))
+            now = status_in(study, store, collecting(study))
             # A bundle is as it was packed; its own fingerprint is that of the archive.
             changed = study.can_ask and store is not None and store.noted("study") != study.fingerprint
     warnings = list(now.warnings)
@@ -132,6 +149,8 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
 
 def frame_of(study: StudySource) -> pl.DataFrame:
     """The annotation frame, of which nothing is kept."""
+    if isinstance(study, FieldSource):
+        return study.rows(frame_of(study.whole))
     if study.annotations is not None:
         return study.annotations
     with reading(study) as store:
@@ -195,13 +214,14 @@ def _charts(study: MeasuredStudy, folder: Path, lock: Any) -> list[dict[str, Any
 
 def main() -> None:
     """Keep the index that the command line names; an error is left for the server."""
-    path, root, *options = sys.argv[1:]
+    path, root, field, *options = sys.argv[1:]
     failure = Path(root) / FAILURE
     failure.unlink(missing_ok=True)
     os.nice(5)
     try:
         functions = [option for option in options if option != VERDICT]
-        keep(Path(path), Path(root), wanted=VERDICT in options, follow=True, functions=functions)
+        wanted = VERDICT in options
+        keep(Path(path), Path(root), wanted=wanted, follow=True, functions=functions, field=field)
     except QuaverError as error:
         write_json(failure, error_document(error))
         sys.exit(2)

@@ -250,7 +250,8 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
         ratings(frame.with_columns(role=pl.lit("coder"))), study.index.design.labels
     )
     folder = study.book.path.parent
-    named = shlex.quote(str(study.path))
+    of_field = ["--field", study.field] if study.field else []
+    named = shlex.join([str(study.path), *of_field])
     result = {
         "items": len(kept),
         "new": sum(gold[item] is None for item in kept),
@@ -276,8 +277,8 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
             with replacing(folder / name) as part, part.open("wb") as file:
                 write_csv(rows.select(_GOLD_COLUMNS), file, header=True)
             files.append(str(folder / name))
-            options = ["--apart", REASON, *["--replace"] * body.replace] if role == "apart" else []
-            _take(study.path, folder / name, options)
+            apart = ["--apart", REASON, *["--replace"] * body.replace] if role == "apart" else []
+            _take(study.path, folder / name, of_field + apart)
     return result | {"file": ", ".join(files)}
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from quaver.collect.store.read_only import journal
 from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.study.analysis.field_source import FOLDER
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.view.asked import Asked
@@ -29,40 +30,62 @@ CACHE = ".view"
 """The folder of the indexes, in the study's own."""
 
 
-def studies_of(paths: Sequence[Path]) -> dict[str, ViewedStudy]:
-    """The studies to show, by the names that they have in addresses."""
+def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, ViewedStudy]:
+    """The studies to show, by the names that they have in addresses; each field of one is a study.
+
+    Args:
+        paths: Study files, their folders, or bundles.
+        field: The only field to show of each; all if left out.
+    """
     result: dict[str, ViewedStudy] = {}
     for path in paths:
-        folder, root = place_of(path)
-        name = base = re.sub(r"[^\w.-]+", "-", folder).strip("-.") or "study"
-        number = 1
-        while name in result:
-            number += 1
-            name = f"{base}-{number}"
-        result[name] = ViewedStudy(name, path.resolve(), root, result)
+        for of in [field] if field else fields_in(path):
+            folder, root = place_of(path, of)
+            name = base = re.sub(r"[^\w.-]+", "-", folder).strip("-.") or "study"
+            number = 1
+            while name in result:
+                number += 1
+                name = f"{base}-{number}"
+            result[name] = ViewedStudy(name, path.resolve(), root, result, of)
     return result
 
 
-def place_of(path: Path) -> tuple[str, Path]:
-    """What a study is called in addresses, and where its indexes are.
+def fields_in(path: Path) -> Sequence[str]:
+    """The fields of a study file's task; one without a name where it has none."""
+    if _is_packed(path) or not path.exists():
+        return ("",)
+    return tuple(open_source(path).spec.task.fields) or ("",)
+
+
+def place_of(path: Path, field: str = "") -> tuple[str, Path]:
+    """What a study, or a field of it, is called in addresses, and where its indexes are.
 
     They are in the study's own folder; those of a bundle, or of a folder that cannot be written, in the
     user's cache.
     """
-    if path.suffix == ".zip" and path.is_file():
-        return path.name.removesuffix(".zip").removesuffix(".quaver"), _own_cache(path)
+    if _is_packed(path):
+        name = path.name.removesuffix(".zip").removesuffix(".quaver")
+        return f"{name} {field}".strip(), _own_cache(path) / field
     if not path.exists():
         raise StoreError(
             "there is no such study", where=str(path), expected="a study file, its folder, or a bundle"
         )
     source = open_source(path)
-    own = source.folder.resolve()
+    name, own = source.spec.name, source.folder.resolve()
+    if field:
+        if field not in source.spec.task.fields:
+            raise UnknownName("field", field, list(source.spec.task.fields), where=str(path))
+        name, own = f"{name}: {field}", own / FOLDER / field
     try:
         (own / CACHE).mkdir(parents=True, exist_ok=True)
         writable = os.access(own / CACHE, os.W_OK)
     except OSError:
         writable = False
-    return source.spec.name, own / CACHE if writable else _own_cache(path)
+    return name, own / CACHE if writable else _own_cache(path) / field
+
+
+def _is_packed(path: Path) -> bool:
+    return path.suffix == ".zip" and path.is_file()
 
 
 def _own_cache(path: Path) -> Path:
@@ -101,17 +124,23 @@ def export(
     sort: str = "item",
     count: int = 200,
     functions: Sequence[str] = (),
+    field: str | None = None,
 ) -> int:
-    """Write a part of a study as one HTML file that opens from disk.
+    """Write a part of a study, or of one of its fields, as one HTML file that opens from disk.
 
     Returns:
         How many items were written.
     """
     from quaver.view.index_keeper import keep  # the server does without what makes verdicts and charts
 
-    (study,) = studies_of([path]).values()
+    study, *others = studies_of([path], field).values()
+    if others:
+        fields = ", ".join(one.field for one in (study, *others))
+        raise QuaverError(
+            "--export writes one field", where="--field", found=f"the fields {fields}", fix="name one of them"
+        )
     check_functions([path], functions)
-    keep(study.path, study.root, wanted=False, functions=functions)
+    keep(study.path, study.root, wanted=False, functions=functions, field=study.field)
     asked = Asked(query, sort=sort)
     return write_file(study, asked, file, Path(__file__).parent / "page", count)
 
@@ -131,9 +160,10 @@ def serve(
     *,
     port: int | None = None,
     functions: Sequence[str] = (),
+    field: str | None = None,
     begun: Callable[[str], None] = print,
 ) -> None:
-    """Serve studies until the process is stopped."""
+    """Serve studies, or one field of each, until the process is stopped."""
     try:
         import uvicorn
 
@@ -146,7 +176,7 @@ def serve(
             found=str(error),
             fix="pip install 'quaver[view]'",
         ) from error
-    studies = studies_of(paths)
+    studies = studies_of(paths, field)
     check_functions(paths, functions)
     connection = listening(port)
     number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
@@ -174,6 +204,8 @@ def serve(
 
 _LOOK = 1.0
 """Seconds between two looks at a study's files."""
+
+_KEEPER = (sys.executable, "-m", "quaver.view.index_keeper")
 
 
 class IndexProcess:
@@ -220,7 +252,7 @@ class IndexProcess:
         self._study.verdict_wanted.clear()
         study = self._study
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "quaver.view.index_keeper", str(study.path), str(study.root), *options],
+            [*_KEEPER, str(study.path), str(study.root), study.field, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -250,7 +282,7 @@ class IndexProcess:
         files = [self._study.path]
         if index is not None and index.design.store:
             store = Path(index.design.store)
-            files += [store, journal(store), store.parent / "gold" / "labels.csv"]
+            files += [store, journal(store), Path(index.design.folder) / "gold" / "labels.csv"]
             files += sorted(store.parent.glob("shards/*/responses.db*"))  # taken in when the study is opened
         elif self._study.path.is_dir():
             files.append(self._study.path / "responses.db")

@@ -71,10 +71,13 @@ class ViewedStudy:
         path: What the user named.
         root: Where its indexes are.
         others: The other open studies by their names.
+        field: The field that is looked at, where the task has several; otherwise empty.
     """
 
-    def __init__(self, name: str, path: Path, root: Path, others: Mapping[str, ViewedStudy]) -> None:
-        self.id, self.path, self.root, self._others = name, path, root, others
+    def __init__(
+        self, name: str, path: Path, root: Path, others: Mapping[str, ViewedStudy], field: str = ""
+    ) -> None:
+        self.id, self.path, self.root, self._others, self.field = name, path, root, others, field
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._views: _Kept[GridView] = _Kept(6)
@@ -137,7 +140,7 @@ class ViewedStudy:
     def collecting(self) -> int | None:
         """The process that collects for it."""
         index = self.index_or_none()
-        return who_collects(Path(index.design.folder)) if index else None
+        return who_collects(Path(index.design.store).parent) if index and index.design.store else None
 
     # ------------------------------------------------------------------------ views
 

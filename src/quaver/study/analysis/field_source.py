@@ -144,7 +144,10 @@ class FieldSource(StudySource):
     @property
     def annotations(self) -> pl.DataFrame:
         """The rows of this field."""
-        frame = annotations_of(self.whole) if self._annotations is None else self._annotations
+        return self.rows(annotations_of(self.whole) if self._annotations is None else self._annotations)
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of this field among the study's."""
         return frame.filter(pl.col(FIELD).cast(pl.String) == self.field.name).drop(FIELD)
 
     def spent_on_paraphrases(self) -> Sequence[Entry]:

@@ -1,0 +1,152 @@
+"""A study with several fields: each is shown as a study, with its own labels and the answers of all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.studies import written
+from tests.view.viewed import client_of
+
+import quaver
+from quaver.errors import QuaverError, UnknownName
+from quaver.view import index_keeper
+from quaver.view.index_builder import IndexBuilder
+from quaver.view.index_keeper import keep
+from quaver.view.serving import export, studies_of
+
+STUDY = """\
+name: speeches
+task:
+  held: false
+  fields:
+    tone: {labels: [good, bad], gold: tone}
+    topics: {labels: [tax, war, health], several: true, gold: topics}
+    amount: {level: ratio, gold: amount}
+items: {source: items.csv, id: id, text: "{{ text }}", groups: [side]}
+prompt: {instruction: What does this text say?}
+variants:
+  - {use: instructions, texts: {curt: "Code this text."}}
+models: [{name: m, use: function}]
+"""
+_SETS = (["tax"], ["tax", "war"], [], ["health"])
+
+
+def _items(count: int) -> str:
+    rows = (
+        f"i{at},Text {at},{('good', 'bad')[at % 2]},{';'.join(_SETS[at % 4]) or '[]'},{at * 5},{'ab'[at % 2]}"
+        for at in range(count)
+    )
+    return "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
+
+
+def _answer(text: str, prompt: str) -> str:
+    """What is true, but for a tone that moves with the prompt, and one that is missing."""
+    at = int(text.split()[-1])
+    said: dict[str, Any] = {"tone": ("good", "bad")[at % 2], "topics": _SETS[at % 4], "amount": at * 5}
+    if at == 1:
+        del said["tone"]
+    if at == 2 and "Code" in prompt:
+        said["tone"] = "bad"
+    return json.dumps(said)
+
+
+def _collected(folder: Path, count: int = 12) -> Path:
+    path = written(folder, STUDY, _items(count))
+    quaver.Study.open(path, functions={"m": _answer}).run(watch=lambda _: None)
+    return path
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _collected(tmp_path_factory.mktemp("shown"))
+
+
+@pytest.fixture(scope="module")
+def browser(path: Path) -> TestClient:
+    studies = studies_of([path])
+    for one in studies.values():
+        keep(one.path, one.root, wanted=False, field=one.field)
+    return client_of(studies)
+
+
+def test_each_field_is_a_study_with_its_labels(browser: TestClient) -> None:
+    found = browser.get("api/studies").json()["studies"]
+    assert [one["id"] for one in found] == ["speeches-tone", "speeches-topics", "speeches-amount"]
+    assert [one["name"] for one in found] == ["speeches: tone", "speeches: topics", "speeches: amount"]
+    assert [one["answers"] for one in found] == [24, 24, 24]
+    codes = [
+        [label["code"] for label in browser.get(f"api/studies/{one['id']}/design").json()["labels"]]
+        for one in found
+    ]
+    assert codes[0] == ["good", "bad"]
+    assert {*codes[1]} == {"tax", "war", "health", "tax;war", "[]"}
+    assert codes[2] == [str(at * 5) for at in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("field", "query", "total"),
+    [
+        ("tone", "label:bad", 11),  # five of the other odd items twice, and one that moved
+        ("tone", "label:good", 11),
+        ("tone", "-label:good -label:bad", 2),
+        ("topics", "label:tax", 6),
+        ("topics", 'label:"tax;war"', 6),
+        ("amount", "label:15", 2),
+    ],
+)
+def test_a_query_finds_the_field_s_labels(browser: TestClient, field: str, query: str, total: int) -> None:
+    found = browser.get(f"api/studies/speeches-{field}/answers", params={"q": query}).json()
+    assert found["total"] == total
+
+
+def test_an_answer_is_shown_with_its_prompt_and_the_field_s_reading(browser: TestClient) -> None:
+    answers = [
+        browser.get(f"api/studies/speeches-{field}/answer", params={"item": "i3", "column": 0}).json()
+        for field in ("tone", "topics", "amount")
+    ]
+    assert {json.dumps(json.loads(one["response"]["text"])) for one in answers} == {_answer("Text 3", "")}
+    assert all(one["prompt"] for one in answers)
+    assert [one["reading"]["label"] for one in answers] == ["bad", "health", "15"]
+
+
+def test_the_verdict_is_the_field_s(browser: TestClient) -> None:
+    verdict = browser.get("api/studies/speeches-tone").json()["verdict"]
+    assert verdict["state"] == "ready"
+
+
+def test_one_field_alone(path: Path, tmp_path: Path) -> None:
+    assert [*studies_of([path], "tone")] == ["speeches-tone"]
+    with pytest.raises(UnknownName, match="tone"):
+        studies_of([path], "tones")
+    assert export(path, tmp_path / "tone.html", "label:bad", field="tone") == 6
+    with pytest.raises(QuaverError, match="--field"):
+        export(path, tmp_path / "all.html")
+
+
+def _other_amount(text: str, prompt: str) -> str:
+    return json.dumps({**json.loads(_answer(text, prompt)), "amount": int(text.split()[-1]) * 5 + 1})
+
+
+def test_answers_that_come_in_are_taken_in(tmp_path: Path) -> None:
+    """New numbers too, of which the index knew nothing: then there is to be another index."""
+    path = written(tmp_path, STUDY, _items(12))
+    functions = {"m": _other_amount}
+    quaver.Study.open(path, functions=functions).run(watch=lambda _: None, requests=4)
+    studies = studies_of([path])
+    tone, _, amount = studies.values()
+    builders = [
+        IndexBuilder(index_keeper.opened(path, one.root, (), one.field), one.root) for one in (tone, amount)
+    ]
+    assert all(builder.update() for builder in builders)
+    quaver.Study.open(path, functions=functions).run(watch=lambda _: None)
+    assert [builder.update() for builder in builders] == [True, False]
+    browser = client_of(studies)
+    assert browser.get("api/studies/speeches-tone/answers", params={"q": "label:bad"}).json()["total"] == 11
+    keep(path, amount.root, wanted=False, field="amount")
+    for at in range(12):
+        query = {"q": f"label:{at * 5 + 1}"}
+        assert browser.get("api/studies/speeches-amount/answers", params=query).json()["total"] == 2
