@@ -267,6 +267,22 @@ def _answered(walk: Walk) -> int:
     return int(walk.page.inner_text(".qv-progress").partition(" ")[0].replace(",", ""))
 
 
+def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    with started(tmp_path) as address:
+        walk = Walk(browser, address, reduced_motion="reduce")
+        for choose in (walk.click, walk.press):
+            walk.page.goto(address)
+            walk.page.locator("text=Choose a table").wait_for()
+            with walk.page.expect_file_chooser(timeout=5000) as chooser:
+                choose("text=Choose a table" if choose == walk.click else "Choose a table")
+            chooser.value.set_files(REFORM)
+            walk.at("texts")
+        walk.press("Next: the codebook")
+        walk.at("codebook")
+        walk.context.close()
+    assert walk.wrong == []
+
+
 def test_a_table_of_several_variables_goes_to_the_model(browser: Any, server: str, tmp_path: Path) -> None:
     table = tmp_path / "wide.csv"
     lines = (

@@ -19,6 +19,15 @@ THERE = {
     "labels": "text=Label although",
 }
 
+FOCUSED = """() => {
+    const one = document.activeElement, look = getComputedStyle(one);
+    const name = one === document.body ? "" : one.getAttribute("aria-label") || one.innerText || "";
+    const outlined = parseFloat(look.outlineWidth) >= 2 && look.outlineStyle === "solid";
+    const marked = outlined || look.boxShadow !== "none" || one.closest(".q-field--focused") !== null;
+    return [name, marked || one === document.body];
+}"""
+"""The name of what has the focus, and whether it looks so: by an outline, a ring, or a field's own border."""
+
 
 class Walk:
     """One person in one window, who counts what has to be clicked and filled in."""
@@ -40,6 +49,17 @@ class Walk:
     def fill(self, what: str, text: str) -> None:
         self.page.fill(what, text)
         self.clicks += 1
+
+    def press(self, what: str) -> None:
+        """Reach something by Tab alone, where what has the focus must be seen, and press Enter."""
+        for _ in range(150):
+            self.page.keyboard.press("Tab")
+            name, seen = self.page.evaluate(FOCUSED)
+            assert seen, name
+            if what in name:
+                self.page.keyboard.press("Enter")
+                return
+        raise AssertionError(f"{what} is not reached")
 
     def upload(self, path: Path) -> None:
         self.page.set_input_files("input[type=file]", path)

@@ -209,5 +209,7 @@ def upload_box(button: str, taken: Callable[[Any], Any], most: int, page: StepPa
         box.props["accept"] = ",".join(FORMATS)
         box.props(f""":headers="[{{name: '{MARK.decode()}', value: '1'}}]\" flat""")
         choose = ui.button(button, color=None).props("no-caps outline").classes("other-action")
-        choose.on("click", js_handler=f"() => getElement({box.id}).pickFiles()")
+        choose.on(
+            "click", js_handler=f"() => getHtmlElement({box.id}).querySelector('input[type=file]').click()"
+        )
         words("p", "or drop it here").classes("qv-small")
