@@ -22,7 +22,7 @@ from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
 from quaver.report.tables.written_tables import write_estimates
-from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.study_report import shown_with
 
@@ -60,19 +60,27 @@ def write_json(path: Path, document: Any) -> None:
 
 def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
     """Write what follows from a bundle's other files to a folder; the study's estimates."""
-    from quaver.study.study_report import written  # the charts' libraries are slow to load
+    from quaver.study.study_report import written, written_fields  # the charts' libraries are slow to load
 
-    study = MeasuredStudy(source)
-    estimates = study.estimates()
+    fields = MeasuredFields(source)
     shown = source.lock() | shown_with(source)
-    (folder / "page").mkdir()
-    page = written(study, folder / "page", shown, estimates, figures=False)
-    shutil.move(page, folder / "report.html")
-    shutil.rmtree(folder / "page")
+    page = folder / "page"
+    page.mkdir()
+    if (study := fields.parts.get("")) is None:
+        _, estimates = written_fields(fields, page, flat=True)
+    else:
+        estimates = study.estimates()
+        written(study, page, shown, estimates, figures=False)
+    reports = ["report.html", *(f"report-{name}.html" for name in fields.parts if name)]
+    for report in reports:
+        shutil.move(page / report, folder / report)
+    shutil.rmtree(page)
     write_estimates(estimates, folder / "estimates.csv")
     write_json(folder / "estimates.json", [estimate.document() for estimate in estimates])
     if (source.spec.annotations or source.spec.items).source != README:  # else it is the study's own
-        files = {*DERIVED, *(path.name for path in source.folder.iterdir() if path.is_file())} - {README}
+        files = {*DERIVED, *reports, *(path.name for path in source.folder.iterdir() if path.is_file())} - {
+            README
+        }
         replace_text(folder / README, reviewer_readme(source, shown, estimates, files))
     return estimates
 
@@ -96,7 +104,8 @@ def check_derived(packed: Path, again: Path, maker: Mapping[str, str], check: Ch
     """Compare a bundle's derived files with those that were made again."""
     here = made_with()
     other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
-    names = [one for one in DERIVED if (again / one).is_file()]
+    there = {path.name for path in again.iterdir() if path.is_file()}
+    names = [*(one for one in DERIVED if one in there), *sorted(there.difference(DERIVED))]
     if any(maker.get(key) != here[key] for key in ("quaver", "code")):
         by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
         by += ", of other code" * (maker.get("quaver") == here["quaver"])

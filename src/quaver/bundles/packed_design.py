@@ -15,6 +15,7 @@ import polars as pl
 from quaver.bundles.derived_files import Checked
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
+from quaver.core.records import Codebook
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short, lock_document
@@ -47,6 +48,7 @@ def _check_lock(source: Bundle, check: Checked) -> None:
     """What the lock says of items, calls, prompts and rules, against what it holds itself."""
     lock, experiment = source.lock(), source.experiment
     again: dict[str, Any] = {"items": lock["items"] | items_in_short(experiment)}
+    again["labels"] = asdict(experiment.labels)
     if source.spec.annotations is None:
         again["calls"] = experiment.calls
     if source.has_answers and lock["versions"].get("quaver") == version("quaver"):
@@ -130,14 +132,19 @@ def _alike(source: Bundle, written: Labels) -> bool:
 
 def _parts(experiment: Experiment, used: Collection[str]) -> dict[str, dict[str, Any]]:
     """The parts of a design, each by its things' names; of the items the fields that a bundle has."""
+    labels = experiment.labels
+    fields = labels.fields if isinstance(labels, Codebook) else ()
     return {
-        "label": {label.code: asdict(label) for label in experiment.labels.labels},
+        "label": {label.code: asdict(label) for label in labels.labels},
+        "field": {field.name: asdict(field) for field in fields},
         "prompt": {
             variant.id: _plain(asdict(replace(variant, examples=()))) for variant in experiment.variants
         },
         "condition": {f"{c.model}, {c.variant}, {c.asked_as}": asdict(c) for c in experiment.conditions},
         "item": {
-            item.id: _plain([item.gold, dict(item.groups), {name: item.fields.get(name) for name in used}])
+            item.id: _plain(
+                [item.gold, item.golds, item.groups, {name: item.fields.get(name) for name in used}]
+            )
             for item in experiment.items
         },
     }

@@ -19,7 +19,7 @@ from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.line_file import lines_of
 from quaver.core.number_format import count
-from quaver.core.records import Estimate
+from quaver.core.records import Codebook, Estimate
 from quaver.core.replaced_file import put_in_place
 from quaver.design.calls.annotation_table import ROLES
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
@@ -30,6 +30,7 @@ from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import registered
 from quaver.study.analysis.annotation_frame import rescored
+from quaver.study.analysis.field_source import FIELD_FILES, FOLDER, FieldSource, fields_of
 from quaver.study.analysis.hidden_clusters import groups_of
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
@@ -107,6 +108,7 @@ def pack_study(
     """The same, with what is to be said of it."""
     study.source.require("owns_folder")
     folder = study.folder.resolve()
+    _refuse_field_files(study)
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
     if target.is_dir() or (target.is_file() and not is_archive(target)):
         raise StoreError(
@@ -140,6 +142,21 @@ def pack_study(
         digest = _packed(target, files, about)
         said = [line for line in (status(source).outside, *source.facts.get("stayed", ())) if line]
     return Packed(target, digest, said)
+
+
+def _refuse_field_files(study: Study) -> None:
+    """What a field has in a folder of its own has no place in an archive, which has no folders."""
+    for name in study.spec.task.fields:
+        own = study.folder / FOLDER / name
+        kept = [path for path in (own / "gold", *(own / file for file in FIELD_FILES)) if path.exists()]
+        if kept:
+            raise StoreError(
+                "gold samples, accepted labels and certificates of one field cannot be packed",
+                where=str(own),
+                expected="a study whose fields have gold labels in the items' table",
+                found=", ".join(path.name for path in kept),
+                fix="add the gold labels to the items as a column, and move these files away",
+            )
 
 
 def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *, withheld: int) -> None:
@@ -315,8 +332,10 @@ def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
 def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: bool = False) -> list[Any]:
     """The items with some of their fields, and as numbers the groups whose items are labelled alike."""
     items = study.experiment.items
-    measured = MeasuredStudy(study.source, measurable(study.source, frame))
-    estimates = [] if frame.is_empty() else measured.clusters
+    estimates: list[Estimate] = []
+    for one in fields_of(study.source).values() if not frame.is_empty() else ():
+        own = one.rows(frame) if isinstance(one, FieldSource) else frame
+        estimates += MeasuredStudy(one, measurable(one, own)).clusters
     columns = [estimate.cell["column"] for estimate in estimates if estimate.details.get("clustered")]
     hidden: list[dict[str, Any]] = [{} for _ in items]
     for column in columns:
@@ -330,6 +349,7 @@ def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: 
         {
             "id": item.id,
             "gold": item.gold,
+            "golds": dict(item.golds),
             "groups": dict(item.groups),
             "beside": item.beside,
             "fields": {name: value for name, value in item.fields.items() if name in kept} | more,
@@ -350,6 +370,7 @@ def _covariates(spec: StudySpec) -> set[str]:
     """The items' fields that are no texts: groups, gold labels, what conclusions are drawn about."""
     own = spec.annotations or spec.items
     gold = [own.gold.column] if own.gold and own.gold.column else []
+    gold += [column for field in spec.task.fields.values() if field.gold for column in field.gold.sources]
     return {*own.groups, *own.coders, *gold, *concluded_about(spec)}
 
 
@@ -363,7 +384,10 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
     rendered = (writer.text(item) for writer in writers.values() for item in items)
     spec = study.spec
     own = [spec.prompt.instruction, spec.prompt.system, spec.prompt.layout, spec.prompt.postfix]
-    own += [f"{label.name} {label.definition}" for label in experiment.labels.labels]
+    fields = experiment.labels.fields if isinstance(experiment.labels, Codebook) else ()
+    sets = [field.labels for field in fields] or [experiment.labels]
+    own += [f"{label.name} {label.definition}" for labels in sets for label in labels.labels]
+    own += [f"{field.name} {field.definition}" for field in fields]
     return Texts(items, rendered, kept, own)
 
 

@@ -61,8 +61,12 @@ def reviewer_readme(
     """The text of the file."""
     name = str(lock.get("study", {}).get("name", "study"))
     version = str(lock.get("versions", {}).get("quaver", ""))
-    listed = {file: what for file, what in _FILES.items() if file in files}
-    listed |= {file: "as the authors wrote it" for file in sorted(files) if file not in _FILES}
+    known = _FILES | {
+        f"report-{field}.html": f"the results of the field {markdown_text(field)} with charts"
+        for field in source.spec.task.fields
+    }
+    listed = {file: what for file, what in known.items() if file in files}
+    listed |= {file: "as the authors wrote it" for file in sorted(files) if file not in known}
     parts = [
         f"# {markdown_text(name)}",
         f"This archive holds a whole study of labels that a language model gave to texts: {_size(lock)}. You "

@@ -12,7 +12,7 @@ import polars as pl
 
 from quaver.bundles.derived_files import Checked, check_derived, write_derived
 from quaver.bundles.packed_design import check_design
-from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.core.records import Estimate
@@ -219,8 +219,9 @@ def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> 
         read = fresh.height
     left_out = frame.get_column("reason") == _LEFT_OUT
     if left_out.any():
-        places = frame.filter(left_out).select(_PLACE)
-        gone = fresh.select(_PLACE).join(places.with_columns(left=True), on=_PLACE, how="left")["left"]
+        place = [name for name in (*_PLACE, FIELD) if name in frame.columns]
+        places = frame.filter(left_out).select(place)
+        gone = fresh.select(place).join(places.with_columns(left=True), on=place, how="left")["left"]
         reason = pl.when(gone.fill_null(False)).then(pl.lit(_LEFT_OUT)).otherwise(pl.col("reason"))
         fresh = fresh.with_columns(reason.alias("reason"))
     return read, [*differing, *_annotation_differences(fresh, frame)]
@@ -243,12 +244,13 @@ def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _annotation_differences(fresh: pl.DataFrame, frame: pl.DataFrame) -> list[str]:
     """What two frames of the same columns say differently, in words."""
-    both = frame.join(fresh, on=_PLACE, how="full", suffix="_now")
+    place = [name for name in (*_PLACE, FIELD) if name in frame.columns]
+    both = frame.join(fresh, on=place, how="full", suffix="_now")
     lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
     result = (
         [f"{count(lost.height, 'annotation')} with no counterpart among the answers"] if lost.height else []
     )
-    others = [name for name in frame.columns if name not in _PLACE]
+    others = [name for name in frame.columns if name not in place]
     other = both.filter(
         pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in others)
         & pl.col("item").is_not_null()

@@ -81,23 +81,34 @@ def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
     fields = MeasuredFields(study)
     if (measured := fields.parts.get("")) is None:
-        path = _of_fields(fields, study, folder)
+        path, _ = written_fields(fields, folder)
     else:
         path = written(measured, folder, resolved(study), measured.estimates(pictured=True))
     check_outgoing(written_report(path))
     return path
 
 
-def _of_fields(fields: MeasuredFields, study: StudySource, folder: Path) -> Path:
-    """Write the report of a study with fields, and that of each field in a folder of its own; its path."""
+def written_fields(
+    fields: MeasuredFields, folder: Path, *, flat: bool = False
+) -> tuple[Path, list[Estimate]]:
+    """Write the report of a study with fields, and that of each field; its path, and what was measured.
+
+    A field's report is in a folder of its own; for an archive, which has none, it is ``report-FIELD.html``
+    without figures beside it.
+    """
     cards, links, estimates = {}, {}, list[Estimate]()
     for name, measured in fields.parts.items():
-        lock, own = resolved(measured.study), measured.estimates(pictured=True)
-        path = written(measured, folder / FOLDER / name, lock, own)
+        lock, own = resolved(measured.study), measured.estimates(pictured=not flat)
+        home = folder / FOLDER / name
+        home.mkdir(parents=True, exist_ok=True)
+        path = written(measured, home, lock, own, figures=not flat)
+        path = path.rename(folder / f"report-{name}.html") if flat else path
         cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
         links[name] = path.relative_to(folder).as_posix()
         estimates += [replace(estimate, cell={FIELD: name, **estimate.cell}) for estimate in own]
-    return write_fields_page(folder, study.spec.name, cards, links, estimates, study.experiment.notes)
+    study = fields.study
+    page = write_fields_page(folder, study.spec.name, cards, links, estimates, study.experiment.notes)
+    return page, estimates
 
 
 def written(

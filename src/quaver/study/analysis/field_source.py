@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from quaver.core.annotations import FIELD
 from quaver.core.label_values import labels_in
 from quaver.core.records import Codebook, Label, LabelSet, Numbers, TaskField
 from quaver.design.calls.experiment import Experiment
-from quaver.design.calls.lock_file import lock_document
+from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec
 from quaver.errors import StoreError, UnknownName
 from quaver.study.analysis.annotation_frame import annotations_of
@@ -28,7 +28,7 @@ from quaver.study.sources.study_source import Ability, StudySource
 FOLDER: Final = "fields"
 """The folder of a study's folder in which each field has one."""
 
-_OWN: Final[Sequence[FileName]] = ("accepted.json", "certified.json", "labelled.json", "looks.json")
+FIELD_FILES: Final[Sequence[FileName]] = ("accepted.json", "certified.json", "labelled.json", "looks.json")
 """Files that are about the labels of one field; the others are the study's."""
 
 
@@ -44,7 +44,7 @@ class _FieldFolder(StudyFolder):
         """The document of a file; empty where there is no such file. What was frozen is the whole study."""
         if name == "frozen.json":
             return {}
-        return super().read(name) if name in _OWN else self._whole.read(name)
+        return super().read(name) if name in FIELD_FILES else self._whole.read(name)
 
 
 class FieldSource(StudySource):
@@ -156,9 +156,18 @@ class FieldSource(StudySource):
 
     def lock(self) -> dict[str, Any]:
         """The study's document with the field's labels."""
-        whole = self.whole.lock()
-        own = lock_document(self.spec, self.experiment, self.served, whole.get("evaluators", {}))
-        return whole | {name: own[name] for name in ("study", "labels", "items", "variants")}
+        whole, experiment = self.whole.lock(), self.experiment
+        variants = [
+            one
+            | {"answers": dict(variant.answers), "label_field": variant.label_field, "output": variant.output}
+            for one, variant in zip(whole["variants"], experiment.variants, strict=True)
+        ]
+        return whole | {
+            "study": self.spec.model_dump(mode="json"),
+            "labels": asdict(experiment.labels),
+            "items": {"blake2b": experiment.items_hash, **items_in_short(experiment)},
+            "variants": variants,
+        }
 
 
 def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySource]:

@@ -23,10 +23,12 @@ class MeasuredFields:
         study: The study.
 
     Attributes:
+        study: The study.
         parts: What is measured of each field, by its name.
     """
 
     def __init__(self, study: StudySource) -> None:
+        self.study = study
         self.parts = {name: MeasuredStudy(one) for name, one in fields_of(study).items()}
 
     def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:

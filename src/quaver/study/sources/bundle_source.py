@@ -183,12 +183,19 @@ def _shaped(kind: Any, document: Any, path: Path) -> Any:
         raise _misshapen(path, str(error)) from None
 
 
+def _labels_in(lock: Lock, folder: Path) -> LabelSet:
+    """The labels of a task without fields."""
+    codes = lock["labels"].codes
+    if not codes or len(set(codes)) < len(codes):
+        raise _misshapen(folder / "study.lock.json", "no labels, or a label twice")
+    return lock["labels"]
+
+
 def _check_consistent(lock: Lock, path: Path) -> None:
     """See that the conditions name what there is, and that nothing stands there twice."""
     variants = {variant.id for variant in lock["variants"]}
-    codes = lock["labels"].codes
-    if not codes or len(set(codes)) < len(codes) or len(variants) < len(lock["variants"]):
-        raise _misshapen(path, "no labels, or a label or variant twice")
+    if len(variants) < len(lock["variants"]):
+        raise _misshapen(path, "a variant twice")
     for name, decoding in lock["decodings"].items():
         if decoding.name != name:
             raise _misshapen(path, f"decodings.{name} is called {decoding.name!r}")
@@ -236,6 +243,8 @@ class Bundle(StudySource):
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._document, self._lock = lock_in(folder)
         super().__init__(*_study_in(self._document), folder)
+        task = self.spec.task
+        self._labels = task.label_set() if task.fields else _labels_in(self._lock, folder)
         self.withheld = len(places_in(folder))
         self.facts = packed_in(folder)
         self.has_answers = not self.spec.has_labels_only
@@ -271,7 +280,7 @@ class Bundle(StudySource):
         """What the study resolved to when it was packed."""
         lock = self._lock
         return Experiment(
-            labels=lock["labels"],
+            labels=self._labels,
             items=items_in(self.folder),
             variants=lock["variants"],
             decodings=lock["decodings"],
@@ -356,6 +365,10 @@ def _study_in(lock: Mapping[str, Any]) -> tuple[StudySpec, Positions]:
     if given.get("annotations"):
         left = {"evaluators"} if given["annotations"].get("raw") else set()
         given = {name: value for name, value in given.items() if name not in {*NOT_ASKED} - left}
+    task = given.get("task")
+    if isinstance(task, Mapping) and task.get("fields"):  # each has its own
+        own = {name: value for name, value in task.items() if name not in ("labels", "level", "options")}
+        given = {**given, "task": own}
     return read_study(given)
 
 

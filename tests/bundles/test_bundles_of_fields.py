@@ -1,0 +1,147 @@
+"""Bundles of studies with several fields: all fields in one archive, each verified."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import written
+
+import quaver
+from quaver.bundles.verification import verify
+from quaver.core.records import Numbers
+from quaver.errors import StoreError
+from quaver.study.sources.archive import MANIFEST, pack
+
+STUDY = """\
+name: speeches
+task:
+  held: false
+  asked: [together, alone]
+  fields:
+    tone: {labels: [good, bad], gold: tone, definition: How the speech sounds.}
+    topics: {labels: [tax, war, health], several: true, gold: topics}
+    amount: {level: ratio, gold: amount}
+items: {source: items.csv, id: id, text: "{{ text }}", groups: [side]}
+prompt: {instruction: What does this text say?}
+variants:
+  - {use: instructions, texts: {curt: "Code this text."}}
+models: [{name: m, use: function}]
+measures: [inter_pss, accuracy, {use: label_shares, field: tone}]
+"""
+_SETS = (["tax"], ["tax", "war"], [], ["health"])
+
+
+def _said(at: int) -> dict[str, Any]:
+    return {"tone": ("good", "bad")[at % 2], "topics": _SETS[at % 4], "amount": at * 5}
+
+
+def _answer(text: str, prompt: str) -> str:
+    """What is true, but for a tone that moves with the prompt, and one that is missing."""
+    at = int(text.split()[-1])
+    said = _said(at)
+    if at == 1:
+        del said["tone"]
+    if at == 2 and "Code" in prompt:
+        said["tone"] = "bad"
+    return json.dumps(said)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    rows = [
+        f"i{at},A long speech about matter {at},{said['tone']},{';'.join(said['topics']) or '[]'},"
+        f"{said['amount']},{'ab'[at % 2]}"
+        for at in range(16)
+        for said in [_said(at)]
+    ]
+    items = "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
+    path = written(tmp_path_factory.mktemp("packed"), STUDY, items)
+    study = quaver.Study.open(path, functions={"m": _answer})
+    study.run(watch=lambda _: None)
+    return study
+
+
+@pytest.fixture(scope="module")
+def whole(study: quaver.Study) -> Path:
+    return quaver.bundle(study, study.folder / "whole.quaver.zip")[0]
+
+
+@pytest.fixture(scope="module")
+def bare(study: quaver.Study) -> Path:
+    return quaver.bundle(study, study.folder / "bare.quaver.zip", texts=False)[0]
+
+
+@pytest.mark.parametrize("kind", ["whole", "bare"])
+def test_every_field_is_packed_and_verified(
+    study: quaver.Study, kind: str, request: pytest.FixtureRequest
+) -> None:
+    packed = request.getfixturevalue(kind)
+    verification = verify(packed)
+    assert verification.holds
+    assert verification.annotations == study.annotations().height
+    assert verification.estimates == len(study.estimates())
+    assert {"report-tone.html", "report-topics.html", "report-amount.html"} <= {*verification.compared}
+
+
+def test_a_bundle_gives_each_field_s_numbers(study: quaver.Study, bare: Path) -> None:
+    opened = quaver.Study.open(bare)
+    cells = [
+        [(one.measure, one.cell, one.value, one.low, one.high) for one in some.estimates()]
+        for some in (study, opened)
+    ]
+    assert cells[0] == cells[1]
+    assert {cell["field"] for _, cell, *_ in cells[0]} == {"tone", "topics", "amount"}
+    amount = quaver.Study.open(bare, field="amount")
+    assert isinstance(amount.experiment.labels, Numbers)
+    assert amount.experiment.items[3].gold == "15"
+
+
+def test_without_texts_no_text_is_packed(bare: Path) -> None:
+    with zipfile.ZipFile(bare) as archive:
+        assert not any(b"long speech about" in archive.read(name) for name in archive.namelist())
+        readme = archive.read("README.md").decode()
+    assert "`report-tone.html` | the results of the field tone" in readme
+
+
+def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
+    """The bundle with other text in a file, packed as if it had been so."""
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+        about = json.loads(archive.read(MANIFEST))
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    files = {file.name: file for file in folder.iterdir() if file.name != MANIFEST}
+    pack(folder / "again.zip", files, {key: about[key] for key in about if key not in ("files", "bytes")})
+    return folder / "again.zip"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("items.json", '"tone": "bad"', '"tone": "good"'),
+        ("estimates.json", '"field": "amount"', '"field": "tone"'),
+        ("report-tone.html", "<title>", "<title>Better "),
+        ("study.lock.json", '"labels": {', '"labels": {"several": true,'),
+    ],
+)
+def test_what_is_falsified_in_a_field_is_found(
+    whole: Path, tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    found = verify(_falsified(whole, tmp_path / "unpacked", name, old, new)).differing
+    assert any(name in one or "item" in one or "stands there" in one for one in found)
+
+
+def test_a_field_s_own_gold_sample_is_refused(study: quaver.Study, tmp_path: Path) -> None:
+    own = study.folder / "fields" / "tone" / "gold"
+    own.mkdir(parents=True)
+    try:
+        with pytest.raises(StoreError, match="one field cannot be packed"):
+            quaver.bundle(study, tmp_path / "whole.quaver.zip")
+    finally:
+        own.rmdir()
