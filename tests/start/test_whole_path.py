@@ -283,6 +283,39 @@ def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser: Any
     assert walk.wrong == []
 
 
+def test_the_whole_path_by_keyboard_alone(browser: Any, server: str, tmp_path: Path) -> None:
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address, reduced_motion="reduce")
+        with walk.page.expect_file_chooser() as chooser:
+            walk.press("Choose a table")
+        chooser.value.set_files(REFORM)
+        walk.at("texts")
+        for button, step in (("Next: the codebook", "codebook"), ("Next: the model", "model")):
+            walk.press(button)
+            walk.at(step)
+        walk.press("Try it on three texts")
+        walk.page.locator(".qv-tried >> nth=2").wait_for()
+        walk.press("Next: the plan")
+        walk.at("plan")
+        walk.press("Ask ")
+        walk.at("run")
+        walk.page.locator("text=See the verdict").wait_for()
+        walk.press("See the verdict")
+        walk.at("verdict")
+        walk.press("Label all texts")
+        walk.at("labels")
+        walk.press("Prepare the labels")
+        walk.page.locator("button:has-text('Ask ')").wait_for()
+        walk.press("Ask ")
+        walk.page.locator("text=Write the labelled table").wait_for()
+        walk.press("Write the labelled table")
+        walk.page.locator(".qv-files").wait_for()
+        with walk.page.expect_download() as download:
+            walk.press("Download reform-labelled.xlsx")
+        assert Path(download.value.path()).stat().st_size
+        walk.context.close()
+
+
 def test_a_table_of_several_variables_goes_to_the_model(browser: Any, server: str, tmp_path: Path) -> None:
     table = tmp_path / "wide.csv"
     lines = (
