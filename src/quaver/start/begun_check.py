@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from quaver.collect.store.disk_reserve import sole_writer
+from quaver.core.input_budget import read_file
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
 from quaver.errors import QuaverError, StoreError, UnknownName
@@ -78,7 +79,7 @@ class Here:
         """Keep a table of texts in the folder, and begin a check of it."""
         plain = re.sub(r"[^\w. -]+", "-", Path(name).name).strip(". -") or "texts.csv"
         source = self.folder / plain
-        if not source.is_file() or source.read_bytes() != content:
+        if not source.is_file() or source.stat().st_size != len(content) or read_file(source) != content:
             source = _free(self.folder, Path(plain).stem, Path(plain).suffix)
             with writing(self.folder):
                 replace_bytes(source, content)

@@ -11,7 +11,7 @@ from nicegui import events, ui
 
 from quaver.bundles.packing import pack_study
 from quaver.core.number_format import count
-from quaver.core.replaced_file import replace_bytes
+from quaver.core.replaced_file import replace_bytes, replace_text
 from quaver.start.asking_pages import RunPanel, cost_of
 from quaver.start.begun_check import BegunCheck
 from quaver.start.page_frame import (
@@ -168,7 +168,7 @@ def _labelled(work: Labelling, begun: BegunCheck) -> Labelled:
     check = work.check
     report = check.report()
     methods = begun.folder / "methods.md"
-    methods.write_text(check.paper().methods_as("markdown"), encoding="utf-8")
+    replace_text(methods, check.paper().methods_as("markdown"))
     packed = pack_study(check)[0]
     taken = _Taken.of(begun.folder)
     taken.files = [*filter(None, [labelled.file, *labelled.sheets]), report, methods, Path(packed)]

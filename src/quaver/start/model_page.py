@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import polars as pl
 from nicegui import ui
 
+from quaver.core.input_budget import read_parquet
 from quaver.core.number_format import duration
 from quaver.models.served.presets import PRESETS
 from quaver.start.model_search import FoundModel, found_models, keys_held, take_key
@@ -110,7 +110,7 @@ def _tried(page: StepPage) -> list[dict[str, Any]]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tried.parquet"
         study.export(path)
-        calls = pl.read_parquet(path).unique(("variant", "item"), keep="first", maintain_order=True)
+        calls = read_parquet(path).unique(("variant", "item"), keep="first", maintain_order=True)
     price = next(iter(study.source.prices.values()))
     rows = calls.head(_TRIED).to_dicts()
     for row in rows:
