@@ -18,6 +18,7 @@ from tests.view.page.test_axe import violations
 from tests.view.page.test_hostile_texts import HOSTILE_TEXTS
 
 from quaver.design.items.table_files import read_rows
+from quaver.study.session import Study
 from quaver.testing.local_engines import JsonServer
 
 __all__ = ["browser"]
@@ -131,7 +132,10 @@ def test_a_run_is_paused_and_goes_on(browser: Any, server: str, tmp_path: Path) 
         walk.click("text=Go on asking")
         walk.click("text=See the verdict")
         walk.at("verdict")
+        assert walk.wrong == []
         walk.context.close()
+    counts = Study.open(tmp_path / "reform-check" / "study.yaml").status()
+    assert counts.answered == counts.total, "what was paused is asked in the end"
 
 
 def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str, tmp_path: Path) -> None:
