@@ -236,7 +236,7 @@ def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
 def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(
     browser: Any, tmp_path: Path
 ) -> None:
-    with stance_server(0.2) as slow:
+    with stance_server(2) as slow:
         environment = {"OPENAI_BASE_URL": slow}
         with started(tmp_path, environment) as one, started(tmp_path, environment) as two:
             walk = Walk(browser, one)
