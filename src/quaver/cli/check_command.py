@@ -56,10 +56,10 @@ def command(
     else:
         offer_weights(options["model"], yes=yes)
     prepared = prepared_check(file, **options)
-    _go(prepared, file, yes=yes or bool(options["budget"]))
+    _go(prepared, file, function, yes=yes or bool(options["budget"]))
 
 
-def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
+def _go(prepared: PreparedCheck, path: Path, function: str | None, *, yes: bool) -> None:
     """Show what a check takes, run it, and show what came out."""
     from quaver.study.checking.check import judged
 
@@ -73,34 +73,42 @@ def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
         f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
         f"{experiment.calls:,} calls."
     )
-    later = f"To go on later: quaver run {shlex.quote(str(prepared.file.parent))}"
+    later = f"To go on later: {_run(prepared, function)}"
     ask(prepared.study, "The check", yes=yes, later=later)
     found = judged(prepared)
-    say_card(found.verdict, _next(found.verdict, prepared, path))
+    say_card(found.verdict, _next(found.verdict, prepared, path, function))
     screen.print()
     say(f"The report: {found.report}")
     say(f"The study file, to change and run again: {found.file}")
 
 
-def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
+def _run(prepared: PreparedCheck, function: str | None) -> str:
+    """How to ask the rest of a check."""
+    given = f" --function {prepared.study.spec.models[0].name}={function}" if function else ""
+    return f"quaver run {shlex.quote(str(prepared.file.parent))}{given}"
+
+
+def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None) -> str:
     """What to type after a verdict; of several fields, about that whose labels may be used least."""
     from quaver.report.findings.verdict_card import best_of
 
     study = shlex.quote(str(prepared.file.parent))
     label = f"quaver label {shlex.quote(str(path))} --check {study}"
+    label += f" --function {function}" if function else ""
     field = best_of(card.recommendations).field
     if field:
         of_field = f"{study} --field {shlex.quote(field)}"
         if card.step in ("label the rest", "keep this prompt"):
-            return f"take `sample` out of the study file, then quaver run {study}"
+            return f"take `sample` out of the study file, then {_run(prepared, function)}"
         if card.step in ("label by hand", "label more by hand"):
             return f"quaver gold {of_field}"
         if card.step not in ("run", "ask again", "add prompts", "add items"):
             return f"quaver worst {of_field}"
     if card.step in ("run", "ask again"):
-        return f"quaver run {study}{' --retry-errors' * (card.step == 'ask again')}"
+        return f"{_run(prepared, function)}{' --retry-errors' * (card.step == 'ask again')}"
     if card.step == "add prompts":
-        return "the same check with --prompts 20"
+        inside = "write the function as label(text, prompt), asking what the prompt says, then "
+        return f"{inside if prepared.design.in_function else ''}the same check with --prompts 20"
     if prepared.design.sample and card.step == "add items":
         needed, rows = best_of(card.recommendations).needed, prepared.table.rows
         return f"the same check with --n {needed if prepared.design.sample < needed < rows else rows}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import sys
 from collections.abc import Callable
 from itertools import cycle
@@ -106,6 +107,31 @@ def test_planted_annotators_at_the_prompt(
     assert verdict in shown
     assert "30 texts × 10 prompts" in shown
     assert Path("texts-check/report.html").is_file()
+
+
+def test_what_to_type_next_can_be_typed(
+    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A function is named again; one that holds its own instruction is not asked in other words as it is."""
+    alone = ANNOTATORS + "\ndef inside(text):\n    return good(text, None)\n"
+    (texts.parent / "planted_annotators.py").write_text(alone, encoding="utf-8")
+
+    def typed(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            said(monkeypatch, *words)
+        assert ended.value.code in (0, None)
+        return capsys.readouterr().out
+
+    try:
+        check = ("check", "texts.csv", "--gold", "stance", "--function")
+        shown = typed(*check, "planted_annotators:inside", "--to", "inside")
+        (step,) = (line for line in shown.splitlines() if line.startswith("Next: "))
+        assert "label(text, prompt)" in step
+        shown = typed(*check, "planted_annotators:good")
+        (step,) = (line for line in shown.splitlines() if line.startswith("Next: quaver "))
+        assert "texts-labelled.csv" in typed(*shlex.split(step)[2:])
+    finally:
+        sys.modules.pop("planted_annotators")
 
 
 def test_labels_that_follow_their_order_are_asked_in_several_orders(texts: Path) -> None:

@@ -247,11 +247,12 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         seed=given["seed"],
         written=written,
         definitions=book,
+        in_function=own,
     )
     file = home / "study.yaml"
     write_check_file(file, check_file(file, source, table, design), replaces=replaces)
     study = Study.open(file, functions=functions)
-    return PreparedCheck(study, file, table, design, (*table.taken, *_decided(study, table, design, own)))
+    return PreparedCheck(study, file, table, design, (*table.taken, *_decided(study, table, design)))
 
 
 def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Path, list[Row]]:
@@ -346,7 +347,7 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     return model_of_name(model) if isinstance(model, str) else model
 
 
-def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> list[Decision]:
+def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
     """What was decided beside the columns."""
     decisions = []
     if design.sample:
@@ -375,7 +376,7 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
     for name in table.repeating:
         why = f"its values repeat; --group {shlex.quote(name)}, if their texts are alike"
         decisions.append(Decision("group?", name, why))
-    if own:
+    if design.in_function:
         decisions.append(
             Decision("instruction", "(in your function)", "it takes no prompt, so only repeats are compared")
         )

@@ -41,6 +41,7 @@ class CheckDesign:
         seed: Of the sample, and of every draw.
         written: How the file of texts is written, where that had to be said.
         definitions: What labels mean, where a coding sheet says so.
+        in_function: Whether the model is a function of the text alone, which holds the instruction itself.
     """
 
     name: str
@@ -58,6 +59,7 @@ class CheckDesign:
     seed: int
     written: Mapping[str, str]
     definitions: Mapping[str, str] = field(default_factory=dict)
+    in_function: bool = False
 
     @property
     def prompts(self) -> int:
