@@ -216,6 +216,8 @@ def test_the_sample_is_as_large_as_a_promise_takes() -> None:
 
 def test_the_loop_ends_with_a_label_for_every_text(texts: Path) -> None:
     found = labelled(texts, error="10%", by_hand=80)
+    assert "any more" not in found.state, "the sample waits for a person"
+    assert not any("--error" in text for head, text in found.notes if head == "Regression")
     (sheet,) = found.sheets
     assert found.acceptance is None
     assert "--returned" in found.step

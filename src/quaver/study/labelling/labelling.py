@@ -298,8 +298,13 @@ class Labelling:
         by_hand = int((table["labelled_by"] == PERSON).sum())
         given = int(table["label"].is_not_null().sum())
         state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
-        needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
-        state += f"; {needs} a person{'' if people else ' any more'}."
+        waiting = self.study.gold.status()
+        left = waiting.drawn - waiting.labelled
+        if people or not left:
+            needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
+            state += f"; {needs} a person{'' if people else ' any more'}."
+        else:
+            state += f"; {count(left, 'text')} of the sample still to be labelled by a person."
         error, then = self.error, self.options["then"]
         names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
         names += ["--then", then] if isinstance(then, str) else []
@@ -308,13 +313,11 @@ class Labelling:
             way = "says which labels can be accepted with at most 5% wrong among them"
             return state, f"{again} --error 5%` {way}." if people else ""
         again += f" --error {promised(error)}"
-        waiting = self.study.gold.status()
         if acceptance is not None:
             most = f"at most {promised(error)} wrong among them, with {promised(_CONFIDENCE)} confidence"
             state = f"{count(acceptance.accepted, 'label')} can be accepted, {most}. {state}"
-        if waiting.labelled < waiting.drawn or (sheets and people):
+        if left or (sheets and people):
             files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
-            left = waiting.drawn - waiting.labelled
             what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
             return state, f"label {what} by hand ({files}), then {again} --returned FILE`."
         return state, f"{again} --returned FILE`, with more of them labelled." if people else ""
@@ -362,6 +365,8 @@ class Labelling:
         """How to regress the labels without taking their errors for truth."""
         if not self._corrects:
             errors = "a regression of these labels takes their errors for truth"
+            if self.error is not None:
+                return f"{errors}, until people have labelled the sample, which corrects both"
             return f"{errors}; --error 5% draws a sample for people to label, by which both are corrected"
         study, label = str(self.study.source.positions.path), self.study.experiment.labels.codes[0]
         claim = f'formula="share({label}) ~ COLUMN", effect="COLUMN > 0"'
