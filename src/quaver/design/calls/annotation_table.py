@@ -12,12 +12,13 @@ import polars as pl
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import column_of
 from quaver.core.label_values import CellLabel, LabelCells, outside_label_set
+from quaver.core.meter import little_garbage
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.factors.prompt_edits import ORIGINAL
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.text_lines import Row, column_texts
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
 from quaver.design.spec.study_file import Positions
@@ -74,7 +75,7 @@ def item_ids(spec: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
 def _column(rows: Sequence[Row], column: str | None, absent: str = "") -> list[str]:
     if column is None:
         return [absent] * len(rows)
-    return [row.text(column) or absent for row in rows]
+    return [text or absent for text in column_texts(rows, column)]
 
 
 def _in_turn(places: Iterable[tuple[Any, ...]]) -> list[str]:
@@ -213,6 +214,7 @@ class Imported:
     answers: Sequence[Response] = ()
 
 
+@little_garbage()
 def read_imported(spec: StudySpec, source: Positions) -> Imported:
     """Read the table that a study's ``annotations`` name.
 

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.input_budget import TooLarge, read_parquet
+from quaver.core.meter import little_garbage
 from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row, rows_of_lines
 from quaver.errors import ItemError, SpecError, nearest
@@ -72,7 +73,7 @@ def read_rows(
             expected=f"one of {', '.join(FORMATS)}",
             fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
         )
-    with _translated(path, encoding, hint):
+    with _translated(path, encoding, hint), little_garbage():
         return reader(path, _Written(encoding, separator, line, sheet, hint, columns))
 
 

@@ -37,6 +37,21 @@ class Row(dict[str, Any]):
         return text_of(cell, f"{self.where}: {column}")
 
 
+def column_texts(rows: Iterable[Row], column: str) -> list[str]:
+    """A column's cells as `Row.text` gives them; what many rows hold is read once."""
+    known: dict[Any, str] = {}
+    texts = []
+    for row in rows:
+        cell = row.get(column)
+        text = known.get(cell) if isinstance(cell, str) else None
+        if text is None:
+            text = row.text(column)
+            if isinstance(cell, str):
+                known[cell] = text
+        texts.append(text)
+    return texts
+
+
 def rows_of_lines(file: Iterable[str], name: str, line: str | None) -> list[Row]:
     """The rows of a text file; empty lines are skipped."""
     first, columns = _columns_of_line(line or "{text}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver.core.label_values import Decision
-from quaver.design.items.text_lines import Row
+from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.study.imports.import_options import ImportOptions
 
@@ -60,7 +60,7 @@ class Table:
     def counts(self, column: str) -> Counter[str]:
         """How often each text occurs in a column, in order of appearance, the empty one included."""
         if column not in self._counts:
-            self._counts[column] = Counter(row.text(column) for row in self.rows)
+            self._counts[column] = Counter(column_texts(self.rows, column))
         return self._counts[column]
 
     def values(self, column: str) -> list[str]:
@@ -206,10 +206,12 @@ def place_of(played: Mapping[str, Any]) -> list[str]:
 
 def _repeats(table: Table, played: Mapping[str, Any]) -> bool:
     """Whether most places hold several rows that no column tells apart, as promptstability writes repeats."""
-    own = place_of(played)
+    own = [column_texts(table.rows, name) for name in place_of(played)]
+    if 3 * len(set(zip(*own, strict=True))) >= 2 * len(table.rows):  # so many places have a row to themselves
+        return False
     places: dict[tuple[str, ...], list[Row]] = {}
-    for row in table.rows:
-        places.setdefault(tuple(row.text(name) for name in own), []).append(row)
+    for place, row in zip(zip(*own, strict=True), table.rows, strict=True):
+        places.setdefault(place, []).append(row)
     several = [rows for rows in places.values() if len(rows) > 1]
     if 2 * len(several) <= len(places):
         return False
