@@ -345,6 +345,9 @@ class Outcome:
         tokens: Prompt and completion tokens in all runs of the study.
         money: US dollars spent in all runs of the study.
         reused: Answers that this run took from other studies.
+
+    >>> Outcome("finished", total=10, before=4, done=6, errors=1, seconds=2.0)
+    <finished: 6 answers collected (1 with an error), 10 of 10 are stored>
     """
 
     ended: Ended
@@ -361,6 +364,11 @@ class Outcome:
     def missing(self) -> int:
         """Calls that are still to be asked."""
         return self.total - self.before - self.reused - self.done
+
+    def __repr__(self) -> str:
+        stored = f"{self.total - self.missing:,} of {self.total:,} are stored"
+        failed = f" ({self.errors:,} with an error)" if self.errors else ""
+        return f"<{self.ended}: {self.done:,} answers collected{failed}, {stored}>"
 
 
 @dataclass(slots=True)
