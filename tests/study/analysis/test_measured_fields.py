@@ -83,6 +83,14 @@ def _field(study: Study, name: str) -> Study:
     return Study.open(_asked(), folder=study.folder, functions={"m": _answer}, field=name)
 
 
+def test_the_answers_of_a_field_cost_what_the_study_s_do(tmp_path: Path) -> None:
+    priced = {"name": "m", "use": "function", "price": {"input": 1.0, "output": 2.0}}
+    opened: dict[str, Any] = {"folder": tmp_path, "functions": {"m": _answer}}
+    whole = Study.open(_asked(models=[priced]), **opened).source.prices
+    assert Study.open(_asked(models=[priced]), **opened, field="tone").source.prices == whole
+    assert whole["m"] is not None
+
+
 def test_one_answer_is_one_annotation_a_field(study: Study) -> None:
     frame = study.annotations()
     assert study.status().answered == 80

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.collect.run.ledger import Entry
+from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
 from quaver.core.label_values import labels_in
@@ -131,6 +132,11 @@ class FieldSource(StudySource):
     def served(self) -> dict[str, dict[str, Any]]:
         """Identity and provenance of each model."""
         return self.whole.served
+
+    @property
+    def prices(self) -> Mapping[str, Price | None]:
+        """What each model costs."""
+        return self.whole.prices
 
     @property
     def gold_columns(self) -> set[str]:
