@@ -201,22 +201,10 @@ class Units:
 
         The groups are the same for all statistics of as many units, so that values can be compared in pairs.
         """
-        size = -(-self.count // _GROUPS)
-        groups = -(-self.count // max(size, 1))
-        order = np.arange(self.count)
-        if size > 1:
-            order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
-        group = np.empty(self.count, np.int64)
-        group[order] = np.arange(self.count) * groups // max(self.count, 1)
         block = max(1, _LEFT_OUT // max(1, self.items, self.count))
-        order = np.argsort(group, kind="stable")
-        edges = np.searchsorted(group[order], np.arange(groups + 1))
-        for start in range(0, groups, block):
-            end = min(start + block, groups)
-            gone = order[edges[start] : edges[end]]
-            weights = np.ones((end - start, self.count))
-            weights[group[gone] - start, gone] = 0.0
-            yield self.spread(weights)
+        small = min(self.count, _GROUPS) * self.count <= 2 * _LEFT_OUT
+        made = _kept_without_one if small else _without_one
+        return map(self.spread, made(self.count, self.name, block))
 
 
 def _draw(rng: np.random.Generator, units: int, samples: int) -> Floats:
@@ -232,6 +220,32 @@ def _multinomial(units: int, samples: int, seed: int) -> Floats:
     weights = _draw(np.random.default_rng(seed), units, samples)
     weights.flags.writeable = False
     return weights
+
+
+def _without_one(units: int, name: str, block: int) -> Iterator[Floats]:
+    """Unit weights with a unit or group left out, so many of these at a time."""
+    size = -(-units // _GROUPS)
+    groups = -(-units // max(size, 1))
+    order = np.arange(units)
+    if size > 1:
+        order = np.random.default_rng(derive(0, "jackknife", name)).permutation(order)
+    group = np.empty(units, np.int64)
+    group[order] = np.arange(units) * groups // max(units, 1)
+    order = np.argsort(group, kind="stable")
+    edges = np.searchsorted(group[order], np.arange(groups + 1))
+    for start in range(0, groups, block):
+        end = min(start + block, groups)
+        gone = order[edges[start] : edges[end]]
+        weights = np.ones((end - start, units))
+        weights[group[gone] - start, gone] = 0.0
+        weights.flags.writeable = False
+        yield weights
+
+
+@lru_cache(maxsize=2)
+def _kept_without_one(units: int, name: str, block: int) -> tuple[Floats, ...]:
+    """The same, kept: every statistic of a study's cells leaves out the same units."""
+    return tuple(_without_one(units, name, block))
 
 
 class Draws:
