@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +19,7 @@ from quaver.study.checking.check_design import PreparedCheck, prepared_check, ro
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
 from quaver.study.checking.field_columns import FieldColumn
-from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
+from quaver.study.checking.text_table import TextTable, check_rows, labelled_texts, read_text_table
 from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
 
@@ -33,6 +34,9 @@ _SEVERAL: Final = ("coders", "compare", "ignore")
 
 _WAIT: Final = 1.0
 """Seconds for another window that prepares the same study; who asks for answers is not waited for."""
+
+_SHOWN: Final = 300
+"""Of so many texts with a hand label one can choose examples in the browser; of all of them when typing."""
 
 MOST_BYTES: Final = 200 << 20
 """The largest table that is uploaded; a larger one is named on the command line."""
@@ -219,8 +223,8 @@ class BegunCheck:
     @cached_property
     def _found(self) -> TextTable:
         self.table.taken, self.table.used = [], set()
-        given: Any = dict(self.options)
-        table = read_text_table(self.table, given | {"labels": tuple(self.definitions) or self.labels})
+        given: Any = self.options | {"labels": tuple(self.definitions) or self.labels, "examples": ()}
+        table = read_text_table(self.table, given)
         check_rows(self.table, table.text)
         return table
 
@@ -251,6 +255,7 @@ class BegunCheck:
     def take_column(self, column: str, role: str) -> None:
         """Say what a column is."""
         given: dict[str, Any] = {n: None for n in _SINGLE if self.options.get(n) == column}
+        given["examples"] = None  # they were chosen by ids and labels that may be others now
         for name in _SEVERAL:
             given[name] = [one for one in self.options.get(name, ()) if one != column]
         # Variables that were proposed stay beside the one that is said, but not beside the label of a text.
@@ -269,6 +274,15 @@ class BegunCheck:
         """The labels with their definitions, if any were given."""
         path = self.options.get("codebook")
         return coding_sheet(self.folder / path) if path else {}
+
+    @property
+    def labelled(self) -> dict[str, tuple[str, str]]:
+        """The first texts with a hand label, and that, by their ids: those that can be examples."""
+        try:
+            found = self.found
+        except QuaverError:
+            return {}
+        return {} if found.fields else dict(islice(labelled_texts(self.table, found), _SHOWN))
 
     def define(self, definitions: Mapping[str, str]) -> None:
         """Give labels and what they mean."""

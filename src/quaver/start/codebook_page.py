@@ -72,6 +72,7 @@ class _Codebook:
                 self._labels()
                 with ui.row():
                     other_button("Add a label", self._add)
+                self._examples()
                 upload_box("Take a coding sheet", self._sheet, _MOST_BYTES, self.page)
             with ui.element("section").classes("qv-preview"):
                 words("h2", "What the model sees")
@@ -90,6 +91,24 @@ class _Codebook:
         rows = self.begun.table.rows[:_TEXTS]
         self._full = [row.text(column) if column else "" for row in rows]
         return {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(self._full)}
+
+    def _examples(self) -> None:
+        """The hand-labelled texts that the prompt shows, which are then no test."""
+        self.labelled = self.begun.labelled
+        shown = {one: f"{label}: {text[:60]}" for one, (text, label) in self.labelled.items()}
+        chosen = [one for one in self.begun.options.get("examples", ()) if one in shown]
+        self.examples = ui.select(
+            shown,
+            multiple=True,
+            value=chosen,
+            label="Show hand-labelled texts as examples",
+            on_change=self.show,
+        )
+        self.examples.props("outlined dense use-chips options-dense").classes("qv-wide qv-examples")
+        self.examples.set_visibility(bool(shown))
+        words("p", "What the prompt shows is no test any more: these texts are not asked about.").classes(
+            "qv-small"
+        ).set_visibility(bool(shown))
 
     def _labels(self) -> None:
         self.place.clear()
@@ -136,7 +155,9 @@ class _Codebook:
         own = self.question.value.strip() or None
         instruction = instruction_texts(own, 1)["original"]
         with self.page.reporting():
-            self.shown.text = prompt_shown(instruction, self.definitions, self._full[self.text.value])
+            examples = [self.labelled[one] for one in self.examples.value]
+            text = self._full[self.text.value]
+            self.shown.text = prompt_shown(instruction, self.definitions, text, examples)
 
     async def _next(self) -> None:
         definitions, begun = self.definitions, self.begun
@@ -144,7 +165,7 @@ class _Codebook:
         def keep() -> bool:
             if len(definitions) < 2:
                 raise QuaverError("too few labels", expected="two or more", found=str(len(definitions)))
-            begun.give(instruction=self.question.value.strip())
+            begun.give(instruction=self.question.value.strip(), examples=self.examples.value)
             begun.define(definitions)
             _ = begun.found  # the labels must be those that people gave
             return True

@@ -16,6 +16,7 @@ from typing_extensions import Unpack
 from quaver.collect.run.progress import Price
 from quaver.core.label_values import Decision, label_line
 from quaver.core.model import Keyed
+from quaver.core.number_format import count
 from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
@@ -228,6 +229,12 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     check_rows(rows, table.text)
     instruction, prompts = given["instruction"], given["prompts"]
     own = callable(given["model"]) and has_own_prompt(given["model"])
+    if own and table.examples:
+        raise QuaverError(
+            "this function takes no prompt that could show examples",
+            where="--examples",
+            fix="write it as label(text, prompt), or leave the examples out",
+        )
     asked, functions = model_entry(given["model"], given["base_url"])
     design = CheckDesign(
         name=source.stem if isinstance(data, str | Path) else home.name,
@@ -366,6 +373,9 @@ def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decisi
             )
     else:
         decisions.append(Decision("texts", f"{table.rows:,}", "all"))
+    if table.examples:
+        why = "every prompt shows them: they, and rows that repeat them, are not asked about"
+        decisions.append(Decision("examples", count(len(table.examples), "text"), why))
     if design.is_held:
         held = "JSON with the fields alone" if table.fields else "the labels alone"
         decisions.append(Decision("answers", held, "the model runs here and is held to them"))

@@ -176,6 +176,9 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
     lines += [f"  {option}: {_yaml(value)}" for option, value in design.written.items()]
     lines += [f"  id: {_yaml(table.item)}"] if table.item else []
     lines += [f"  text: {_yaml(column_template(table.text))}"]
+    if table.left:
+        lines += ["  # What the prompts show as examples is no test."]
+        lines += [f"  where: {_yaml({table.text: {'none_of': table.left}})}"]
     lines += [f"  group: {_yaml(table.group)}"] if table.group else []
     lines += [f"  groups: {_yaml(table.compare)}"] if table.compare else []
     lines += [f"  coders: {_yaml(table.coders)}"] if table.coders else []
@@ -207,6 +210,10 @@ def _variants(table: TextTable, design: CheckDesign) -> list[str]:
     if design.reorders:
         orders = {"last to first": list(reversed(table.labels))}
         lines += ["  - use: label_order", "    factor: order of the labels", f"    orders: {_yaml(orders)}"]
+    if table.examples:
+        lines += ["  # Texts with true labels that every prompt shows.", "  - use: shots"]
+        lines += [f"    k: {len(table.examples)}", "    examples:"]
+        lines += [f"      - {_yaml({'label': label, table.text: text})}" for text, label in table.examples]
     return ["\n".join(["variants:", *lines])] if lines else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -71,12 +72,23 @@ def write_coding_sheet(path: Path, definitions: Mapping[str, str]) -> None:
     replace_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str) -> str:
-    """The prompt in which a model would see a text: the instruction is a template, the text is none."""
+def prompt_shown(
+    instruction: str, definitions: Mapping[str, str], text: str, examples: Sequence[tuple[str, str]] = ()
+) -> str:
+    """The prompt in which a model would see a text.
+
+    Args:
+        instruction: A template.
+        definitions: The labels, each with what it means.
+        text: No template, whatever it holds.
+        examples: Texts to show before it, each with its label.
+    """
     spec = PromptSpec(instruction=instruction, postfix=postfix_of(definitions))
     labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
     answers = {definition: definition for definition in definitions}
     variant = Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, spec.postfix, answers)
+    shown = (Item(label, {"text": shown}, label) for shown, label in examples if label in definitions)
+    variant = replace(variant, examples=tuple(shown))
     prompt = PromptWriter(variant, labels).write(Item("1", {"text": text}), text)
     return "\n\n".join(message.content for message in prompt.messages)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
 from quaver.core.number_format import composed
+from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
@@ -45,6 +46,8 @@ class TextTable:
         known: How many rows people labelled.
         taken: What was decided, and why.
         fields: Columns that are variables of their own, in place of true labels of one.
+        examples: Texts that each prompt shows, each with its true label.
+        left: The texts of rows that hold one of these, as they stand there; such rows are not asked about.
     """
 
     rows: int
@@ -62,6 +65,8 @@ class TextTable:
     also: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     fields: tuple[FieldColumn, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def read_text_table(table: Table, given: CheckOptions) -> TextTable:
@@ -84,7 +89,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         fields = () if gold else proposed_fields(table)
     own = _of_fields(table, fields) if fields else _of_one(table, gold, list(coders), labels)
     few, repeating = _undecided(table)
-    return TextTable(
+    found = TextTable(
         len(table.rows),
         text,
         item,
@@ -95,6 +100,61 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         taken=_shown(table.taken),
         **own,
     )
+    return _with_examples(table, found, given["examples"]) if given.get("examples") else found
+
+
+def _with_examples(table: Table, found: TextTable, ids: Sequence[str]) -> TextTable:
+    """A table of which some rows are examples in the prompt, which leaves the others to be asked about."""
+    if found.fields:
+        raise QuaverError(
+            "examples have one label each, and this table has several variables",
+            where="--examples",
+            found=", ".join(one.name for one in found.fields),
+            fix="put examples into the definitions of the fields, in the study file",
+        )
+    labelled = dict(labelled_texts(table, found))
+    for one in ids:
+        if one not in labelled:
+            raise ItemError(
+                "no row with a true label has this id",
+                where=f"{table.path.name}: --examples",
+                expected=f"values of {found.item}" if found.item else "numbers of rows, from 1",
+                found=one,
+            )
+    examples = tuple(labelled[one] for one in dict.fromkeys(ids))
+    forms = {_plain(text) for text, _ in examples}
+    gone = [row for row in table.rows if _plain(row.text(found.text)) in forms]
+    labels = [label for row in gone if (label := _true_label(row, found))]
+    return replace(
+        found,
+        rows=found.rows - len(gone),
+        known=found.known - len(labels),
+        counts=found.counts - Counter(labels) if found.gold else found.counts,
+        examples=examples,
+        left=tuple(dict.fromkeys(row.text(found.text) for row in gone)),
+    )
+
+
+def labelled_texts(table: Table, found: TextTable) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The id of each row with a true label, its text and that label."""
+    for number, row in enumerate(table.rows, 1):
+        if label := _true_label(row, found):
+            yield row.text(found.item) if found.item else str(number), (row.text(found.text), label)
+
+
+def _true_label(row: Row, found: TextTable) -> str:
+    """A row's true label, or that of most of its coders; empty where there is none."""
+    if found.gold:
+        cell = row.text(found.gold)
+        return found.also.get(cell, cell)
+    votes = Counter(found.also.get(cell, cell) for name in found.coders if (cell := row.text(name)))
+    (first, most), second = [*votes.most_common(2), ("", 0), ("", 0)][:2]
+    return first if most > second[1] else ""
+
+
+def _plain(text: str) -> str:
+    """A text without what makes no difference to a reader."""
+    return " ".join(text.casefold().split())
 
 
 def _of_fields(table: Table, fields: tuple[FieldColumn, ...]) -> dict[str, Any]:

@@ -333,6 +333,11 @@ class Labelling:
         yield "Prompts", f"{count(len(design.variants), 'prompt')}; {choice.reason}"
         for instruction in dict.fromkeys(variant.instruction for variant in design.variants):
             yield "", instruction
+        if shown := design.variants[0].examples:
+            yield (
+                "Examples",
+                f"{count(len(shown), 'text')} with their hand labels, in each prompt: not labelled",
+            )
         how = "the most frequent label of the prompts" if len(design.variants) > 1 else "the answer's label"
         yield "Label", f"{how}; where a person labelled the text, that person's label"
         yield "Verdict", " ".join(self.verdict.lines[:2])
