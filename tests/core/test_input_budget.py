@@ -31,6 +31,7 @@ COUNTED = {
     "view/application.py": "what is sent is counted as it comes; files of the viewer",
     "start/codebook_page.py": "an upload, whose length is counted before it is read",
     "start/labels_page.py": "an upload, whose length is counted before it is read",
+    "start/model_search.py": "replies are counted as they come",
     "start/texts_page.py": "an upload, whose length is counted before it is read; part of the package",
     "study/imports/tool_logs.py": "members are as large as the list of members says, which is counted",
     "study/sources/gold_files.py": "content that was counted",

@@ -63,6 +63,13 @@ def test_what_a_strange_server_says_is_no_model(reply: Any) -> None:
     assert found == []
 
 
+def test_a_list_without_end_is_none() -> None:
+    server = JsonServer(lambda path, _: {"data": [{"id": "x" * (5 << 20)}]})
+    found = models_at(server.url)
+    server.close()
+    assert found == []
+
+
 def test_a_key_is_not_taken_along_to_where_a_server_sends() -> None:
     asked: list[str] = []
     other = JsonServer(lambda path, _: asked.append(path) or {"data": [{"id": "x"}]})

@@ -44,6 +44,8 @@ def test_from_a_spreadsheet_to_labels(browser: Any, server: str, tmp_path: Path)
         walk.to_the_model()
         walk.click("text=Try it on three texts")
         walk.page.locator(".qv-tried >> nth=2").wait_for()
+        tried = Study.open(tmp_path / "reform-check" / "study.yaml").status().answered
+        assert tried >= 3, "what was tried is no longer asked for"
         walk.to_the_verdict()
         assert walk.page.inner_text("h1") == "You can use these labels."
         kept = walk.to_the_table()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 from fastapi import FastAPI, HTTPException
 from fastapi.responses import FileResponse
 from nicegui import events, ui
@@ -12,6 +14,7 @@ from nicegui import events, ui
 from quaver.bundles.packing import pack_study
 from quaver.core.number_format import count
 from quaver.core.replaced_file import replace_bytes, replace_text
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.start.asking_pages import RunPanel, cost_of
 from quaver.start.begun_check import BegunCheck
 from quaver.start.page_frame import (
@@ -26,6 +29,7 @@ from quaver.start.page_frame import (
 )
 from quaver.start.verdict_page import origin
 from quaver.study.checking.check_design import left_to_ask, spends
+from quaver.study.forecasts.forecast import Forecast
 from quaver.study.labelling.labelling import Labelled, Labelling
 from quaver.study.session import Study
 
@@ -64,102 +68,124 @@ class _Taken:
 
 async def labels(page: StepPage) -> None:
     """The seventh step."""
-    begun = page.begun
-    source = begun.source
-    page.title(
-        "Label all texts",
-        "Each text gets the most frequent label of as many prompts as the check shows to be worth it.",
-    )
-    error = ui.number(
-        label="Accept labels of which at most this share is wrong, in %", min=0.1, max=50, step=0.5
-    )
-    error.props("outlined dense").classes("qv-wide")
-    error.value = begun.options.get("error")
-    returned: list[Path] = []
-    words(
-        "p",
-        "Leave it empty for labels without a promise. With it, people label a sample that is drawn for them.",
-    ).classes("qv-small")
-    anyway = ui.checkbox("Label although the check says “do not use”")
-    place = ui.element("div").classes("qv-place")
+    await _Labelling(page).build()
 
-    def work() -> Labelling:
-        begun.give(error=error.value or None)
-        given: dict[str, Any] = {"check": begun.folder, "anyway": bool(anyway.value), "returned": returned}
-        if error.value:
-            given["error"] = f"{error.value:g}%"
-        return Labelling(source, given)  # type: ignore[arg-type]
 
-    async def prepare() -> None:
-        made = await page.do(lambda: _prepared(work()))
-        if made is None:
+class _Labelling:
+    """The way to the labelled table: its price, the asking, what is taken away, the sheets that come back."""
+
+    def __init__(self, page: StepPage) -> None:
+        self.page, self.begun = page, page.begun
+        self.made = self.begun.folder / _MADE
+        self.returned: list[Path] = []
+
+    async def build(self) -> None:
+        """The page."""
+        self.page.title(
+            "Label all texts",
+            "Each text gets the most frequent label of as many prompts as the check shows to be worth it.",
+        )
+        self.error = ui.number(
+            label="Accept labels of which at most this share is wrong, in %", min=0.1, max=50, step=0.5
+        )
+        self.error.props("outlined dense").classes("qv-wide")
+        self.error.value = self.begun.options.get("error")
+        words(
+            "p",
+            "Leave it empty for labels without a promise. "
+            "With it, people label a sample that is drawn for them.",
+        ).classes("qv-small")
+        self.anyway = ui.checkbox("Label although the check says “do not use”")
+        self.place = ui.element("div").classes("qv-place")
+        self.page.command(self._typed())
+        with self.place:
+            main_button("Prepare the labels of all texts", self._prepare)
+        if self.made.is_file():
+            await self._prepare()
+
+    def _typed(self) -> str:
+        """The command that does the same."""
+        line = ["quaver", "label", self.begun.source.name, "--check", self.begun.folder.name]
+        line += ["--error", f"{self.error.value:g}%"] if self.error.value else []
+        line += ["--anyway"] if self.anyway.value else []
+        for path in self.returned:
+            line += ["--returned", f"{self.begun.folder.name}/{path.name}"]
+        return shlex.join(line)
+
+    def _work(self) -> Labelling:
+        self.begun.give(error=self.error.value or None)
+        given: dict[str, Any] = {"check": self.begun.folder, "anyway": bool(self.anyway.value)}
+        given["returned"] = self.returned
+        if self.error.value:
+            given["error"] = f"{self.error.value:g}%"
+        return Labelling(self.begun.source, given)  # type: ignore[arg-type]
+
+    async def _prepare(self) -> None:
+        """Say what all texts would cost, where some are left to ask about."""
+
+        def priced() -> tuple[Labelling, Forecast, bool]:
+            work = self._work()
+            return work, left_to_ask(work.study), spends(work.study)
+
+        if (found := await self.page.do(priced)) is None:
             return
-        place.clear()
-        with place:
-            _show_price(page, made, place, finish)
+        self.page.retell(self._typed())
+        self.place.clear()
+        with self.place:
+            self._show_price(*found)
 
-    async def take(event: events.UploadEventArguments) -> None:
-        path = begun.folder / f"returned-{Path(event.file.name).name}"
+    def _show_price(self, work: Labelling, plan: Forecast, money: bool) -> None:
+        prompts = count(len(work.choice.variants), "prompt")
+        words("p", f"Each text is asked about with {prompts}: {work.choice.reason}.")
+        left = plan.calls - plan.stored
+        if not left:
+            self._show_finish()
+            return
+        words("p", f"{left:,} of {plan.calls:,} answers are missing: {cost_of(plan, money)}.")
+        if self.page.site.asking.runs(self.made):
+            ui.timer(0.1, self._follow, once=True)
+        else:
+            price = f", and spend {cost_of(plan, True)}" if money else ""
+            main_button(f"Ask {left:,} times{price}", self._ask)
+
+    async def _ask(self) -> None:
+        self.page.ask(self.made)
+        await self._follow()
+
+    async def _follow(self) -> None:
+        """Show how far the asking is."""
+        self.place.clear()
+        with self.place:
+            await RunPanel(self.page, self.made, self._show_finish).build()
+
+    def _show_finish(self) -> None:
+        main_button("Write the labelled table", self._finish)
+
+    async def _take(self, event: events.UploadEventArguments) -> None:
+        """Take back a sheet that people have filled in."""
+        path = self.begun.folder / f"returned-{Path(event.file.name).name}"
         content = await event.file.read()
 
-        def keep() -> list[Path]:
+        def keep() -> bool:
             replace_bytes(path, content)
-            return [path]
+            return True
 
-        returned[:] = await page.do(keep) or []
-        if returned:
-            await finish()
+        if await self.page.do(keep):
+            self.returned = [path]
+            await self._finish()
 
-    async def finish() -> None:
-        labelled = await page.do(lambda: _labelled(work(), begun))
+    async def _finish(self) -> None:
+        """Write what is taken away, and show it."""
+        labelled = await self.page.do(lambda: _labelled(self._work(), self.begun))
         if labelled is None:
             return
-        place.clear()
-        with place:
-            _show_labelled(page, labelled)
-            if labelled.sheets or error.value:
+        self.page.retell(self._typed())
+        self.place.clear()
+        with self.place:
+            _show_labelled(self.page, labelled)
+            if labelled.sheets or self.error.value:
                 words("p", "Sheets that people have filled in come back here; then the promise is made.")
-                upload_box("Take back a sheet", take, _MOST_BYTES, page)
-
-    with place:
-        main_button("Prepare the labels of all texts", prepare)
-    if (begun.folder / _MADE).is_file():
-        await prepare()
-    page.command(f"quaver label {source.name} --check {begun.folder.name}")
-
-
-def _prepared(work: Labelling) -> tuple[Labelling, Any, bool]:
-    return work, left_to_ask(work.study), spends(work.study)
-
-
-def _show_price(page: StepPage, made: Any, place: Any, finish: Any) -> None:
-    work, plan, money = made
-    path = page.begun.folder / _MADE
-    words(
-        "p",
-        f"Each text is asked about with {count(len(work.choice.variants), 'prompt')}: {work.choice.reason}.",
-    )
-    left = plan.calls - plan.stored
-    if not left:
-        main_button("Write the labelled table", finish)
-        return
-    words("p", f"{left:,} of {plan.calls:,} answers are missing: {cost_of(plan, money)}.")
-
-    async def ask() -> None:
-        page.ask(path)
-        await _follow(page, path, place, finish)
-
-    if page.site.asking.runs(path):
-        ui.timer(0.1, lambda: _follow(page, path, place, finish), once=True)
-    else:
-        price = f", and spend {cost_of(plan, True)}" if money else ""
-        main_button(f"Ask {left:,} times{price}", ask)
-
-
-async def _follow(page: StepPage, path: Path, place: Any, finish: Any) -> None:
-    place.clear()
-    with place:
-        await RunPanel(page, path, lambda: main_button("Write the labelled table", finish)).build()
+                upload_box("Take back a sheet", self._take, _MOST_BYTES, self.page)
 
 
 def _labelled(work: Labelling, begun: BegunCheck) -> Labelled:
@@ -184,28 +210,29 @@ def _show_labelled(page: StepPage, labelled: Labelled) -> None:
                 link = ui.link(f"Download {file.name}", f"/study/{page.begun.name}/file/{number}")
                 link.props["download"] = file.name
     facts_table(("what", "said in the table"), [note for note in labelled.notes if note[1]])
-    doubtful = labelled.table.filter(labelled.table["needs_person"].is_not_null()).sort(
-        "agreement", nulls_last=False
-    )
+    doubtful = labelled.table.filter(labelled.table["needs_person"].is_not_null())
     if doubtful.height:
-        heading("Look at these first", 2)
-        study, texts = labelled.study, _texts(labelled.study)
-        rows = [
-            (texts.get(row["item"], row["item"])[:200], row["label"] or "none", row["needs_person"])
-            for row in doubtful.head(_DOUBTFUL).iter_rows(named=True)
-        ]
-        facts_table(("text", "label", "why"), rows, f"{doubtful.height:,} texts need a person")
+        _show_doubtful(page, labelled.study, doubtful.sort("agreement", nulls_last=False))
 
-        async def judge() -> None:
-            where = study.source.positions.path or study.folder
-            if (path := await page.do(page.site.viewer, Path(where))) is not None:
-                ui.navigate.to(f"{origin()}{path}#/judge?what=items&sort=instability", new_tab=True)
 
-        other_button("Judge them in the viewer", judge)
+def _show_doubtful(page: StepPage, study: Study, doubtful: pl.DataFrame) -> None:
+    """The texts that need a person, in the order in which to look at them."""
+    heading("Look at these first", 2)
+    texts = _texts(study)
+    rows = [
+        (texts.get(row["item"], row["item"])[:200], row["label"] or "none", row["needs_person"])
+        for row in doubtful.head(_DOUBTFUL).iter_rows(named=True)
+    ]
+    facts_table(("text", "label", "why"), rows, f"{doubtful.height:,} texts need a person")
+
+    async def judge() -> None:
+        where = study.source.positions.path or study.folder
+        if (path := await page.do(page.site.viewer, Path(where))) is not None:
+            ui.navigate.to(f"{origin()}{path}#/judge?what=items&sort=instability", new_tab=True)
+
+    other_button("Judge them in the viewer", judge)
 
 
 def _texts(study: Study) -> dict[str, str]:
-    from quaver.design.prompts.rendering import PromptWriter
-
     writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
     return {item.id: writer.text(item) for item in study.experiment.items}

@@ -15,7 +15,6 @@ from quaver.models.served.presets import PRESETS
 from quaver.start.model_search import FoundModel, found_models, keys_held, take_key
 from quaver.start.page_frame import StepPage, main_button, other_button, words
 from quaver.study.forecasts.forecast import Range
-from quaver.study.session import Study
 
 _TRIED = 3
 
@@ -102,11 +101,14 @@ def _other(page: StepPage) -> None:
 
 
 def _tried(page: StepPage) -> list[dict[str, Any]]:
-    """Ask about three texts, in a folder of their own, and return the answers with what each cost."""
-    prepared = page.begun.prepared()
-    study = Study.open(prepared.file, folder=prepared.file.parent / "tried")
-    if not study.status().answered:
-        study.run(requests=_TRIED)
+    """Ask about three texts, as the run would first, and return the answers with what each cost.
+
+    They are the study's own answers: the run does not ask for them again.
+    """
+    study = page.begun.prepared().study
+    status = study.status()
+    if status.answered == status.errors:
+        study.run(requests=_TRIED, retry_errors=status.errors > 0)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tried.parquet"
         study.export(path)

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from http.client import HTTPException
 from typing import Any, Final, NamedTuple
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+import httpx2
 
 from quaver.core.input_budget import InputBudget, TooLarge
 from quaver.errors import QuaverError
@@ -96,25 +96,24 @@ def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
     return result
 
 
-class _Stay(HTTPRedirectHandler):
-    """A server that sends elsewhere is none: a key stays where it was meant to go."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Follow nothing."""
-
-
 def models_at(url: str, key: str = "") -> list[str]:
-    """The names of the models that a server lists; none where it does not answer."""
+    """The names of the models that a server lists; none where it does not answer.
+
+    A server that sends elsewhere is none, and no proxy stands between: a key goes where it was meant to go.
+    """
     headers = {"Authorization": f"Bearer {key.strip()}"} if key.strip() else {}
-    budget = InputBudget(_MOST_BYTES, "bytes")
+    budget, content = InputBudget(_MOST_BYTES, "bytes"), b""
     try:
-        opener = build_opener(ProxyHandler({}), _Stay())
-        with opener.open(Request(f"{url}/models", headers=headers), timeout=_SECONDS) as reply:
-            content = reply.read(_MOST_BYTES + 1)
-            budget.spend(len(content))
-        listed: Any = json.loads(content)["data"]
+        with (
+            httpx2.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
+            client.stream("GET", f"{url}/models", headers=headers) as reply,
+        ):
+            for part in reply.iter_bytes():
+                budget.spend(len(part))
+                content += part
+        listed: Any = json.loads(content)["data"] if reply.is_success else []
         return [str(one["id"]) for one in listed[:_MOST_MODELS]]
-    except (OSError, HTTPException, TooLarge, ValueError, TypeError, KeyError):
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TooLarge, ValueError, TypeError, KeyError):
         return []
 
 
