@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.studies import written
 
@@ -137,11 +138,57 @@ def test_what_is_falsified_in_a_field_is_found(
     assert any(name in one or "item" in one or "stands there" in one for one in found)
 
 
-def test_a_field_s_own_gold_sample_is_refused(study: quaver.Study, tmp_path: Path) -> None:
-    own = study.folder / "fields" / "tone" / "gold"
-    own.mkdir(parents=True)
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    """A study without hand labels of the tone, of which a sample was drawn and labelled."""
+    rows = [f"i{at},A long speech about matter {at},,[],{at * 5},a" for at in range(16)]
+    items = "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
+    path = written(tmp_path_factory.mktemp("judged"), STUDY, items)
+    quaver.Study.open(path, functions={"m": _answer}).run(watch=lambda _: None)
+    tone = quaver.Study.open(path, functions={"m": _answer}, field="tone")
+    tone.gold.draw(n=10, coders=["ada"], form="csv", design="simple")
+    (sheet,) = tone.folder.rglob("*ada.csv")
+    table = pl.read_csv(sheet, infer_schema=False).with_columns(label=pl.lit("good"), note=pl.lit("sure"))
+    table.write_csv(sheet)
+    tone.gold.take(sheet)
+    tone.gold.accept(error=0.9)
+    tone.certify(replications=20)
+    return quaver.Study.open(path, functions={"m": _answer})
+
+
+def test_what_a_field_has_of_its_own_is_packed_and_verified(judged: quaver.Study, tmp_path: Path) -> None:
+    packed, _ = quaver.bundle(judged, tmp_path / "judged.quaver.zip", texts=False)
+    verification = verify(packed)
+    assert verification.holds
+    assert "certified" in verification.unknown
+    with zipfile.ZipFile(packed) as archive:
+        own = {name.removeprefix("field-tone.") for name in archive.namelist() if name.startswith("field-")}
+        assert not any(b"sure" in archive.read(f"field-tone.{name}") for name in own if name.endswith("csv"))
+    assert own == {"gold-design.json", "gold-draw.csv", "gold-labels.csv", "accepted.json", "certified.json"}
+    before, after = (
+        quaver.Study.open(where, functions={"m": _answer}, field="tone")
+        for where in (judged.folder / "study.yaml", packed)
+    )
+    for cells in (before, after):
+        assert cells.annotations()["gold"].drop_nulls().len() > 0
+    assert [str(one) for one in before.estimates()] == [str(one) for one in after.estimates()]
+    assert (tmp_path / "judged.quaver.zip").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("field-tone.gold-draw.csv", "true", "false"),
+        ("field-tone.gold-labels.csv", ",good,", ",bad,"),
+        ("field-tone.accepted.json", '"accepted"', '"taken"'),
+    ],
+)
+def test_a_falsified_sample_of_a_field_is_found(
+    judged: quaver.Study, tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    packed, _ = quaver.bundle(judged, tmp_path / "judged.quaver.zip")
     try:
-        with pytest.raises(StoreError, match="one field cannot be packed"):
-            quaver.bundle(study, tmp_path / "whole.quaver.zip")
-    finally:
-        own.rmdir()
+        assert not verify(_falsified(packed, tmp_path / "unpacked", name, old, new)).holds
+    except StoreError as error:
+        assert name.partition(".")[2] in str(error)  # noqa: PT017 - either is right

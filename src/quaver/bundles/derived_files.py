@@ -23,6 +23,7 @@ from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
 from quaver.report.tables.written_tables import write_estimates
 from quaver.study.analysis.measured_fields import MeasuredFields
+from quaver.study.sources.archive import members_in
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.study_report import shown_with
 
@@ -78,9 +79,7 @@ def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
     write_estimates(estimates, folder / "estimates.csv")
     write_json(folder / "estimates.json", [estimate.document() for estimate in estimates])
     if (source.spec.annotations or source.spec.items).source != README:  # else it is the study's own
-        files = {*DERIVED, *reports, *(path.name for path in source.folder.iterdir() if path.is_file())} - {
-            README
-        }
+        files = {*DERIVED, *reports, *members_in(source.folder)} - {README}
         replace_text(folder / README, reviewer_readme(source, shown, estimates, files))
     return estimates
 

@@ -30,7 +30,7 @@ from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import registered
 from quaver.study.analysis.annotation_frame import rescored
-from quaver.study.analysis.field_source import FIELD_FILES, FOLDER, FieldSource, fields_of
+from quaver.study.analysis.field_source import FieldSource, fields_of
 from quaver.study.analysis.hidden_clusters import groups_of
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
@@ -39,15 +39,15 @@ from quaver.study.analysis.study_measures import measurable
 from quaver.study.collection.study_status import outside_study, status
 from quaver.study.gold_sample.coder_sheets import pack_gold
 from quaver.study.session import Study
-from quaver.study.sources.archive import MANIFEST, Opened, is_archive, pack
+from quaver.study.sources.archive import MANIFEST, Opened, is_archive, members_in, pack
 from quaver.study.sources.bundle_source import FORM, PACKED, Bundle, places_in
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing
-from quaver.study.sources.study_folder import FileName
+from quaver.study.sources.study_folder import FIELDS, FileName
 from quaver.study.study_freeze import frozen
 
-_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json", "noise.json", "rounds.json")
+_KEPT: tuple[FileName, ...] = ("frozen.json", "noise.json", "rounds.json")
 """Files of the study's folder that go with it as they are."""
 
 
@@ -108,7 +108,6 @@ def pack_study(
     """The same, with what is to be said of it."""
     study.source.require("owns_folder")
     folder = study.folder.resolve()
-    _refuse_field_files(study)
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
     if target.is_dir() or (target.is_file() and not is_archive(target)):
         raise StoreError(
@@ -137,26 +136,11 @@ def pack_study(
         if hidden is not None:
             refuse_texts(folder, hidden)
         _check_as_measured(study, estimates, target, withheld=source.withheld)
-        files = {file.name: file for file in folder.iterdir() if file.is_file()}
+        files = members_in(folder)
         check_outgoing(files.values(), own=True)
         digest = _packed(target, files, about)
         said = [line for line in (status(source).outside, *source.facts.get("stayed", ())) if line]
     return Packed(target, digest, said)
-
-
-def _refuse_field_files(study: Study) -> None:
-    """What a field has in a folder of its own has no place in an archive, which has no folders."""
-    for name in study.spec.task.fields:
-        own = study.folder / FOLDER / name
-        kept = [path for path in (own / "gold", *(own / file for file in FIELD_FILES)) if path.exists()]
-        if kept:
-            raise StoreError(
-                "gold samples, accepted labels and certificates of one field cannot be packed",
-                where=str(own),
-                expected="a study whose fields have gold labels in the items' table",
-                found=", ".join(path.name for path in kept),
-                fix="add the gold labels to the items as a column, and move these files away",
-            )
 
 
 def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *, withheld: int) -> None:
@@ -215,7 +199,7 @@ def _whole(study: Study, folder: Path, only_study: bool, tables: bool) -> None:
     kept = folder / study.source.files.paraphrases.name
     if not kept.exists() and (former := study.source.files.read("paraphrases.json")):
         write_json(kept, former)
-    pack_gold(GoldFiles(study.folder), folder, texts=True)
+    _pack_parts(study, folder, texts=True)
     _noted(study, folder, [*stayed.values()], outside=not only_study)
 
 
@@ -237,7 +221,7 @@ def _without_texts(study: Study, folder: Path) -> Texts:
     for file in _own_files(study):
         if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
             shutil.copyfile(file, folder / file.name)
-    pack_gold(GoldFiles(study.folder), folder, texts=False)
+    _pack_parts(study, folder, texts=False)
     _noted(study, folder, [], outside=False)
     return texts
 
@@ -252,8 +236,18 @@ def _written(
     for name in _KEPT:
         if kept := study.source.files.read(name):
             write_json(folder / name, kept)
-    if accepted := kept_acceptance(study.source, measurable(study.source)):
-        write_json(folder / ACCEPTED, accepted)
+
+
+def _pack_parts(study: Study, folder: Path, *, texts: bool) -> None:
+    """Gold samples, accepted labels and certificates: of the study, or of each of its fields."""
+    for name, source in fields_of(study.source).items():
+        own = folder / FIELDS / name if name else folder
+        own.mkdir(parents=True, exist_ok=True)
+        pack_gold(GoldFiles(source.folder), own, texts=texts)
+        if certified := source.files.read("certified.json"):
+            write_json(own / "certified.json", certified)
+        if accepted := kept_acceptance(source, measurable(source)):
+            write_json(own / ACCEPTED, accepted)
 
 
 def _noted(study: Study, folder: Path, stayed: Sequence[str], *, outside: bool) -> None:
@@ -393,7 +387,7 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
 
 def refuse_texts(folder: Path, texts: Texts) -> None:
     """Look for items' texts in what is to be packed."""
-    for file in sorted(folder.iterdir()):
+    for file in members_in(folder).values():
         if file.suffix in (".json", ".csv", ".html", ".md", ".yaml", ".yml"):
             found = any(texts.in_markup(line) for line in lines_of(file.read_text(encoding="utf-8")))
         elif file.suffix == ".parquet":

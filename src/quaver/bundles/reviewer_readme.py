@@ -61,10 +61,11 @@ def reviewer_readme(
     """The text of the file."""
     name = str(lock.get("study", {}).get("name", "study"))
     version = str(lock.get("versions", {}).get("quaver", ""))
-    known = _FILES | {
-        f"report-{field}.html": f"the results of the field {markdown_text(field)} with charts"
-        for field in source.spec.task.fields
-    }
+    known = dict(_FILES)
+    for field in source.spec.task.fields:
+        shown = markdown_text(field)
+        known[f"report-{field}.html"] = f"the results of the field {shown} with charts"
+        known |= {f"field-{field}.{file}": f"{what} (field {shown})" for file, what in _FILES.items()}
     listed = {file: what for file, what in known.items() if file in files}
     listed |= {file: "as the authors wrote it" for file in sorted(files) if file not in known}
     parts = [

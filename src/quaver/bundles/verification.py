@@ -17,7 +17,8 @@ from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.page.method import departures
-from quaver.study.analysis.annotation_frame import rescored
+from quaver.study.analysis.annotation_frame import annotations_of, rescored
+from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.gold_sample.coder_sheets import gold_differences
@@ -141,7 +142,7 @@ def _unknown(source: Bundle) -> Iterator[str]:
         "withheld": source.withheld > 0,
         "table": Path(own).name not in source.opened["files"],
         "noise": bool(source.files.read("noise.json")),
-        "certified": bool(source.files.read("certified.json")),
+        "certified": any(part.files.read("certified.json") for part in fields_of(source).values()),
         "frozen": True,
         "digest": True,
     }
@@ -166,8 +167,10 @@ def _anew(source: Bundle, again: Path) -> Verification:
         read, other = _reread(source, stored, withheld)
         check.differing += other
         source.files.write_annotations(stored)
-    check.differing += gold_differences(source, stored)
-    check.differing += acceptance_differences(source, measurable(source))
+    for name, part in fields_of(source).items():
+        other = gold_differences(part, annotations_of(part) if name else stored)
+        other += acceptance_differences(part, measurable(part))
+        check.differing += [f"{name}: {one}" if name else one for one in other]
     again.mkdir()
     estimates = write_derived(source, again)
     check_estimates(source.folder, again, estimates, check)

@@ -52,7 +52,7 @@ def command(
         by=by,
         evaluator=evaluator,
     )
-    path = out or (opened.folder / "accepted.csv" if opened.source.owns_folder else None)
+    path = out or (opened.folder / "accepted.csv" if opened.source.keeps_results else None)
     if path is not None:
         acceptance.write(path)
     if as_json:

@@ -49,7 +49,7 @@ def command(
     shown, without = _rows(certificate)
     screen.print(table(*_filled(shown)))
     tell("beside", certificate, without)
-    if opened.source.owns_folder:
+    if opened.source.keeps_results:
         say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
 
 

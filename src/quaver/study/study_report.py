@@ -20,7 +20,6 @@ from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.page.worst_tables import cost_table
 from quaver.report.tables.checklist import field_checklists
-from quaver.study.analysis.field_source import FOLDER
 from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
@@ -32,7 +31,7 @@ from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
-from quaver.study.sources.study_folder import StudyFolder
+from quaver.study.sources.study_folder import FIELDS, StudyFolder
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_freeze import frozen
 
@@ -99,7 +98,7 @@ def written_fields(
     cards, links, estimates = {}, {}, list[Estimate]()
     for name, measured in fields.parts.items():
         lock, own = resolved(measured.study), measured.estimates(pictured=not flat)
-        home = folder / FOLDER / name
+        home = folder / FIELDS / name
         home.mkdir(parents=True, exist_ok=True)
         path = written(measured, home, lock, own, figures=not flat)
         path = path.rename(folder / f"report-{name}.html") if flat else path

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from quaver.collect.store.read_only import journal
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.study.analysis.field_source import FOLDER
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
+from quaver.study.sources.study_folder import FIELDS
 from quaver.view.asked import Asked
 from quaver.view.static_export import write_file
 from quaver.view.study_index import FAILURE
@@ -75,7 +75,7 @@ def place_of(path: Path, field: str = "") -> tuple[str, Path]:
     if field:
         if field not in source.spec.task.fields:
             raise UnknownName("field", field, list(source.spec.task.fields), where=str(path))
-        name, own = f"{name}: {field}", own / FOLDER / field
+        name, own = f"{name}: {field}", own / FIELDS / field
     try:
         (own / CACHE).mkdir(parents=True, exist_ok=True)
         writable = os.access(own / CACHE, os.W_OK)

@@ -23,11 +23,8 @@ from quaver.design.spec import StudySpec, TaskSpec
 from quaver.errors import StoreError, UnknownName
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.sources.gold_files import GoldFiles
-from quaver.study.sources.study_folder import FileName, StudyFolder
+from quaver.study.sources.study_folder import FIELDS, FileName, StudyFolder
 from quaver.study.sources.study_source import Ability, StudySource
-
-FOLDER: Final = "fields"
-"""The folder of a study's folder in which each field has one."""
 
 FIELD_FILES: Final[Sequence[FileName]] = ("accepted.json", "certified.json", "labelled.json", "looks.json")
 """Files that are about the labels of one field; the others are the study's."""
@@ -68,7 +65,7 @@ class FieldSource(StudySource):
         self.spec = _spec(whole.spec, name)
         self.plugins, self.positions, self.withheld = whole.plugins, whole.positions, whole.withheld
         self.has_texts = whole.has_texts
-        self.folder = whole.folder / FOLDER / name
+        self.folder = whole.folder / FIELDS / name
         self.files = _FieldFolder(self.folder, whole.files)
 
     def cannot(self, ability: Ability) -> StoreError:
@@ -82,9 +79,9 @@ class FieldSource(StudySource):
         )
 
     @property
-    def draws_gold(self) -> bool:
-        """Whether gold labels are drawn and taken: of each field by itself."""
-        return self.whole.draws_gold
+    def keeps_results(self) -> bool:
+        """Whether they are kept: of each field by itself."""
+        return self.whole.keeps_results
 
     @property
     def title(self) -> str:

@@ -34,7 +34,7 @@ def accept(
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
     acceptance = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator, again)
-    if keep and study.owns_folder:
+    if keep and study.keeps_results:
         asked = (error, confidence_level, score, by, evaluator)
         study.files.write(
             FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": acceptance.document()}

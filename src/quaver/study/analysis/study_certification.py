@@ -106,7 +106,7 @@ def certify(
         replications=replications or (EXACT if exact else None),
         processes=processes or (1 if replications and replications < _FEW else os.cpu_count() or 1),
     )
-    if study.owns_folder:
+    if study.keeps_results:
         document = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "quaver": version("quaver"),

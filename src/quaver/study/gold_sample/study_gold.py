@@ -106,7 +106,7 @@ class StudyGold:
             QuaverError: The sample would be no larger, or a later round differs from the first.
             StoreError: The study is a bundle, its texts are not here, or its folder cannot be written.
         """
-        self._source.require("draws_gold")
+        self._source.require("keeps_results")
         self._source.require("has_texts")
         asked = RoundAsked(with_defaults(GoldOptions, options), seed, form, drawn_by)
         asked.wish.check()
@@ -164,7 +164,7 @@ class StudyGold:
         """
         if apart is not None and not apart.strip():
             raise QuaverError("say why these items were chosen", where="apart", found="nothing")
-        self._source.require("draws_gold")
+        self._source.require("keeps_results")
         if apart is None:
             self._kept()
         with self._files.alone():
@@ -224,7 +224,7 @@ class StudyGold:
 
     def _kept(self) -> GoldState:
         """What is kept of a sample that was drawn."""
-        self._source.require("draws_gold")
+        self._source.require("keeps_results")
         state = self.state
         if state.draw is None:
             raise StoreError(

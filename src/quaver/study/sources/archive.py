@@ -15,13 +15,14 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import IO, Any
 
 from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
+from quaver.study.sources.study_folder import FIELDS
 
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"[^\W.][^/\\:*?\"<>|]*|\.[^\W.][^/\\:*?\"<>|]*")
@@ -93,6 +94,29 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     finally:
         part.unlink(missing_ok=True)
     return digest
+
+
+def members_in(folder: Path) -> dict[str, Path]:
+    """The files of a study's folder, and of its fields' folders, by their names in an archive.
+
+    An archive has no folders: a file of the field ``tone`` is called ``field-tone.FILE`` there.
+    """
+    own = {path.name: path for path in folder.iterdir() if path.is_file()}
+    of_fields = {
+        f"field-{path.parent.name}.{path.name}": path
+        for path in folder.glob(f"{FIELDS}/*/*")
+        if path.is_file()
+    }
+    return own | of_fields
+
+
+def unfold_fields(folder: Path, names: Iterable[str]) -> None:
+    """Give each field the folder that it had before it was packed."""
+    for name in names:
+        for path in folder.glob(f"field-{name}.*"):
+            home = folder / FIELDS / name
+            home.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, home / path.name.removeprefix(f"field-{name}."))
 
 
 def _most(size: int) -> int:

@@ -25,7 +25,7 @@ from quaver.design.calls.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import ModelError, QuaverError, StoreError
-from quaver.study.sources.archive import Opened, extract
+from quaver.study.sources.archive import Opened, extract, unfold_fields
 from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_folder import shaped
@@ -245,6 +245,7 @@ class Bundle(StudySource):
         super().__init__(*_study_in(self._document), folder)
         task = self.spec.task
         self._labels = task.label_set() if task.fields else _labels_in(self._lock, folder)
+        unfold_fields(folder, task.fields)
         self.withheld = len(places_in(folder))
         self.facts = packed_in(folder)
         self.has_answers = not self.spec.has_labels_only

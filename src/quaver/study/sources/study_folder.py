@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
 
 import polars as pl
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
@@ -205,6 +205,10 @@ _FILES: Mapping[FileName, _File] = {
         "put back a copy of it; without it the paraphrases are made, and paid, once more",
     ),
 }
+
+
+FIELDS: Final = "fields"
+"""The folder of a study's folder in which each field has one."""
 
 
 class StudyFolder:

@@ -24,7 +24,7 @@ from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
 
-Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder", "draws_gold"]
+Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder", "keeps_results"]
 """What one source can do and another cannot."""
 
 
@@ -57,10 +57,10 @@ _NEEDS: Mapping[str, _Need] = {
         "a study in a folder of its own",
         "use the study that was bundled, or copy the archive as it is",
     ),
-    "draws_gold": _Need(
+    "keeps_results": _Need(
         "this is a bundle already, and stays as it was packed",
         "a study in a folder of its own",
-        "draw and take gold labels in the study that was bundled",
+        "do this in the study that was bundled",
     ),
 }
 
@@ -93,8 +93,8 @@ class StudySource(ABC):
     withheld: int = 0
 
     @property
-    def draws_gold(self) -> bool:
-        """Whether gold labels are drawn and taken here."""
+    def keeps_results(self) -> bool:
+        """Whether gold labels, accepted labels and certificates are kept here."""
         return self.owns_folder
 
     @property
