@@ -9,7 +9,7 @@ import typer
 
 from quaver.cli.console import JsonOption, print_json, printer, say, screen, table
 from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
-from quaver.core.number_format import percent, rounded
+from quaver.core.number_format import percent, span
 
 if TYPE_CHECKING:
     from quaver.certification.coverage import Line
@@ -101,9 +101,7 @@ def _interval(line: Line, estimate: Estimate) -> str:
     """The study's own interval, or how many there are."""
     if line.places > 1:
         return f"{line.places} estimates"
-    if estimate.low is None or estimate.high is None:
-        return "none"
-    return f"{rounded(estimate.low)} to {rounded(estimate.high)}"
+    return span(estimate.low, estimate.high) or "none"
 
 
 def _with_error(share: float | None, error: float | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from quaver.cli.console import table, texts
-from quaver.core.number_format import decimals, p_heading, percent, rounded, short_name
+from quaver.core.number_format import decimals, p_heading, percent, rounded, short_name, span
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -101,7 +101,7 @@ def _in_order(estimate: Estimate) -> tuple[int, bool, float]:
         if estimate.measure in _FIRST and "model" not in estimate.cell
         else len(_FIRST)
     )
-    return (index, estimate.value is None, estimate.value or 0.0)
+    return (index, estimate.value is None, estimate.number)
 
 
 def _labels_of(estimate: Estimate) -> str:
@@ -156,8 +156,7 @@ def _flips(variant: str, of: dict[str, Estimate]) -> tuple[str | int, ...]:
     counts = (of[""].details.get(kind, 0) for kind in _COUNTS)
     first, second, gain, harm = (_value(of.get(kind)) for kind in _KINDS)
     ends = of.get("_accuracy_gain")
-    low, high = (None, None) if ends is None else (ends.low, ends.high)
-    interval = "" if low is None or high is None else f"{decimals(low)} to {decimals(high)}"
+    interval = "" if ends is None else span(ends.low, ends.high, decimals)
     return (variant, *counts, first, second, gain, interval, harm)
 
 
@@ -180,6 +179,4 @@ def numbers(estimate: Estimate) -> tuple[str, str]:
     """Value and interval, or why it is undefined."""
     if estimate.value is None:
         return "undefined", estimate.reason or ""
-    if estimate.low is None or estimate.high is None:
-        return decimals(estimate.value), ""
-    return decimals(estimate.value), f"{decimals(estimate.low)} to {decimals(estimate.high)}"
+    return decimals(estimate.value), span(estimate.low, estimate.high, decimals)

@@ -82,9 +82,10 @@ class Bound:
 
     def beyond(self, estimate: Estimate) -> bool:
         """Whether the whole of a difference's interval lies on the bound's side of its limit."""
-        if estimate.low is None or estimate.high is None:
+        if estimate.interval is None:
             return False
-        return estimate.high < self.limit if self.sign == "<" else estimate.low > self.limit
+        low, high = estimate.interval
+        return high < self.limit if self.sign == "<" else low > self.limit
 
 
 @dataclass(frozen=True, slots=True)

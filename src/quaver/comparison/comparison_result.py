@@ -14,7 +14,7 @@ from quaver.comparison.call_costs import COSTS
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, gravest, size_of, verdict_on, worded
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
-from quaver.core.number_format import decimals, short_name
+from quaver.core.number_format import decimals, short_name, span
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, html_table, presented, short_lines
 
@@ -252,7 +252,7 @@ class Comparison(Rows):
 def difference_cells(estimate: Estimate) -> tuple[str, ...]:
     """Before, after, difference, its interval and that of unpaired sides, as tables of numbers show them."""
     ends = [(estimate.low, estimate.high), estimate.details.get("unpaired") or (None, None)]
-    spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
+    spans = [span(low, high, "{:+.3f}".format) for low, high in ends]
     return (
         f"{estimate.details['before']:.3f}",
         f"{estimate.details['after']:.3f}",

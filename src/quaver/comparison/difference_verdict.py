@@ -160,14 +160,15 @@ def verdict_on(estimate: Estimate, margin: float = MARGIN, made: Made | None = N
 def _kind(estimate: Estimate, margin: float, better: Literal["higher", "lower"] | None) -> Kind:
     if estimate.value is None:
         return "undefined"
-    if estimate.low is None or estimate.high is None:
+    if estimate.interval is None:
         return "cannot tell"
-    worst, best = (-estimate.high, -estimate.low) if better == "lower" else (estimate.low, estimate.high)
+    low, high = estimate.interval
+    worst, best = (-high, -low) if better == "lower" else (low, high)
     by_chance = estimate.details.get("p_holm", 0.0) >= 1 - estimate.confidence_level
     if better is None:
-        if estimate.low > 0 or estimate.high < 0:
+        if low > 0 or high < 0:
             return "cannot tell" if by_chance else "change"
-        return "no change" if max(-estimate.low, estimate.high) <= margin else "cannot tell"
+        return "no change" if max(-low, high) <= margin else "cannot tell"
     if best < 0:
         return "cannot tell" if by_chance else "loss"
     if worst > 0 and not by_chance:
@@ -209,5 +210,5 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict | None:
 
 
 def _towards_better(verdict: Verdict) -> float:
-    value = verdict.estimate.value or 0.0
+    value = verdict.estimate.number
     return {"higher": value, "lower": -value, None: -abs(value)}[verdict.better]

@@ -139,12 +139,17 @@ def with_interval(estimate: Estimate, written: Callable[[float], str] = percent)
     """
     if estimate.value is None:
         return "not defined"
-    ends = (
-        ""
-        if estimate.low is None or estimate.high is None
-        else f" [{written(estimate.low)} to {written(estimate.high)}]"
-    )
-    return written(estimate.value) + ends
+    ends = span(estimate.low, estimate.high, written)
+    return f"{written(estimate.value)} [{ends}]" if ends else written(estimate.value)
+
+
+def span(low: float | None, high: float | None, written: Callable[[float], str] = rounded) -> str:
+    """An interval by its ends, or nothing where there is none.
+
+    >>> span(0.1, 0.25), span(None, None)
+    ('0.10 to 0.25', '')
+    """
+    return "" if low is None or high is None else f"{written(low)} to {written(high)}"
 
 
 def enumeration(names: Iterable[str]) -> str:

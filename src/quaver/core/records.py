@@ -517,6 +517,21 @@ class Estimate:
         return "for this prompt" if seen == 1 else f"for these {seen} prompts"
 
     @property
+    def number(self) -> float:
+        """The value; 0 where there is none, for what puts estimates in order or draws them."""
+        return self.value or 0.0
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval; None without one."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def place(self) -> frozenset[tuple[str, str]]:
+        """Its cell as a key: estimates of other measures in the same place have the same."""
+        return frozenset(self.cell.items())
+
+    @property
     def resampled(self) -> str:
         """The unit, with what the interval holds for where that is more than these prompts."""
         return self.unit if self.estimand == "fixed" else f"{self.unit}, {self.scope}".removesuffix(", ")

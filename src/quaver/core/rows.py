@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from quaver.core import registry
-from quaver.core.number_format import decimals
+from quaver.core.number_format import decimals, span
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError, UnknownName
 
@@ -113,11 +113,7 @@ def _cell(value: object) -> object:
 
 def _numbers(estimate: Estimate) -> tuple[str, ...]:
     value = "undefined" if estimate.value is None else decimals(estimate.value)
-    ends = (
-        ""
-        if estimate.low is None or estimate.high is None
-        else f"{decimals(estimate.low)} to {decimals(estimate.high)}"
-    )
+    ends = span(estimate.low, estimate.high, decimals)
     remarks = "; ".join([*([estimate.reason] if estimate.reason else []), *estimate.warnings])
     return value, ends, f"{estimate.n:,}", estimate.resampled, remarks
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from quaver.core.records import Estimate
-from quaver.report.page_words import interval, number, percent_measure, presentation_of, slug
+from quaver.report.page_words import between, interval, number, percent_measure, presentation_of, slug
 from quaver.report.table_rows import Table
 
 POOLED = "pooled"
@@ -102,7 +102,7 @@ def pooled_table(estimates: Sequence[Estimate]) -> Table:
             estimate.measure,
             *(estimate.cell.get(name, "") for name in columns),
             str(estimate.n),
-            number(estimate.value or 0.0, percent_measure(estimate.measure)),
+            number(estimate.number, percent_measure(estimate.measure)),
             interval(estimate),
             number(estimate.details["tau"], percent_measure(estimate.measure)),
             number(estimate.details["i_squared"], True),
@@ -118,7 +118,4 @@ def pooled_table(estimates: Sequence[Estimate]) -> Table:
 
 def _coming(estimate: Estimate) -> str:
     low, high = estimate.details["next_low"], estimate.details["next_high"]
-    if low is None or high is None:
-        return ""
-    percent = percent_measure(estimate.measure)
-    return f"{number(low, percent)} to {number(high, percent)}"
+    return between(low, high, percent_measure(estimate.measure))

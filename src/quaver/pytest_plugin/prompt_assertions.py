@@ -139,17 +139,15 @@ def _of_cell(estimate: Estimate) -> str:
 
 
 def _why_not_stable(estimate: Estimate, at_least: float) -> str:
-    from quaver.core.number_format import count, rounded
+    from quaver.core.number_format import count, rounded, with_interval
 
     if estimate.value is None:
         return f"not defined: {estimate.reason}"
-    if estimate.low is None or estimate.high is None:
+    if estimate.interval is None:
         return f"{rounded(estimate.value)}, without an interval"
-    shown = (
-        f"{rounded(estimate.value)} [{rounded(estimate.low)} to {rounded(estimate.high)}], "
-        f"{count(estimate.n, estimate.unit)}"
-    )
-    return f"{shown}: {'it is lower' if estimate.high < at_least else 'cannot tell, more items would'}"
+    shown = f"{with_interval(estimate, rounded)}, {count(estimate.n, estimate.unit)}"
+    _, high = estimate.interval
+    return f"{shown}: {'it is lower' if high < at_least else 'cannot tell, more items would'}"
 
 
 def _least_stable(study: Study) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from markupsafe import Markup
 
+from quaver.core.number_format import span
 from quaver.errors import StoreError
 from quaver.replication.replication import Replicated, Replication
 from quaver.report.table_rows import Table
@@ -46,18 +48,14 @@ def _cells(one: Replicated) -> Iterator[str | Markup]:
     yield estimate.measure
     yield ", ".join(f"{column} {level}" for column, level in estimate.cell.items() if level != "imported")
     yield _number(one.published, one.digits)
-    yield _ends(one.low, one.high, one.digits)
+    yield span(one.low, one.high, partial(_number, digits=one.digits))
     yield (estimate.reason or "") if estimate.value is None else _number(estimate.value, digits)
-    yield _ends(estimate.low, estimate.high, digits)
+    yield span(estimate.low, estimate.high, partial(_number, digits=digits))
     yield one.verdict
 
 
 def _number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
-
-
-def _ends(low: float | None, high: float | None, digits: int) -> str:
-    return "" if low is None or high is None else f"{_number(low, digits)} to {_number(high, digits)}"
 
 
 def write_replication(of: Replication, folder: Path) -> list[Path]:

@@ -204,7 +204,7 @@ class Results:
     def anywhere(self, measure: str) -> list[Estimate]:
         """A measure's estimates of any evaluator, requested by the study or not; each cell once."""
         found = {
-            frozenset(estimate.cell.items()): estimate
+            estimate.place: estimate
             for estimate in (*self.audit, *self.estimates)
             if estimate.measure == measure
         }

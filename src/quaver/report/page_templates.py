@@ -31,6 +31,7 @@ from quaver.report.page_words import (
     shortened,
     slug,
     value_and_interval,
+    visible,
 )
 from quaver.report.page_words import points as in_points
 
@@ -81,6 +82,7 @@ def _environment() -> jinja2.Environment:
         "shortened": shortened,
         "slug": slug,
         "value": value_and_interval,
+        "visible": visible,
         "with_interval": with_interval,
     }
     return environment
@@ -100,13 +102,13 @@ def _correct(wrong: Estimate | None) -> str:
     if wrong is None:
         return "enough"
     low, high = (None if end is None else 1 - end for end in (wrong.high, wrong.low))
-    return with_interval(replace(wrong, value=1 - (wrong.value or 0.0), low=low, high=high))
+    return with_interval(replace(wrong, value=1 - wrong.number, low=low, high=high))
 
 
 def _mirrored(estimate: Estimate) -> Estimate:
     """An estimate on the other side of 0."""
     low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
-    return replace(estimate, value=-(estimate.value or 0.0), low=low, high=high)
+    return replace(estimate, value=-estimate.number, low=low, high=high)
 
 
 def _resampled(unit: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any, Final
 
 from markupsafe import Markup
 
 from quaver.core.column_names import in_words as named_by_study
-from quaver.core.number_format import count, rounded
+from quaver.core.number_format import count, rounded, span
 from quaver.core.number_format import percent as in_percent
 from quaver.core.number_format import points as in_points
 from quaver.core.records import NO_LABEL, Estimate
@@ -160,10 +161,14 @@ def points(value: float) -> Markup:
 
 def interval(estimate: Estimate) -> Markup:
     """The interval's ends as HTML, or nothing where there is none."""
-    if estimate.low is None or estimate.high is None:
+    return between(estimate.low, estimate.high, percent_measure(estimate.measure))
+
+
+def between(low: float | None, high: float | None, percent: bool = False) -> Markup:
+    """Two ends as HTML, or nothing where there are none."""
+    if low is None or high is None:
         return Markup("")
-    percent = percent_measure(estimate.measure)
-    return Markup("{} to {}").format(number(estimate.low, percent), number(estimate.high, percent))
+    return Markup("{} to {}").format(number(low, percent), number(high, percent))
 
 
 def value_and_interval(estimate: Estimate) -> Markup:
@@ -213,8 +218,7 @@ def value_in_words(estimate: Estimate, results: Results) -> str:
         )
     percent = percent_measure(estimate.measure)
     parts = [_value(estimate, printed(estimate.value, percent), results)]
-    if estimate.low is not None and estimate.high is not None:
-        ends = f"{printed(estimate.low, percent)} to {printed(estimate.high, percent)}"
+    if ends := span(estimate.low, estimate.high, partial(printed, percent=percent)):
         parts.append(f"{100 * estimate.confidence_level:g}% interval {ends}")
     if estimate.n:
         unit = estimate.unit.partition(" and ")[0]

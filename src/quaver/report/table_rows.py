@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup, escape
 
-from quaver.core.number_format import count, decimals, p_heading, rounded
+from quaver.core.number_format import count, decimals, p_heading, rounded, span, with_interval
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import ALL, cell, in_words, interval, number, percent_measure, phrase
+from quaver.report.page_words import ALL, between, cell, in_words, interval, number, percent_measure, phrase
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -128,13 +128,7 @@ ENDS = (plain("from", "low"), plain("to", "high"))
 
 def both_ends(heading: str, percent: bool = False) -> Column:
     """A column of intervals."""
-
-    def ends(estimate: Estimate) -> Markup | str:
-        if estimate.low is None or estimate.high is None:
-            return ""
-        return Markup("{} to {}").format(number(estimate.low, percent), number(estimate.high, percent))
-
-    return Column(heading, ends)
+    return Column(heading, lambda estimate: between(estimate.low, estimate.high, percent))
 
 
 def part_of_cell(name: str, results: Results) -> Column:
@@ -338,8 +332,8 @@ def median_effect(estimate: Estimate) -> str:
     found = estimate.details
     if "p_median" not in found:
         return ""
-    ends = f"[{rounded(found['median_low'])} to {rounded(found['median_high'])}]"
-    return f"The median estimate is {rounded(found['median'])} {ends} (p = {decimals(found['p_median'])})."
+    ends = span(found["median_low"], found["median_high"])
+    return f"The median estimate is {rounded(found['median'])} [{ends}] (p = {decimals(found['p_median'])})."
 
 
 def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
@@ -358,15 +352,14 @@ def in_true_labels(estimate: Estimate) -> str:
     >>> in_true_labels(Estimate("conclusion_corrected", 0.07, 0.03, 0.11, details=details))
     'holds in the true labels: 0.07 [0.03 to 0.11], from 200 gold labels, corrected; as precise as 352 alone'
     """
-    if estimate.value is None or estimate.low is None or estimate.high is None:
+    if estimate.value is None or estimate.interval is None:
         return f"cannot be judged in the true labels: {estimate.reason or 'no interval'}"
     found = estimate.details
     words = {"not distinguishable": "is not distinguishable from none"}.get(
         found["verdict"], found["verdict"]
     )
-    ends = f"[{rounded(estimate.low)} to {rounded(estimate.high)}]"
-    said = (
-        f"{words} in the true labels: {rounded(estimate.value)} {ends}, from "
-        f"{count(found['gold'], 'gold label')}"
+    return (
+        f"{words} in the true labels: {with_interval(estimate, rounded)}, from "
+        f"{count(found['gold'], 'gold label')}, corrected; "
+        f"as precise as {round(found['effective_gold']):,} alone"
     )
-    return f"{said}, corrected; as precise as {round(found['effective_gold']):,} alone"

@@ -8,12 +8,12 @@ from functools import partial
 
 from quaver.core.number_format import percent, promised
 from quaver.core.records import Estimate
-from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, naming, spoken
+from quaver.report.charts.chart import BARS, Figure, chart, cut, largest, naming, spoken
 from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
 from quaver.report.charts.plane import Plane, Spot, draw_plane
 from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
 from quaver.report.charts.theme import plainly
-from quaver.report.estimate_index import Results, varying
+from quaver.report.estimate_index import Results
 from quaver.report.page_words import presentation_of, printed
 from quaver.report.table_rows import SHARE_ENDS, Column, Table, listed, plain, share, text
 
@@ -35,12 +35,10 @@ def spread(results: Results) -> Iterator[Figure]:
     if not estimates:
         return
     some = largest(estimates, _MOST)
-    columns = varying(estimates)
-    marks = [mark for estimate in some for mark in _marks(estimate, cell_name(estimate, columns, results))]
+    of = naming(estimates, results)
+    marks = [mark for estimate in some for mark in _marks(estimate, of.cell(estimate))]
     top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
-    floors = sum(
-        estimate.details.get("floor_high", -1.0) >= (estimate.value or 0.0) for estimate in estimates
-    )
+    floors = sum(estimate.details.get("floor_high", -1.0) >= (estimate.number) for estimate in estimates)
     yield Figure(
         draw=partial(
             draw_forest, Forest(marks, "highest minus lowest accuracy", percent=True, domain=(0.0, top))
@@ -51,12 +49,12 @@ def spread(results: Results) -> Iterator[Figure]:
         alternative=(
             f"{spoken(estimates, results)} In {floors} of {len(estimates)} cells noise alone gives as much."
         ),
-        table=_table(estimates, results),
+        table=_table(estimates, of, results),
     )
 
 
 def _marks(estimate: Estimate, row: str) -> list[Mark]:
-    marks = [Mark(estimate.value or 0.0, estimate.low, estimate.high, row=row, series=_MEASURED)]
+    marks = [Mark(estimate.number, estimate.low, estimate.high, row=row, series=_MEASURED)]
     if isinstance(corrected := estimate.details.get("corrected"), float):
         low, high = estimate.details.get("corrected_interval") or (None, None)
         marks.append(Mark(corrected, low, high, row=row, series=_CORRECTED))
@@ -65,12 +63,12 @@ def _marks(estimate: Estimate, row: str) -> list[Mark]:
     return marks
 
 
-def _table(estimates: list[Estimate], results: Results) -> Table:
+def _table(estimates: list[Estimate], of: Column, results: Results) -> Table:
     def prompt(key: str) -> Column:
         return text(key, lambda one: results.variant_name(str(one.details.get(key, ""))))
 
     columns = (
-        naming(estimates, results),
+        of,
         share("spread", "value"),
         *SHARE_ENDS,
         share("corrected", "corrected"),
@@ -109,14 +107,12 @@ def size_spread_figure(
     spots = [
         Spot(
             math.log10(sizes[model]),
-            estimate.value or 0.0,
+            estimate.number,
             estimate.low,
             estimate.high,
             panel=study,
             series=model,
-            about=plainly(
-                (study, model, "spread"), estimate.value or 0.0, True, (estimate.low, estimate.high)
-            )
+            about=plainly((study, model, "spread"), estimate.number, True, (estimate.low, estimate.high))
             + f", size {sizes[model]:g}",
         )
         for study, model, estimate in known
@@ -216,7 +212,7 @@ def accepted_curve(results: Results) -> Iterator[Figure]:
     known.sort(key=lambda estimate: float(estimate.cell["promise"]))
     if len(known) < 2:
         return
-    spots = [_spot(float(estimate.cell["promise"]), estimate.value or 0.0) for estimate in known]
+    spots = [_spot(float(estimate.cell["promise"]), estimate.number) for estimate in known]
     plane = Plane(
         spots, "promised: at most so many wrong (%)", "labels accepted (%)", joined=True, y_ends=(0.0, 100.0)
     )

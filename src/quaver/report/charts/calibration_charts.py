@@ -15,6 +15,7 @@ from quaver.report.charts.chart import (
     cut,
     largest,
     names,
+    naming,
     spoken,
 )
 from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
@@ -50,20 +51,19 @@ def calibration_shift(results: Results) -> Iterator[Figure]:
     if not estimates:
         return
     some = largest(estimates, _MOST)
-    columns = varying(estimates)
-    rows = {id(estimate): cell_name(estimate, columns, results) for estimate in some}
+    of = naming(estimates, results)
     marks = [
-        Mark(estimate.details[key], row=rows[id(estimate)], series=name)
+        Mark(estimate.details[key], row=of.cell(estimate), series=name)
         for estimate in some
         for key, name in _SERIES.items()
     ]
     marks += [
-        Mark(estimate.value or 0.0, estimate.low, estimate.high, row=rows[id(estimate)], series=_SHIFT)
+        Mark(estimate.number, estimate.low, estimate.high, row=of.cell(estimate), series=_SHIFT)
         for estimate in some
     ]
     top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
     table = (
-        text("of", lambda one: rows[id(one)]),
+        of,
         plain("ECE, raw", "ece_raw"),
         plain("ECE, normalized", "ece_normalised"),
         plain("shift", "value"),
@@ -147,7 +147,7 @@ def _curves(results: Results, estimates: Iterable[Estimate]) -> list[Estimate]:
 
 def _heading(estimate: Estimate, columns: list[str], results: Results) -> str:
     name = cell_name(estimate, columns, results, "")
-    return f"{name} · ECE {printed(estimate.value or 0.0)}".removeprefix(" · ")
+    return f"{name} · ECE {printed(estimate.number)}".removeprefix(" · ")
 
 
 def _size(n: float, estimate: Estimate) -> float:
@@ -156,12 +156,8 @@ def _size(n: float, estimate: Estimate) -> float:
 
 
 def _table(estimates: list[Estimate], results: Results) -> Table:
-    columns = varying(estimates)
-    bins = [
-        {"of": cell_name(estimate, columns, results), **bin_}
-        for estimate in estimates
-        for bin_ in estimate.details["curve"]
-    ]
+    of = naming(estimates, results)
+    bins = [{"of": of.cell(estimate), **bin_} for estimate in estimates for bin_ in estimate.details["curve"]]
     table = (
         text("of", "of"),
         text("bin", lambda one: f"{printed(one['low'])} to {printed(one['high'])}"),
@@ -193,15 +189,9 @@ _AXES = {
 )
 def stable_and_correct(results: Results) -> Iterator[Figure]:
     """A figure for each measure of repeated answers that was taken in the cells of accuracy."""
-    known = {
-        frozenset(estimate.cell.items()): estimate
-        for estimate in results.main("accuracy")
-        if estimate.value is not None
-    }
+    known = {estimate.place: estimate for estimate in results.main("accuracy") if estimate.value is not None}
     for measure in _AXES:
-        some = [
-            (estimate, known.get(frozenset(estimate.cell.items()))) for estimate in results.known(measure)
-        ]
+        some = [(estimate, known.get(estimate.place)) for estimate in results.known(measure)]
         pairs = [(estimate, accuracy) for estimate, accuracy in some if accuracy is not None]
         if len(pairs) >= _LEAST and len({estimate.value for estimate, _ in pairs}) > 1:
             yield _figure(measure, pairs, results)
@@ -216,8 +206,8 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
     by = next((name for name in columns if 1 < len(levels[name]) <= MOST_SERIES), None)
     spots = [
         Spot(
-            estimate.value or 0.0,
-            accuracy.value or 0.0,
+            estimate.number,
+            accuracy.number,
             accuracy.low,
             accuracy.high,
             series=" ".join(names(estimate, [by], results)) if by else "",
@@ -227,9 +217,9 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
     ]
     ends = (0.0, 1.0)
     plane = Plane(spots, axis, "share of correct answers", y_ends=ends, percent="y", x_ends=ends)
-    ranked = sorted(pairs, key=lambda pair: pair[0].value or 0.0)
+    ranked = sorted(pairs, key=lambda pair: pair[0].number)
     values = " and ".join(
-        f"{printed(accuracy.value or 0.0, True)} correct where it is {printed(estimate.value or 0.0)}"
+        f"{printed(accuracy.number, True)} correct where it is {printed(estimate.number)}"
         for estimate, accuracy in (ranked[0], ranked[-1])
     )
     table = (
@@ -276,12 +266,10 @@ def parse_rates(results: Results) -> Iterator[Figure]:
     down = [name for name in columns if name != across]
     squares = []
     for estimate in every:
-        below = (estimate.value or 0.0) < float(estimate.details.get("threshold", 0.8)) - 1e-12
+        below = (estimate.number) < float(estimate.details.get("threshold", 0.8)) - 1e-12
         row = " · ".join(names(estimate, down, results)) or "all answers"
         column = " · ".join(names(estimate, [across], results)) if across else "parse rate"
-        squares.append(
-            Square(row, column, estimate.value or 0.0, printed(estimate.value or 0.0, True), marked=below)
-        )
+        squares.append(Square(row, column, estimate.number, printed(estimate.number, True), marked=below))
     rows = list(dict.fromkeys(square.row for square in squares))
     kept = set(rows[:_MOST_ROWS])
     low = sum(square.marked for square in squares)

@@ -101,7 +101,7 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     """The lowest and highest value in words."""
     known = sorted(
         (estimate for estimate in estimates if estimate.value is not None),
-        key=lambda estimate: estimate.value or 0.0,
+        key=lambda estimate: estimate.number,
     )
     if not known:
         return "No estimate has a value."
@@ -114,7 +114,7 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
             cell["variant"] = results.variant_name(cell["variant"])
         if "factor" in cell:
             cell["factor"] = in_words(cell["factor"])
-        return printed(estimate.value or 0.0, percent) + (f" ({', '.join(cell.values())})" if cell else "")
+        return printed(estimate.number, percent) + (f" ({', '.join(cell.values())})" if cell else "")
 
     if len(known) == 1:
         return f"The value is {said(known[0])}."
@@ -165,17 +165,17 @@ def cell_name(
     return " · ".join(names(estimate, columns, results)) or default
 
 
-def naming(estimates: Sequence[Estimate], results: Results, heading: str = "of") -> Column:
+def naming(estimates: Sequence[Estimate], results: Results) -> Column:
     """The column of a table that names the cells of estimates, by what tells them apart."""
     columns = varying(estimates)
-    return text(heading, lambda one: cell_name(one, columns, results))
+    return text("of", lambda one: cell_name(one, columns, results))
 
 
 def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:
     """All estimates in their order; of too many, only the largest, the largest first."""
     if len(estimates) <= most:
         return list(estimates)
-    return sorted(estimates, key=lambda estimate: -(estimate.value or 0.0))[:most]
+    return sorted(estimates, key=lambda estimate: -estimate.number)[:most]
 
 
 def cut(shown: int, total: int, noun: str, which: str = "first") -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import altair as alt
 
+from quaver.core.number_format import with_interval
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, names, naming
 from quaver.report.charts.forest import Forest, Mark, draw_forest
@@ -77,9 +78,9 @@ def _quantiles(kind: str, results: Results) -> Iterator[Figure]:
     marks = [_quantile_mark(estimate, columns, results, several) for estimate in shown]
     forest = Forest(marks, kind, domain=(0.0, 1.0))
     title += ", by class" if any("class" in estimate.cell for estimate in shown) else ""
-    middle = sorted(some, key=lambda estimate: estimate.value or 0.0)
+    middle = sorted(some, key=lambda estimate: estimate.number)
     medians = [
-        f"{printed(estimate.value or 0.0)} ({cell_name(estimate, [*columns, 'model', 'class'], results)})"
+        f"{printed(estimate.number)} ({cell_name(estimate, [*columns, 'model', 'class'], results)})"
         for estimate in (middle[0], middle[-1])
     ]
     yield Figure(
@@ -102,7 +103,7 @@ def _quantile_mark(estimate: Estimate, columns: Sequence[str], results: Results,
     group = cell_name(estimate, columns, results, "")
     name = results.label_name(estimate.cell["class"]) if "class" in estimate.cell else "all items"
     return Mark(
-        estimate.value or 0.0,
+        estimate.number,
         at["0.25"],
         at["0.75"],
         row=name,
@@ -148,9 +149,9 @@ def consistency_matrices(results: Results) -> Iterator[Figure]:
     some = estimates[:_MOST_MATRICES]
     if not some:
         return
-    columns = varying(estimates)
-    panels = {str(index): cell_name(estimate, columns, results) for index, estimate in enumerate(some)}
-    medians = {str(index): f"median {printed(estimate.value or 0.0)}" for index, estimate in enumerate(some)}
+    of = naming(estimates, results)
+    panels = {str(index): of.cell(estimate) for index, estimate in enumerate(some)}
+    medians = {str(index): f"median {printed(estimate.number)}" for index, estimate in enumerate(some)}
     squares = [
         Square(str(row), str(column), value, panel=str(index))
         for index, estimate in enumerate(some)
@@ -210,13 +211,10 @@ def consistency_histograms(results: Results) -> Iterator[Figure]:
     some = estimates[:_MOST_HISTOGRAMS]
     if not some:
         return
-    columns = varying(estimates)
-    cells = [cell_name(estimate, columns, results) for estimate in some]
-    medians = [
-        f"{cell}: median {printed(estimate.value or 0.0)}" for cell, estimate in zip(cells, some, strict=True)
-    ]
+    of = naming(estimates, results)
+    medians = [f"{of.cell(estimate)}: median {printed(estimate.number)}" for estimate in some]
     yield Figure(
-        draw=partial(_histograms, some, cells),
+        draw=partial(_histograms, some, of),
         estimates=some,
         subtitle="Pairs of items by their consistency, from 0 (never the same label) to 1 (the same shares "
         f"of labels); the line is the median.{cut(len(some), len(estimates), 'histograms')}",
@@ -226,10 +224,10 @@ def consistency_histograms(results: Results) -> Iterator[Figure]:
     )
 
 
-def _histograms(estimates: Sequence[Estimate], cells: Sequence[str], *, width: int = 720) -> Any:
+def _histograms(estimates: Sequence[Estimate], of: Column, *, width: int = 720) -> Any:
     fit = max(1, min(len(estimates), (width - 10) // (_NARROWEST + 50)))
     each = min(320, (width - 10) / fit - 54)
-    panels = [_histogram(estimate, name, each) for estimate, name in zip(estimates, cells, strict=True)]
+    panels = [_histogram(estimate, of.cell(estimate), each) for estimate in estimates]
     rows = [alt.hconcat(*panels[index : index + fit], spacing=14) for index in range(0, len(panels), fit)]
     return alt.vconcat(*rows, spacing=10)
 
@@ -318,7 +316,7 @@ def sensitivity_consistency(results: Results) -> Iterator[Figure]:
 def _intervals(results: Results) -> dict[tuple[str, frozenset[tuple[str, str]]], Estimate]:
     """The study's own estimates of each class, by measure and cell."""
     return {
-        (measure, frozenset(estimate.cell.items())): estimate
+        (measure, estimate.place): estimate
         for measure in ("sensitivity", "consistency")
         for estimate in results.anywhere(measure)
         if "class" in estimate.cell and estimate.low is not None
@@ -350,15 +348,9 @@ def _correlation(estimate: Estimate) -> str:
             f"Without the classes whose sensitivity is under {floor:g} there is no correlation: "
             f"{estimate.reason}."
         )
-    ends = (
-        ""
-        if estimate.low is None or estimate.high is None
-        else f" [{printed(estimate.low)} to {printed(estimate.high)}]"
-    )
     return (
-        f"Their correlation is {printed(estimate.value)}{ends} over {estimate.n} classes; those whose "
-        "sensitivity is "
-        f"under {floor:g} are left out of it."
+        f"Their correlation is {with_interval(estimate, printed)} over {estimate.n} classes; those whose "
+        f"sensitivity is under {floor:g} are left out of it."
     )
 
 
@@ -370,7 +362,7 @@ def _own(estimate: Estimate) -> Iterator[_Point]:
 
 def _baselines(results: Results) -> Iterator[_Point]:
     alike = {
-        frozenset(estimate.cell.items()): estimate.details.get("by_class", {})
+        estimate.place: estimate.details.get("by_class", {})
         for estimate in results.anywhere("consistency_baseline")
     }
     for estimate in results.anywhere("sensitivity_baseline"):

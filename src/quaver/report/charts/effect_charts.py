@@ -100,7 +100,7 @@ def _largest(estimates: list[Estimate]) -> list[Estimate]:
     rows: dict[tuple[str, str], float] = {}
     for estimate in estimates:
         key = (estimate.cell.get("factor", ""), estimate.cell.get("level", ""))
-        rows[key] = max(rows.get(key, 0.0), abs(estimate.value or 0.0))
+        rows[key] = max(rows.get(key, 0.0), abs(estimate.number))
     kept = set(sorted(rows, key=lambda key: -rows[key])[:_MOST_ROWS])
     return [
         estimate
@@ -130,9 +130,7 @@ def mixed_effects(results: Results) -> Iterator[Figure]:
     if not estimates:
         return
     left_out = [estimate for estimate in results.of(_SD) if estimate.value is None]
-    deviations = "; ".join(
-        _of(estimate, items, results) + printed(estimate.value or 0.0) for estimate in items
-    )
+    deviations = "; ".join(_of(estimate, items, results) + printed(estimate.number) for estimate in items)
     reasons = "; ".join(f"{_of(estimate, left_out, results)}({_why(estimate)})" for estimate in left_out)
     tests = "; ".join(_of(estimate, together, results) + _test(estimate) for estimate in together)
     beside = f" Random effects, standard deviation in log odds: {deviations}." if items else ""
@@ -160,7 +158,7 @@ def _why(estimate: Estimate) -> str:
 
 def _test(estimate: Estimate) -> str:
     p, draws = estimate.details.get("p"), estimate.details.get("draws")
-    found = f"χ² = {printed(estimate.value or 0.0)} with {estimate.details.get('df', '?')} df"
+    found = f"χ² = {printed(estimate.number)} with {estimate.details.get('df', '?')} df"
     found += f", p = {printed(p)}" if isinstance(p, float) else ""
     return found + (f" from {draws} simulated sets of answers" if draws else "")
 
@@ -191,7 +189,7 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
     peaks: dict[str, float] = {}
     for estimate in estimates:
         label = estimate.cell.get("label", "")
-        peaks[label] = max(peaks.get(label, 0.0), estimate.value or 0.0)
+        peaks[label] = max(peaks.get(label, 0.0), estimate.number)
     kept = sorted(peaks, key=lambda label: -peaks[label])[:_MOST_LABELS]
     places = {name: index for index, name in enumerate(results.order("label"))}
     variants = {name: index for index, name in enumerate(results.order("variant"))}
@@ -243,7 +241,7 @@ def levels_shown(results: Results, estimates: Sequence[Estimate]) -> list[Estima
         some = [estimate for estimate in every if estimate.cell["factor"] == factor]
         most = sorted(
             (estimate for estimate in some if estimate.cell["label"] == moves.get(factor)),
-            key=lambda estimate: estimate.value or 0.0,
+            key=lambda estimate: estimate.number,
         )
         half = _MOST_LEVELS // 2
         ends = most if len(most) <= _MOST_LEVELS else most[:half] + most[-half:]

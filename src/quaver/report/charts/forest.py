@@ -69,9 +69,7 @@ class Mark:
     @classmethod
     def of(cls, estimate: Estimate, results: Results, **where: Any) -> Mark:
         """An estimate in its row, group, panel and series."""
-        return cls(
-            estimate.value or 0.0, estimate.low, estimate.high, about=about(estimate, results), **where
-        )
+        return cls(estimate.number, estimate.low, estimate.high, about=about(estimate, results), **where)
 
 
 @dataclass(frozen=True, slots=True)

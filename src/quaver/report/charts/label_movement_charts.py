@@ -69,7 +69,7 @@ def distribution_shift(results: Results) -> Iterator[Figure]:
         Bar(
             _name(estimate, columns, results),
             {name: float(estimate.details["shares"].get(name, 0.0)) for name in order},
-            printed(estimate.value or 0.0),
+            printed(estimate.number),
             place=place_of(estimate, results),
         )
         for estimate in some
@@ -144,7 +144,7 @@ def label_distributions(results: Results) -> Iterator[Figure]:
     order = [code for code in dict.fromkeys(codes) if code != NO_LABEL] + [NO_LABEL]
     bars = [gold_bar(results, order)] if results.gold_shares else []
     for some in list(cells.values())[:_MOST_CELLS]:
-        shares = {estimate.cell["label"]: estimate.value or 0.0 for estimate in some}
+        shares = {estimate.cell["label"]: estimate.number for estimate in some}
         parts = {code: shares.get(code, 0.0) for code in order}
         bars.append(Bar(cell_name(some[0], columns, results), parts, place=place_of(some[0], results)))
     beside = " beside the gold labels" if results.gold_shares else ""
@@ -231,7 +231,7 @@ def _levels(results: Results, section: Section) -> Iterator[Figure]:
     spans = [estimate for estimate in spans if estimate.cell["factor"] != "gold"] or spans
     if not spans:
         return
-    top = max(spans, key=lambda estimate: estimate.value or 0.0)
+    top = max(spans, key=lambda estimate: estimate.number)
     label = top.cell["label"]
     name = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
     title = f"How far each factor moves the share of {name}"
@@ -241,7 +241,7 @@ def _levels(results: Results, section: Section) -> Iterator[Figure]:
         if estimate.measure == "level_shares" and estimate.cell["label"] == label
     ]
     ranges = [
-        f"{in_words(estimate.cell['factor'])}, by {printed(estimate.value or 0.0, percent=True)}"
+        f"{in_words(estimate.cell['factor'])}, by {printed(estimate.number, percent=True)}"
         for estimate in spans
     ]
     yield Figure(
@@ -271,7 +271,7 @@ def _spoken_shares(results: Results, shown: Sequence[Estimate], factor: str | No
         spans: dict[str, list[float]] = {}
         for estimate in shown:
             if results.factor_levels.get(estimate.cell["variant"], {}).get(factor or "") == level:
-                spans.setdefault(estimate.cell.get("label", ""), []).append(estimate.value or 0.0)
+                spans.setdefault(estimate.cell.get("label", ""), []).append(estimate.number)
         parts = [f"{results.label_name(label)} {_range(values)}" for label, values in spans.items()]
         said.append(f"{in_words(factor or '')} {level}: {', '.join(parts)}")
     return "; ".join(said) + "."
@@ -335,15 +335,15 @@ def _level_rows(
             found.setdefault(estimate.cell["factor"], []).append(estimate)
 
     def span(factor: str) -> float:
-        values = [estimate.value or 0.0 for estimate in found[factor]]
+        values = [estimate.number for estimate in found[factor]]
         return max(values) - min(values)
 
     order = sorted((f for f in found if f != "gold"), key=lambda f: -span(f)) + ["gold"] * ("gold" in found)
     rows: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     for index, factor in enumerate(order):
-        levels = sorted(found[factor], key=lambda estimate: estimate.value or 0.0)
-        low, high = levels[0].value or 0.0, levels[-1].value or 0.0
+        levels = sorted(found[factor], key=lambda estimate: estimate.number)
+        low, high = levels[0].number, levels[-1].number
         name = "items, by gold label" if factor == "gold" else in_words(factor)
         spans.append({"y": index, "value": low, "high": high, "factor": name})
         codes = [estimate.cell["level"] for estimate in levels]

@@ -81,9 +81,7 @@ class Spot:
     @classmethod
     def of(cls, x: float, estimate: Estimate, results: Results, **where: Any) -> Spot:
         """An estimate at a place across, in its panel and series."""
-        return cls(
-            x, estimate.value or 0.0, estimate.low, estimate.high, about=about(estimate, results), **where
-        )
+        return cls(x, estimate.number, estimate.low, estimate.high, about=about(estimate, results), **where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,7 @@ def numeric_column(
             continue
         of = "decoding" if column not in estimates[0].cell and column == "temperature" else column
         found = {
-            frozenset(estimate.cell.items()): values[estimate.cell[of]] or 0.0
-            for estimate in estimates
-            if of in estimate.cell
+            estimate.place: values[estimate.cell[of]] or 0.0 for estimate in estimates if of in estimate.cell
         }
         return column, found
     return "", {}
@@ -72,7 +70,7 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     column, at = numeric_column(estimates, results)
     if not column:
         return None
-    estimates = [estimate for estimate in estimates if frozenset(estimate.cell.items()) in at]
+    estimates = [estimate for estimate in estimates if estimate.place in at]
     over = [
         name
         for name in varying(estimates)
@@ -85,13 +83,13 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     drawn = set(series[:MOST_SERIES])
     spots = [
         Spot.of(
-            at[frozenset(estimate.cell.items())],
+            at[estimate.place],
             estimate,
             results,
             panel=estimate.cell.get("model", "") if panel else "",
             series=cell_name(estimate, rest, results, default),
         )
-        for estimate in sorted(estimates, key=lambda estimate: at[frozenset(estimate.cell.items())])
+        for estimate in sorted(estimates, key=lambda estimate: at[estimate.place])
         if cell_name(estimate, rest, results, default) in drawn
     ]
     if len({spot.x for spot in spots}) < _LEAST:
@@ -167,7 +165,7 @@ def _ends(shown: Presentation, estimates: Sequence[Estimate]) -> tuple[float, fl
     """The ends of the axis. A score with a bar is shown down to its lowest value."""
     if shown.ends or shown.bar is None:
         return shown.ends
-    return min(0.0, *(estimate.value or 0.0 for estimate in estimates)), 1.0
+    return min(0.0, *(estimate.number for estimate in estimates)), 1.0
 
 
 def _references(shown: Presentation) -> list[Reference]:
@@ -194,7 +192,7 @@ def _drawn(estimates: Sequence[Estimate], results: Results, factor: str | None) 
     """In the design's order, grouped by the factor; of too many, the ends."""
     chosen = list(estimates)
     if len(chosen) > MOST_ROWS:
-        chosen.sort(key=lambda estimate: estimate.value or 0.0)
+        chosen.sort(key=lambda estimate: estimate.number)
         chosen = chosen[: MOST_ROWS // 2] + chosen[-MOST_ROWS // 2 :]
     places = {
         column: {name: index for index, name in enumerate(results.order(column))}

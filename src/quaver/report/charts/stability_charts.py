@@ -193,9 +193,7 @@ def variance_shares(results: Results) -> Iterator[Figure]:
         return
     columns = [name for name in varying(estimates) if name != "source"]
     cells = without(estimates, "source")
-    coefficients = {
-        frozenset(estimate.cell.items()): estimate.value for estimate in results.main("generalizability")
-    }
+    coefficients = {estimate.place: estimate.value for estimate in results.main("generalizability")}
     bars = []
     for where, some in list(cells.items())[:_SHARES_MOST]:
         phi = coefficients.get(where)
@@ -264,7 +262,7 @@ def prompts_drawn(results: Results) -> list[Estimate]:
         for estimate in results.anywhere(_MOVEMENT_MEASURE)
         if [*estimate.cell] == of and estimate.value is not None
     ]
-    return sorted(estimates, key=lambda estimate: estimate.value or 0.0) if len(estimates) > 1 else []
+    return sorted(estimates, key=lambda estimate: estimate.number) if len(estimates) > 1 else []
 
 
 def _factor(results: Results, count: int) -> str | None:
@@ -278,7 +276,7 @@ def _factor(results: Results, count: int) -> str | None:
 def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> Forest:
     marks = []
     for estimate in shown:
-        variant, value, described = estimate.cell["variant"], estimate.value or 0.0, about(estimate, results)
+        variant, value, described = estimate.cell["variant"], estimate.number, about(estimate, results)
         model = estimate.cell.get("model", "")
         if factor is None:
             row = results.variant_name(variant)

@@ -204,7 +204,7 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     ]
     drawn = sorted(
         (estimate for estimate in known if estimate.measure in _CURVE),
-        key=lambda estimate: estimate.value or 0.0,
+        key=lambda estimate: estimate.number,
     )
     if not drawn:
         return None

@@ -282,7 +282,7 @@ def _by_model(deviations: Deviations, model: Cause, data: Cause) -> None:
 
 
 def _ends(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    values = [estimate.value or 0.0 for estimate in estimates]
+    values = [estimate.number for estimate in estimates]
     return min(values), max(values)
 
 

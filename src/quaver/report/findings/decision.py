@@ -224,7 +224,7 @@ class _Known(NamedTuple):
     def needed(self) -> int:
         """How many gold labels would decide, were the values what they are: intervals shrink as 1/√n does."""
         wrong, agreement = self.estimates["wrong_labels"], self.estimates.get("gold_agreement")
-        value, bar = wrong.value or 0.0, ON_A_SCALE if self.has("gold_bias") else _INFORMED
+        value, bar = wrong.number, ON_A_SCALE if self.has("gold_bias") else _INFORMED
         useless, right = self.bars
         as_right = [_times(agreement, bar)] if self.has("gold_agreement") else []
         as_wrong = _times(agreement, bar, high=True)
@@ -314,7 +314,7 @@ def _is_wrong(part: Estimate) -> bool:
     """Whether too many of a group's answers are not the gold label, or on a scale too far from it."""
     if part.measure == "group_agreement":
         return ends_of(part)[1] < ON_A_SCALE
-    return (part.value or 0.0) >= _GROUP and ends_of(part)[0] > _GROUP_SURELY
+    return part.number >= _GROUP and ends_of(part)[0] > _GROUP_SURELY
 
 
 def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) -> bool:
@@ -329,7 +329,7 @@ def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) 
         return False
     wrong = 0.0
     for estimate in others:
-        share = estimate.value or 0.0
+        share = estimate.number
         wrong += estimate.details["texts"] * (1 - share if estimate.measure == "class_found" else share)
     return wrong / left <= _USELESS
 
@@ -358,7 +358,7 @@ def _unusable(known: _Known) -> Recommendation | None:
     if known.verdict.kind == "unreadable" or known.low("unlabelled_answers") > _USELESS:
         names = "unlabelled_answers", "failed_calls"
         bare, cut = (known.estimates.get(name) for name in ("unlabelled_answers", "truncated_answers"))
-        is_cut = bare is not None and cut is not None and (cut.value or 0.0) >= (bare.value or 0.0) / 2 > 0
+        is_cut = bare is not None and cut is not None and cut.number >= bare.number / 2 > 0
         reason: Reason = "cut off" if is_cut else "unreadable"
         return _chosen(known) or known.said("do not use", reason, *names)
     if known.low("failed_calls") > _USELESS:
@@ -496,5 +496,5 @@ def _beside_coders(known: _Known) -> Correctness:
     """Whether labels that differ from the majority of coders do so more often than a coder does."""
     if not known.has("coders_differ") or known.low("wrong_labels") > known.high("coders_differ"):
         return "wrong"
-    model, coders = (known.estimates[name].value or 0.0 for name in ("wrong_labels", "coders_differ"))
+    model, coders = (known.estimates[name].number for name in ("wrong_labels", "coders_differ"))
     return "as good as coders" if model <= coders else "unclear"

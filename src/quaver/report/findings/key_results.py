@@ -17,7 +17,15 @@ from quaver.core.rows import Section
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY, Clusters, Quality, Verdict, quality, verdicts
 from quaver.report.page_templates import marked_phrases, phrases
-from quaver.report.page_words import in_words, number, percent_measure, points, printed, value_and_interval
+from quaver.report.page_words import (
+    between,
+    in_words,
+    number,
+    percent_measure,
+    points,
+    printed,
+    value_and_interval,
+)
 from quaver.report.table_rows import by_chance, corrected_conclusions, in_true_labels, joint_conclusions
 
 FEW = 3
@@ -119,7 +127,7 @@ class _Said:
             yield self._say("other_prompt", prompts, verdict.evidence["flips_chance"])
         if repeats.value is not None:
             yield self._say("same_prompt", repeats)
-        largest = max(verdict.shifts, key=lambda shift: shift.value or 0.0, default=None)
+        largest = max(verdict.shifts, key=lambda shift: shift.number, default=None)
         if verdict.top is not None:
             yield self._say(
                 "shift", verdict.top, [other for other in verdict.clear if other is not verdict.top]
@@ -208,7 +216,7 @@ class _Said:
         known = [estimate for estimate in estimates if clear(estimate)]
         if not known:
             return
-        top = max(known, key=lambda estimate: (abs(estimate.value or 0.0), estimate.value or 0.0))
+        top = max(known, key=lambda estimate: (abs(estimate.number), estimate.number))
         against = str(top.details.get("against", "the others"))
         if len(estimates) == 2 and against.startswith("the mean"):
             (against,) = (self._of(estimate) for estimate in estimates if estimate is not top)
@@ -307,21 +315,20 @@ def _bare_span(estimates: Sequence[Estimate]) -> Markup:
         return Markup("{} and {}").format(Markup(", ").join(most), last)
     known = sorted(
         (estimate for estimate in estimates if estimate.value is not None),
-        key=lambda estimate: estimate.value or 0.0,
+        key=lambda estimate: estimate.number,
     )
     if len(known) == 1:
         return value_and_interval(known[0])
     percent = percent_measure(known[0].measure)
-    low, high = known[0].value or 0.0, known[-1].value or 0.0
+    low, high = known[0].number, known[-1].number
     if printed(low, percent) == printed(high, percent):
         return Markup("{} in each of {} conditions").format(number(low, percent), len(known))
-    ends = (number(end, percent) for end in (low, high))
-    return Markup("{} to {} over {} conditions").format(*ends, len(known))
+    return Markup("{} over {} conditions").format(between(low, high, percent), len(known))
 
 
 def _points_of(estimate: Estimate, plain: bool = False) -> Markup:
     """A difference of shares with its interval, in points; without its sign where the words have it."""
-    ends = [estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0]
+    ends = [estimate.number, estimate.low or 0.0, estimate.high or 0.0]
     if plain:
         ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
     value, *bounds = (points(end) for end in ends)
@@ -364,7 +371,7 @@ def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
                 estimate.details.get("hypothesis", (estimate.cell.get("factor"), estimate.cell.get("level"))),
                 estimate,
             )
-    ranked = sorted(known.values(), key=lambda estimate: -abs(estimate.value or 0.0))
+    ranked = sorted(known.values(), key=lambda estimate: -abs(estimate.number))
     if not ranked:
         return None
     top, *rest = ranked

@@ -196,7 +196,7 @@ class Verdict:
     @property
     def top(self) -> Estimate | None:
         """The shift to speak of: that of the factor, else the largest that goes further than chance."""
-        return self.shift or max(self.clear, key=lambda estimate: estimate.value or 0.0, default=None)
+        return self.shift or max(self.clear, key=lambda estimate: estimate.number, default=None)
 
 
 def quality(estimates: Iterable[Estimate]) -> Quality:
@@ -211,10 +211,10 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
     models = tuple(dict.fromkeys(estimate.cell["model"] for estimate in known))
     return Quality(
         tuple(
-            Issue(estimate.measure, model, _severity(estimate.value or 0.0), estimate)
+            Issue(estimate.measure, model, _severity(estimate.number), estimate)
             for model in models
             for estimate in known
-            if estimate.cell["model"] == model and (estimate.value or 0.0) >= _NOTED
+            if estimate.cell["model"] == model and estimate.number >= _NOTED
         ),
         models,
         clusters(estimates),
@@ -302,15 +302,14 @@ def beyond_chance(shift: Estimate) -> bool:
 
 def _excess(estimate: Estimate) -> float:
     """How far a shift is beyond what chance gives on average."""
-    return (estimate.value or 0.0) - float(estimate.details.get("floor", 0.0))
+    return estimate.number - float(estimate.details.get("floor", 0.0))
 
 
 def _value(evidence: Mapping[str, Estimate], name: str) -> float:
-    return (evidence[name].value or 0.0) if name in evidence else 0.0
+    return evidence[name].number if name in evidence else 0.0
 
 
 def ends_of(estimate: Estimate | None) -> tuple[float, float]:
     """The interval's ends; without an interval nothing is known, and it lies anywhere."""
-    if estimate is None or estimate.value is None or estimate.low is None or estimate.high is None:
-        return float("-inf"), float("inf")
-    return estimate.low, estimate.high
+    known = None if estimate is None or estimate.value is None else estimate.interval
+    return known or (float("-inf"), float("inf"))

@@ -144,7 +144,7 @@ def _in_html(sentences: str) -> Markup:
 
 def _alarm(issue: Issue, several: bool) -> str:
     of = f" (“{issue.model}”)" if several else ""
-    return f"{percent(issue.estimate.value or 0.0)} {_ALARMS[issue.kind]}{of}"
+    return f"{percent(issue.estimate.number)} {_ALARMS[issue.kind]}{of}"
 
 
 def _badge(results: Results, recommendation: Recommendation, several: bool) -> Badge:

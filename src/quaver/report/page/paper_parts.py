@@ -19,7 +19,15 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page.bibliography import bibtex, cited_works
 from quaver.report.page.figure_data import download
 from quaver.report.page.method import method_paragraph
-from quaver.report.page_words import ALL, in_words, interval, number, percent_measure, presentation_of
+from quaver.report.page_words import (
+    ALL,
+    between,
+    in_words,
+    interval,
+    number,
+    percent_measure,
+    presentation_of,
+)
 from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import html, latex_float, latex_text, markdown, markdown_text
 
@@ -90,9 +98,8 @@ def _numbers(measure: str, estimates: Sequence[Estimate]) -> tuple[str | Markup,
     if len(estimates) == 1:
         return number(values[0], percent), interval(estimates[0]), n
     what = "prompts" if set(varying(estimates)) <= {*_PROMPTS} else "estimates"
-    spread = Markup("{} to {} over {}").format(
-        number(min(values), percent), number(max(values), percent), count(len(values), what[:-1])
-    )
+    ends = between(min(values), max(values), percent)
+    spread = Markup("{} over {}").format(ends, count(len(values), what[:-1]))
     return Markup("median {}").format(number(median(values), percent)), spread, n
 
 

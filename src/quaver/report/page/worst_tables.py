@@ -15,7 +15,7 @@ from quaver.core.variant_display import Change, marked_messages
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page.figure_data import Behind, Cost, PartCost, RawAnswer
 from quaver.report.page.notes import marked
-from quaver.report.page_words import in_words, interval, number, printed
+from quaver.report.page_words import between, in_words, interval, number, printed
 from quaver.report.table_rows import Column, Table, listed, share, tally, text
 
 _WORST = 20
@@ -171,7 +171,7 @@ def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
     return {
         variant: number(some[0], percent)
         if printed(min(some), percent) == printed(max(some), percent)
-        else Markup("{} to {}").format(number(min(some), percent), number(max(some), percent))
+        else between(min(some), max(some), percent)
         for variant, some in values.items()
     }
 

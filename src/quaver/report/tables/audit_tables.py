@@ -12,7 +12,7 @@ from quaver.core.number_format import promised
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
 from quaver.report.findings.key_results import coder_gaps
-from quaver.report.page_words import in_words, interval, number
+from quaver.report.page_words import between, in_words, interval, number
 from quaver.report.table_rows import Column, Table, both_ends, listed, part_of_cell, plain, share, tally, text
 
 _PAIR = ("first", "second")
@@ -149,7 +149,7 @@ def missing_table(results: Results) -> Table:
         return kinds[id(estimate)][0] if label is None else f"share of {results.label_name(label)}"
 
     def bound(estimate: Estimate, end: Estimate) -> Markup:
-        return number(end.value or 0.0, kinds[id(estimate)][0] != "alpha")
+        return number(end.number, kinds[id(estimate)][0] != "alpha")
 
     columns = (
         *(column for column in _cells(estimates, results) if column.heading != "label"),
@@ -168,7 +168,7 @@ def parse_rates_table(results: Results) -> Table:
 
     def verdict(estimate: Estimate) -> str:
         threshold = float(estimate.details.get("threshold", 0.8))
-        enough = (estimate.value or 0.0) >= threshold - 1e-12
+        enough = estimate.number >= threshold - 1e-12
         return "measured" if enough else f"left out: below {threshold:.2f}"
 
     columns = (
@@ -198,10 +198,9 @@ def _known_share(estimate: Estimate | None) -> Markup | str:
 
 
 def _with_ends(estimate: Estimate | None) -> Markup | str:
-    if estimate is None or estimate.low is None or estimate.high is None:
+    if estimate is None or estimate.interval is None:
         return _known_share(estimate)
-    ends = (number(end, percent=True) for end in (estimate.low, estimate.high))
-    return Markup("{} [{} to {}]").format(_known_share(estimate), *ends)
+    return Markup("{} [{}]").format(_known_share(estimate), between(*estimate.interval, percent=True))
 
 
 _CHECKED = (tally("checked", "checked"), tally("of these wrong", "wrong"))
@@ -275,7 +274,7 @@ def coders_table(results: Results) -> Table:
     columns = (
         text("who", lambda row: row[0]),
         text("what", lambda row: row[1]),
-        Column("value", lambda row: number(row[2].value or 0.0)),
+        Column("value", lambda row: number(row[2].number)),
         Column("interval", lambda row: interval(row[2])),
         share("same label", lambda row: row[2].details.get("percent")),
         tally("items", lambda row: row[2].n or 0),

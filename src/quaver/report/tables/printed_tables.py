@@ -11,6 +11,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from quaver.report.page_templates import template
 from quaver.report.page_words import visible
 from quaver.report.table_rows import Table
 
@@ -38,30 +39,11 @@ def _marked(cell: str | Markup, text: Callable[[str], str], bold: str) -> str:
     return "".join(bold.format(text(part)) if part.startswith("<b>") else text(part) for part in parts)
 
 
-_SMALL_GREEK = [
-    rf"$\{name}$"
-    for name in (
-        *(
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "epsilon",
-            "zeta",
-            "eta",
-            "theta",
-            "iota",
-            "kappa",
-            "lambda",
-            "mu",
-        ),
-        *("nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
-    )
-]
-_LARGE_GREEK = [
-    rf"$\{name}$"
-    for name in ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
-]
+_GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
+_GREEK_NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi "
+    "chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+)
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -89,8 +71,7 @@ _LATEX = {
     "≈": r"$\approx$",
     "→": r"$\to$",
     **{sign: "\\" + sign for sign in "&%$#_"},
-    **dict(zip("αβγδεζηθικλμνξπρστυφχψω", _SMALL_GREEK, strict=True)),
-    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", _LARGE_GREEK, strict=True)),
+    **{letter: rf"$\{name}$" for letter, name in zip(_GREEK, _GREEK_NAMES.split(), strict=True)},
 }
 _MARKDOWN = {
     **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
@@ -321,20 +302,10 @@ def markdown(table: Table) -> str:
 
 def html(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
     """The table as HTML without any style, its texts escaped."""
-    heads = "<tr>" + "".join(f"<th>{escape(visible(name))}</th>" for name in table.columns) + "</tr>"
-    if any(table.groups):
-        spans = [(name, len(list(some))) for name, some in groupby(table.groups)]
-        above = "".join(f'<th colspan="{width}">{escape(visible(name))}</th>' for name, width in spans)
-        heads = f"<tr>{above}</tr>\n{heads}"
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{_marked(cell, _escaped, '<b>{}</b>')}</td>" for cell in row) + "</tr>"
-        for row in table.rows
-    )
-    below = "".join(f"<p>{escape(visible(note))}</p>\n" for note in notes)
-    return (
-        f"<table>\n<caption>{escape(caption)}</caption>\n<thead>{heads}</thead>\n"
-        f"<tbody>\n{body}\n</tbody>\n</table>\n{below}"
-    )
+    spans = [(name, len(list(some))) for name, some in groupby(table.groups)]
+    rows = [[Markup(_marked(cell, _escaped, "<b>{}</b>")) for cell in row] for row in table.rows]
+    made = template("printed_table.html")
+    return made.render(caption=caption, spans=spans, heads=table.columns, rows=rows, notes=notes)
 
 
 def _escaped(cell: str) -> str:

@@ -65,7 +65,7 @@ class MeasuredFields:
         for part in self.parts.values():
             for estimate in part.quality():
                 place = (estimate.measure, *map(str, estimate.cell.values()))
-                if place not in worst or (estimate.value or 0.0) > (worst[place].value or 0.0):
+                if place not in worst or estimate.number > (worst[place].number):
                     worst[place] = estimate
         return quality(worst.values())
 
