@@ -11,10 +11,10 @@ import numpy as np
 
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Draws, Floats, Norm, Resampling, Units
+from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
 from quaver.estimation.grouped_items import above_floor, affordable, by_unit, with_random_signs
 from quaver.estimation.intervals import Interval, Kept, mean_within
-from quaver.estimation.inversion import Inverted, deviations, inverted_each
+from quaver.estimation.inversion import Inverted, Norm, deviations, inverted_each
 from quaver.estimation.statistic import Sampler, Statistic
 
 _REFERENCE = "Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596"
