@@ -15,7 +15,7 @@ import polars as pl
 from quaver.bundles.derived_files import Checked
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
-from quaver.core.records import Codebook
+from quaver.core.label_values import Codebook
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short, lock_document

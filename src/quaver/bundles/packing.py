@@ -17,9 +17,10 @@ from quaver.bundles.verification import estimate_differences, verify
 from quaver.collect.store.merged_stores import copy_store, copy_store_without
 from quaver.core import registry
 from quaver.core.arguments import guarded
+from quaver.core.label_values import Codebook
 from quaver.core.line_file import lines_of
 from quaver.core.number_format import count
-from quaver.core.records import Codebook, Estimate
+from quaver.core.records import Estimate
 from quaver.core.replaced_file import put_in_place
 from quaver.design.calls.annotation_table import ROLES
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES

@@ -12,8 +12,6 @@ from functools import partial
 from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-from quaver.errors import SpecError
-
 Level = Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"]
 """Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them; of labels
 that are sets (``food; service``), the distance of two sets."""
@@ -89,76 +87,6 @@ class Numbers(LabelSet):
     """
 
     labels: tuple[Label, ...] = ()
-
-
-ASKED: Final = "asked"
-"""The factor of whether fields are asked together or alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskField:
-    """One variable of a codebook: tone, topics, stance.
-
-    Attributes:
-        name: Its key in the JSON object that the model writes, and its value in the column ``field``.
-        labels: Its label set; `Numbers` where a value is a number.
-        definition: What it is about, or an empty string.
-        several: Whether several of the labels may apply, so that a value is a set of them. The label set's
-            level is then the distance of two sets.
-    """
-
-    name: str
-    labels: LabelSet
-    definition: str = ""
-    several: bool = False
-
-    def of(self, variant: Variant) -> Variant:
-        """A variant as it asks for this field alone, which is what an evaluator reads."""
-        answers = {label.code: label.name for label in self.labels.labels}
-        output: Output = "labels" if self.several else variant.output
-        if isinstance(self.labels, Numbers):
-            output = "number"
-        return replace(variant, answers=answers, label_field=self.name, output=output)
-
-    def is_asked(self, variant: Variant) -> bool:
-        """Whether a variant asks for this field: some ask for others alone."""
-        fields = variant.origin.get(ASKED, {}).get("fields")
-        return fields is None or self.name in fields
-
-
-@dataclass(frozen=True, slots=True)
-class Codebook(LabelSet):
-    """The fields of a task whose answers are records: JSON objects with a value for each field.
-
-    It stands where a task's label set does and has no labels of its own, so that what takes the labels of one
-    field refuses it.
-
-    Attributes:
-        fields: The fields, in the order in which the prompt names them.
-    """
-
-    labels: tuple[Label, ...] = ()
-    fields: tuple[TaskField, ...] = ()
-
-    def of(self, name: str) -> LabelSet:
-        """The labels of a field."""
-        return next(one.labels for one in self.fields if one.name == name)
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Refused: each field has its own.
-
-        Raises:
-            SpecError: Always.
-        """
-        names = ", ".join(one.name for one in self.fields)
-        raise SpecError(
-            "this takes the labels of one field, and the task has several",
-            where="task: fields",
-            expected=f"one of {names}",
-            found="no field",
-            fix="name it: --field NAME, or Study.open(…, field=NAME) in Python",
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS, AnswerRows, Reading, Row
-from quaver.core.records import (
-    Codebook,
-    Condition,
-    Decoding,
-    Item,
-    LabelSet,
-    Response,
-    TaskField,
-    Variant,
-)
+from quaver.core.label_values import Codebook, TaskField
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
 from quaver.score.parsing.evaluator import Evaluator, readers_of

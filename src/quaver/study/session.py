@@ -24,12 +24,12 @@ from quaver.report.findings.verdicts import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.analysis.study_measures import measurable, sizes
 from quaver.study.collection.round_of_calls import RunAsked
-from quaver.study.collection.study_run import check, measured_noise, run, study_forecast, watching_in_notebook
+from quaver.study.collection.study_run import noise, planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.forecasts.sizing import Sizing
-from quaver.study.sources.opening import check_names, open_small, open_source
+from quaver.study.sources.opening import open_checked
 from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate
@@ -92,27 +92,23 @@ class Study:
             functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.
             small: Whether to open the small version that the study file describes under ``small``. It is
                 written beside the file as ``NAME.small.yaml``, and has a folder of its own.
-            shard: One of several equal parts, such as ``3/8``: only its calls, in a folder of its own. The
-                study itself reads all of its shards as one.
-            field: One field of a task with fields, as a study that has this field's labels and no others: it
-                is measured, judged, reported and sampled for gold labels by itself.
+            shard: One of several equal parts, such as ``3/8``, in a folder of its own; a study reads all.
+            field: One field of a task with fields, as a study that has this field's labels and no others.
 
         Returns:
-            The study. Its names and columns are checked; nothing is asked, and no model is loaded.
+            The study, whose names and columns are checked; nothing is asked.
 
         Raises:
             SpecError: The study cannot be read, or there is no small version.
             UnknownName: A plug-in, a column, a label, a model, an evaluator or a field does not exist.
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
-        source = open_source(study, folder, functions, None if small else shard)
-        source = open_small(source, shard) if small else source
-        check_names(source)
-        if field is not None:
-            from quaver.study.analysis.field_source import FieldSource  # most studies have one label set
+        source = open_checked(study, folder, functions, small=small, shard=shard)
+        if field is None:
+            return cls(source)
+        from quaver.study.analysis.field_source import FieldSource  # most studies have one label set
 
-            source = FieldSource(source, field)
-        return cls(source)
+        return cls(FieldSource(source, field))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"
@@ -155,12 +151,7 @@ class Study:
             StoreError: This source asks no model.
             UnknownName: The price of one of these is unknown.
         """
-        source = asking(self.source)
-        if pilot:
-            self.variants.make()
-            check(source)
-            self.run(requests=pilot)
-        return study_forecast(source, compare)
+        return planned(asking(self.source), pilot, compare)
 
     @property
     def gold(self) -> StudyGold:
@@ -190,14 +181,12 @@ class Study:
             watch: Called with the progress as responses are stored. If left out, a notebook shows a bar.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
             requests: Send at most this many requests of each model, spread over the study.
-            events: Where a line of JSON is written for everything that happens (``collect.run.journal``).
-            batch: Ask every model in batches whose provider takes them, as ``batch: true`` beside a model
-                does. The run hands over what is left and collects what is ready; later runs collect the rest.
+            events: Where a line of JSON is written for everything that happens.
+            batch: Ask every model in batches whose provider takes them: the run hands over what is left and
+                collects what is ready; later runs collect the rest.
             wait: Stay until every batch is over.
-            cancel_batches: Ask nothing; have the providers end every batch that is out, and store what they
-                have answered. The rest may be asked again.
-            where: Where models are asked, as the key ``run`` of the study file says it, and in place of what
-                stands there: ``{"on": "ray", "workers": 8}``.
+            cancel_batches: Ask nothing; end every batch that is out, and store what it has answered.
+            where: Where models are asked, in place of the study file's ``run``: ``{"on": "ray"}``.
 
         Returns:
             How the run ended; Ctrl-C and a spent budget are ends, not errors.
@@ -207,11 +196,9 @@ class Study:
             ModelError: A model is of no use.
             SpecError: More is spent already than the budget allows.
         """
-        source = asking(self.source)
-        self.variants.make()
         watch = watching_in_notebook() if watch is None else watch
         asked = RunAsked(watch, retry_errors, requests, events, batch, wait, cancel_batches, where)
-        return run(source, asked)
+        return run(asking(self.source), asked)
 
     def status(self) -> StudyStatus:
         """What is answered, spent and failed, and how fast it goes. You can ask while the study runs."""
@@ -222,9 +209,8 @@ class Study:
         """The engines' own noise: what they change in an answer to the same prompt.
 
         Args:
-            prompts: Measure it on this many of the study's prompts, spread over it, and keep the result for
-                the report. Each prompt is asked about eight times of each model. If left out, nothing is
-                asked, and you get what was measured before.
+            prompts: Measure it on this many of the study's prompts, and keep the result for the report: each
+                is asked some eight times of each model. If left out, you get what was measured before.
 
         Returns:
             By model, comparisons with a cold engine; empty where nothing was measured.
@@ -233,11 +219,7 @@ class Study:
             StoreError: This source asks no model.
             QuaverError: It is not a number of prompts.
         """
-        if prompts is None:
-            return self.source.files.read_noise()
-        result = measured_noise(asking(self.source), prompts)
-        self.source.files.write_noise(result)
-        return result
+        return self.source.files.read_noise() if prompts is None else noise(asking(self.source), prompts)
 
     # ---------------------------------------------------------------------- score
 
@@ -250,7 +232,7 @@ class Study:
 
         Returns:
             The annotation frame, which is kept as ``annotations.parquet``: one file, or above 200,000 answers
-            a folder of that name with numbered parts, which Polars, pandas and Arrow read by the one name.
+            a folder of parts, which Polars, pandas and Arrow read by the one name.
 
         Raises:
             StoreError: There are labels only, or nothing is stored yet.
@@ -290,10 +272,9 @@ class Study:
             evaluator: The evaluator that reads them; the study's first if left out.
 
         Returns:
-            A row for each item: ``item``, ``label``, ``labelled_by`` (``a person``, ``the model``);
-            ``model_label``, of equally frequent ones the first in the label set; ``agreement``, the share of
-            the answers that give it, null where there is one answer; its mean ``confidence``; and
-            ``needs_person``, why a person should look: no label, or an agreement below three quarters.
+            For each item its ``label`` and who gave it (``labelled_by``: ``a person``, ``the model``); the
+            ``model_label``, the share of the answers that give it (``agreement``), its mean ``confidence``;
+            and why a person should look (``needs_person``): no label, or an agreement below three quarters.
 
         Raises:
             StoreError: Nothing is stored yet.
@@ -325,9 +306,7 @@ class Study:
 
     @guarded
     def export(self, path: str | Path) -> int:
-        """Write every answered call with its annotations to a file.
-
-        The columns are those of ``quaver.study.analysis.call_export.export``.
+        """Write every answered call with its annotations to a file; the columns are those of ``call_export``.
 
         Args:
             path: The file, ``.jsonl``, ``.csv`` or ``.parquet``.
@@ -402,9 +381,7 @@ class Study:
         return Estimates(estimate for estimate in estimates if wanted is None or estimate.measure in wanted)
 
     def quality(self) -> Quality:
-        """Whether the answers can be judged at all: which calls failed, which answers have no label.
-
-        The same gate opens a report; ``quaver run``, ``status`` and ``measure`` print it.
+        """Whether the answers can be judged at all: which calls failed, which have no label; opens a report.
 
         Raises:
             StoreError: Nothing is stored yet.
@@ -416,8 +393,7 @@ class Study:
     def verdict(self) -> Card:
         """Whether the labels may be used, why, what moves them, and what to do next.
 
-        It needs no more than the stored answers, finished or not, and takes a few measures only; the report
-        opens with the same card.
+        The report opens with the same card; the study need not be finished.
 
         Returns:
             Three lines in print, a card in a notebook; in ``recommendations`` a typed one for each model,
@@ -432,9 +408,7 @@ class Study:
 
     @guarded
     def sizes(self, width: float, measure: str | None = None) -> Sizing:
-        """How many items, paraphrases and repeats an interval of a width takes.
-
-        From the stored answers where there are any, else from stated assumptions.
+        """How many items, paraphrases and repeats an interval of a width takes, by the answers there are.
 
         Args:
             width: Of a 95% interval, from end to end.

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from quaver.core.records import IntervalWarning
 from quaver.errors import MeasureError
-from quaver.measures.variation.consistency import consistency, consistency_matrix
-from quaver.measures.variation.item_sensitivity import Pairs
+from quaver.measures.variation.consistency import Pairs, consistency, consistency_matrix
 
 COUNTS = np.random.default_rng(1).integers(0, 4, (24, 3)).astype(float)
 CLASSES = np.random.default_rng(2).integers(-1, 3, 24)

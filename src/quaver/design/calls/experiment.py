@@ -11,7 +11,8 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 from quaver.core import registry
-from quaver.core.records import Codebook, Condition, Decoding, Item, LabelSet, Variant
+from quaver.core.label_values import Codebook
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.variant_crossing import (
     check_constraints,

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from quaver.core import registry
 from quaver.core.column_names import column_of
-from quaver.core.records import Codebook, Condition, Item, LabelSet, Variant
+from quaver.core.label_values import Codebook
+from quaver.core.records import Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.factors.prompt_edits import (
     Editable,

@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal
 
 from quaver.core.column_names import column_of
-from quaver.core.records import Codebook, Item, LabelSet
+from quaver.core.label_values import Codebook
+from quaver.core.records import Item, LabelSet
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 

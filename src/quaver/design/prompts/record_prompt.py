@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from quaver.core.records import Codebook, Numbers, TaskField, Variant
+from quaver.core.label_values import Codebook, TaskField
+from quaver.core.records import Numbers, Variant
 from quaver.design.prompts.templates import literal
 
 ASKS: Final = "Answer with a JSON object that has these fields, and with nothing else:\n{{ fields }}"

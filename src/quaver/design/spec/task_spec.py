@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import NO_LABELS, SEPARATOR
+from quaver.core.label_values import NO_LABELS, SEPARATOR, Codebook, TaskField
 from quaver.core.number_format import composed
-from quaver.core.records import OF_SETS, Codebook, LabelSet, Numbers, TaskField
+from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.registry import Kind
 from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.labels_spec import LabelledSpec, LabelSpec

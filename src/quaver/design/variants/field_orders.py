@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from quaver.core.records import ASKED, Codebook, TaskField, Variant
+from quaver.core.label_values import ASKED, Codebook, TaskField
+from quaver.core.records import Variant
 from quaver.design.factors.prompt_edits import LevelOfFactor
 from quaver.design.prompts.record_prompt import PARTS, fields_in_words, schema_of_fields
 from quaver.design.prompts.templates import literal

@@ -21,13 +21,12 @@ from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, none_goes_far, ratio, share_of
 from quaver.estimation.measure_input import MeasureInput, arranged
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.variation.consistency import spread_evenly
+from quaver.measures.variation.consistency import Pairs, spread_evenly
 from quaver.measures.variation.item_sensitivity import (
     PAPER,
     STRATA,
     Convention,
     Entropies,
-    Pairs,
     check_convention,
     mean_defined,
 )

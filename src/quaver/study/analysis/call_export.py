@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
-from quaver.core.records import Codebook
+from quaver.core.label_values import Codebook
 from quaver.core.replaced_file import replacing
 from quaver.core.response_validation import error_line
 from quaver.core.spreadsheet import write_csv

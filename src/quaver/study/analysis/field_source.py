@@ -15,8 +15,8 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
-from quaver.core.label_values import labels_in
-from quaver.core.records import Codebook, Label, LabelSet, Numbers, TaskField
+from quaver.core.label_values import Codebook, TaskField, labels_in
+from quaver.core.records import Label, LabelSet, Numbers
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from quaver.core.estimate_frame import Deviations
-from quaver.core.records import ASKED, Estimate, LabelSet, Numbers
+from quaver.core.label_values import ASKED
+from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ConclusionSpec

@@ -39,6 +39,7 @@ from quaver.study.collection.rounds import (
     widest,
 )
 from quaver.study.collection.shard_run import WAIT, ShardRecord
+from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
 from quaver.study.sources.prices import check_money, prices_of
 from quaver.study.sources.study_file_source import StudyFile
@@ -100,11 +101,13 @@ def check(study: StudyFile) -> None:
     rehearse(study, asked)
 
 
-def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
-    """Forecast a study's calls, tokens, time and cost.
+def planned(study: StudyFile, pilot: int, compare: Sequence[str]) -> Forecast:
+    """Forecast a study's calls, tokens, time and cost, after so many requests of each model.
 
     Its paraphrases may have yet to be made, and some of its calls may be answered.
     """
+    if pilot:
+        run(study, RunAsked(watching_in_notebook(), requests=pilot))
     compared = prices_of(compare)
     if study.lacks_paraphrases:
         expected = study.with_stand_ins()
@@ -122,7 +125,8 @@ def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
 
 
 def run(study: StudyFile, asked: RunAsked) -> Outcome:
-    """Ask whatever has not been asked yet, and store the answers."""
+    """Make paraphrases that are yet to make, ask whatever has not been asked yet, and store the answers."""
+    StudyVariants(study).make()
     experiment = study.experiment
     _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
     study.files.make()
@@ -214,8 +218,8 @@ def _run_in_rounds(
     return together([*outcomes[:-1], last])
 
 
-def measured_noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
-    """The engines' own noise by model, measured on some of the study's prompts, spread over it."""
+def noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
+    """The engines' own noise by model, measured on some of the study's prompts, spread over it, and kept."""
     if prompts < 1:
         raise QuaverError(
             "not a number of prompts", where="prompts", expected="1 or more", found=str(prompts)
@@ -227,7 +231,9 @@ def measured_noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
         wanted = (r for r in study.plan.requests(model) if r.decoding.name == first)
         return list(islice(wanted, 0, step * prompts, step))
 
-    return {name: engine_noise(model, some(name)) for name, model in study.models.items()}
+    result = {name: engine_noise(model, some(name)) for name, model in study.models.items()}
+    study.files.write_noise(result)
+    return result
 
 
 _SECONDS = 0.5

@@ -20,9 +20,9 @@ from typing_extensions import Unpack
 
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.arguments import guarded, taking
+from quaver.core.label_values import Codebook
 from quaver.core.number_format import count, percent, promised, with_interval
 from quaver.core.options import options_in, with_defaults
-from quaver.core.records import Codebook
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter

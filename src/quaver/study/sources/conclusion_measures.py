@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from quaver.core.column_names import column_of
-from quaver.core.records import Codebook, Estimate, LabelSet
+from quaver.core.label_values import Codebook
+from quaver.core.records import Estimate, LabelSet
 from quaver.core.seeds import derive
 from quaver.correction.regressions import Kind
 from quaver.design.calls.experiment import Experiment

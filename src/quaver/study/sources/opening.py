@@ -87,9 +87,21 @@ def _opened(
     return _source(spec, positions, Path(folder or home), functions)
 
 
-def open_small(source: StudySource, shard: str | None = None) -> StudySource:
-    """The small version of a study, by the key ``small`` of its file."""
-    return open_source(write_small(source.positions), functions=source.plugins.functions, shard=shard)
+def open_checked(
+    study: str | Path | Mapping[str, Any],
+    folder: str | Path | None,
+    functions: Mapping[str, Annotate] | None,
+    *,
+    small: bool,
+    shard: str | None,
+) -> StudySource:
+    """The source that a user names, or its small version, with its names checked."""
+    source = open_source(study, folder, functions, None if small else shard)
+    if small:
+        own = source.plugins.functions
+        source = open_source(write_small(source.positions), functions=own, shard=shard)
+    _check_names(source)
+    return source
 
 
 def _file_of(folder: Path) -> Path:
@@ -118,7 +130,7 @@ _LARGEST: Final = 20_000_000
 """Bytes of a file of items; a larger one is read when it is needed."""
 
 
-def check_names(source: StudySource) -> None:
+def _check_names(source: StudySource) -> None:
     """Find what a study file names and does not exist, before anything is asked.
 
     A study that has answers opens in any case: in its report, a measure that cannot be taken says why. So
