@@ -81,6 +81,17 @@ def entropy_of(codes: np.ndarray, labels: int) -> float:
     return float(scipy.special.entr(shares).sum(1).mean() / np.log(labels))
 
 
+def alike_in(codes: np.ndarray, gold: np.ndarray) -> float:
+    """The mean over classes of how alike the shares of labels of two texts of a class are."""
+    alike = []
+    for true in np.unique(gold):
+        some = codes[gold == true]
+        pairs = some[: len(some) // 2 * 2].reshape(-1, 2, codes.shape[1])
+        gaps = [np.abs(np.diff((pairs == label).mean(2), axis=1)) for label in range(codes.max() + 1)]
+        alike.append(1 - float(np.sum(gaps, 0).mean()) / 2)
+    return float(np.mean(alike))
+
+
 # Groups: how often a text is labelled wrong, and how often its label is the second, go by group.
 WRONG, SECOND, ALIKE, PROMPTS = (0.15, 0.4, 0.2, 5)
 
@@ -172,6 +183,8 @@ def prompted_truth(kind: str, prompts: int, name: str, second: float) -> float:
             found.append(float((faithful + (1 - faithful) / THREE).mean()))
         elif name == "sensitivity":
             found.append(entropy_of(of_prompts(rng, faithful, 2000)[0], THREE))
+        elif name == "consistency":
+            found.append(alike_in(*of_prompts(rng, faithful, 6000)))
         else:
             chances = (1 - faithful)[None, :, None] / THREE + np.eye(THREE)[:, None] * faithful[:, None]
             found.append(alpha_of(chances, SHARES))
@@ -251,8 +264,8 @@ SETTINGS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = {
         )
         for kind, (second, _) in KINDS.items()
         for tried in ([True, False] if second else [True])
-        for prompts in (5, 8)
-        for name in ("accuracy", "sensitivity", "inter_pss")
+        for prompts in (5, 8, 12)
+        for name in ("accuracy", "sensitivity", "inter_pss", "consistency")
     },
     **{
         f"label in 1 of {round(1 / share)}, n {items:,}: {name}": partial(

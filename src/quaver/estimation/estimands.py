@@ -25,10 +25,13 @@ trace of a seventh that do not, and no interval from their answers could: they a
 which every prompt works. So beside the interval stands how many prompts may be of a kind not tried,
 1 − α^(1/Q), and for a mean within a range an interval that holds whatever these do.
 
-Where the prompts tried are skewed, one much worse than the others say, the mean lies towards the tail more
-often than Student's interval says. Where the skewness γ of their pseudo-values is beyond ±1, the end on that
-side is 1 + |γ| t / (3 √Q) times as far away: Johnson's correction, without the part that would bring the
-other end nearer.
+Few prompts do not show how skewed they are: where a few of all are much worse than the others, and none of
+those was tried, Student's interval lies beside the mean more often than it says, and nothing in the answers
+tells. So the interval takes prompts to be as skewed as an exponential distribution, γ = 2, towards where the
+range leaves room: with γ = 2w, the end on that side is 1 + γ t / (3 √Q) times as far away, which is Johnson's
+correction without the part that would bring the other end nearer. From two thirds of the range on, w is 1 for
+the lower end and 0 for the upper; up to one third, the other way round; in between, and of a number without a
+range, both ends have their part.
 
 ``docs/measures-agreement.md`` says how often these intervals cover what they claim, by simulation.
 
@@ -48,6 +51,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.errors import MeasureError
@@ -68,8 +72,8 @@ _FLOOR = 0.5
 _FLOOR_OF_A_SET = 1.5
 """What is left of the prompts' variance at least when the interaction is taken out; of a set, over Q."""
 
-_SKEWED = 1.0
-"""The skewness of prompts beyond which an interval reaches further towards their tail."""
+_SKEWNESS = 2.0
+"""How skewed prompts may be without showing it: as an exponential distribution."""
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -129,22 +133,29 @@ def _scoped(estimate: Estimate) -> Estimate:
 
 
 class _Spread(NamedTuple):
-    """How prompts differ: the variance that they contribute, from how many parts, and their skewness.
-
-    The variance is NaN of fewer than two parts.
-    """
+    """How prompts differ: the variance they contribute, NaN of fewer than two parts, and from how many."""
 
     variance: float
     parts: int
-    skewness: float = 0.0
 
-    def reach(self, level: float) -> tuple[float, float]:
-        """How many times as far away the lower and the upper end are, for the prompts' skewness."""
-        if abs(self.skewness) <= _SKEWED:
-            return 1.0, 1.0
-        t = -float(scipy.special.stdtrit(self.parts - 1, (1 - level) / 2))
-        further = 1 + abs(self.skewness) * t / (3 * self.parts**0.5)
-        return (further, 1.0) if self.skewness < 0 else (1.0, further)
+
+def reach(place: float, prompts: int, level: float) -> tuple[float, float]:
+    """How many times as far away the lower and the upper end are as those of prompts that are normal.
+
+    Args:
+        place: Where the number is in its range, from 0 to 1.
+        prompts: How many were tried.
+        level: The confidence level.
+
+    Of five prompts (t = 2.776) whose mean is 0.9, the lower end is 1 + 2 · 2.776 / (3 √5) times as far away:
+
+    >>> [round(times, 2) for times in reach(0.9, 5, 0.95)]
+    [1.83, 1.0]
+    """
+    t = -float(scipy.special.stdtrit(prompts - 1, (1 - level) / 2))
+    lower = min(1.0, max(0.0, 3 * place - 1))
+    further = _SKEWNESS * t / (3 * prompts**0.5)
+    return 1 + lower * further, 1 + (1 - lower) * further
 
 
 class _Without:
@@ -188,10 +199,7 @@ class _Without:
         if parts < 2:
             return _Spread(float("nan"), parts)
         values = np.array([other.value for other in left], np.float64)
-        off = values.mean() - values  # a low prompt leaves a high value when it is left out
-        squares = float((off**2).sum())
-        skewness = float((off**3).mean() / (squares / parts) ** 1.5) if squares > 1e-24 else 0.0
-        spread = _Spread((parts - 1) / parts * squares, parts, skewness)
+        spread = _Spread((parts - 1) / parts * float(((values - values.mean()) ** 2).sum()), parts)
         kept = [other.draws for other in left if other.draws is not None]
         if len(kept) < parts:
             return spread
@@ -312,16 +320,24 @@ class _Crossed:
         return result
 
     def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
-        """The interval over items and, so many times, over prompts."""
-        variance = times * self._spread.variance
+        """The interval over items, over the mean of prompts and, but for one time, over what is to come."""
+        variance, parts = self._spread
         if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
             return items
-        prompts = effective(point, variance, self._spread.parts - 1, level, kept.ends, kept.step)
-        lower, upper = self._spread.reach(level)
-        low = point - float(np.hypot(max(0.0, point - items.low), lower * max(0.0, point - prompts.low)))
-        high = point + float(np.hypot(max(0.0, items.high - point), upper * max(0.0, prompts.high - point)))
         least, most = kept.ends or (-np.inf, np.inf)
-        return Interval(max(low, min(least, items.low)), min(high, max(most, items.high)))
+        place = (point - least) / (most - least) if np.isfinite([least, most]).all() else 0.5
+        apart = [_apart(point, items)]
+        for of in (variance, times * variance):
+            apart.append(_apart(point, effective(point, of, parts - 1, level, kept.ends, kept.step)))
+        beyond = (np.array(reach(place, parts, level)) ** 2 - 1) ** 0.5
+        own, mean, coming = apart
+        down, up = np.hypot(np.hypot(own, beyond * mean), coming).tolist()
+        return Interval(max(point - down, min(least, items.low)), min(point + up, max(most, items.high)))
+
+
+def _apart(point: float, interval: Interval) -> NDArray[np.float64]:
+    """How far away the lower and the upper end are."""
+    return np.maximum(0.0, [point - interval.low, interval.high - point])
 
 
 def _readjusted(family: list[Estimate]) -> list[Estimate]:
