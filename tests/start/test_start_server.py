@@ -117,6 +117,14 @@ def test_a_study_that_is_not_there_is_an_error_in_words(address: str) -> None:
     assert "None is not" in reply.text or "unknown study" in reply.text.lower() or "No study" in reply.text
 
 
+def test_a_page_is_there_before_its_table_is_read(address: str) -> None:
+    """The table of this study is not there, which only whoever reads it finds out."""
+    (name,) = re.findall(r"study/([^/]*)/texts", httpx.get(address).text)[:1]
+    reply = httpx.get(f"{address}study/{name}/texts")
+    assert "Reading" in reply.text
+    assert "no such file" not in reply.text
+
+
 def test_a_folder_that_is_not_there_is_one_error(tmp_path: Path) -> None:
     from quaver.errors import QuaverError
     from quaver.start.start_server import serve

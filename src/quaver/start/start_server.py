@@ -189,7 +189,7 @@ def _install(site: Site, server: FastAPI) -> None:
 def _step(site: Site, step: str, build: Callable[[StepPage], Awaitable[None]]) -> None:
     from nicegui import ui
 
-    from quaver.start.page_frame import STEPS, StepPage, framed
+    from quaver.start.page_frame import STEPS, StepPage, framed, words
 
     @ui.page(f"/study/{{name}}/{step}", title=f"{STEPS[step]} · Quaver", response_timeout=60)
     async def shown(name: str) -> None:
@@ -198,4 +198,9 @@ def _step(site: Site, step: str, build: Callable[[StepPage], Awaitable[None]]) -
             page.area()
             with page.reporting():
                 page.begun = site.here.begun(name)
-                await build(page)
+                waits = words("p", "Reading …").props('role="status"')
+                await ui.context.client.connected()  # the steps are there at once, however large the table is
+                try:
+                    await build(page)
+                finally:
+                    waits.delete()

@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from nicegui import events, run, ui
+from nicegui.elements.mixins.text_element import TextElement
 
 from quaver.collect.store.disk_reserve import who_collects
 from quaver.core.number_format import count
@@ -79,12 +80,19 @@ async def _studies(here: Here) -> None:
     if not names:
         return
     heading("Studies in this folder", 2)
-    states = await run.io_bound(lambda: [_state(here, name) for name in names])
     with ui.element("ul").classes("qv-studies"):
-        for name, (step, state) in zip(names, states or (), strict=True):
-            with ui.element("li"):
-                ui.link(name, address(name, step))
-                words("span", state)
+        lines = [_line(name) for name in names]
+    await ui.context.client.connected()  # how far they are may take a while to say
+    states = await run.io_bound(lambda: [_state(here, name) for name in names])
+    for name, (link, said), (step, state) in zip(names, lines, states or (), strict=True):
+        link.props["href"] = address(name, step)
+        link.update()
+        said.text = state
+
+
+def _line(name: str) -> tuple[ui.link, TextElement]:
+    with ui.element("li"):
+        return ui.link(name, address(name, "texts")), words("span", "…")
 
 
 def _state(here: Here, name: str) -> tuple[str, str]:
