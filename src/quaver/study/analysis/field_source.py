@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
 from quaver.core.label_values import Codebook, TaskField, labels_in
-from quaver.core.records import Label, LabelSet, Numbers
+from quaver.core.records import Label, LabelSet, Numbers, Request
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec
@@ -152,6 +152,15 @@ class FieldSource(StudySource):
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of this field among the study's."""
         return frame.filter(pl.col(FIELD).cast(pl.String) == self.field.name).drop(FIELD)
+
+    def requests(self, model: str) -> Iterator[Request]:
+        """What a model was asked: all fields at once."""
+        return self.whole.requests(model)
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """How many answers that are no part of the study a bundle was packed without, by model."""
+        return self.whole.left_out
 
     def spent_on_paraphrases(self) -> Sequence[Entry]:
         """What was spent on calls that made paraphrases."""
