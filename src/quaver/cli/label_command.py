@@ -33,8 +33,8 @@ def command(
 
     Goes on from a check, or makes one first: its verdict says whether these labels can be used, and how many
     prompts are worth asking. Each text gets their most frequent label, or the one that a person gave it, and
-    a note where a person should look. With --error, people label a sample, and you learn which labels can be
-    accepted. Every answer is kept: after a break, the same command goes on.
+    a note where a person should look; of several fields one for each. With --error, people label a sample,
+    and you learn which labels can be accepted. Every answer is kept: after a break, the same command goes on.
 
     Options:
       file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.
@@ -76,14 +76,17 @@ def command(
         say(f"Wrote {path}")
     say(labelled.state, style="bold")
     for head, text in labelled.notes:
-        if head in ("Share", "Regression"):
+        if head.startswith(("Share", "Regression")):
             say(f"{head}: {text}")
     if labelled.step:
         say(f"Next: {labelled.step}")
 
 
 def _show_choice(work: Labelling) -> None:
-    """How many prompts are asked about each text, beside what others would be worth, and would cost."""
+    """How many prompts are asked about each text, beside what others would be worth, and would cost.
+
+    Of several fields, this is about the one that takes the most prompts.
+    """
     choice = work.choice
     if choice.forecast:
         against = "differ from gold" if choice.forecast[0].by_gold else "differ from all prompts"

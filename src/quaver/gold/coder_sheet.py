@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final, Literal, get_args
 from xml.sax.saxutils import quoteattr
 
-from quaver.core.label_values import single_labels
+from quaver.core.label_values import NO_LABELS, Codebook, TaskField, single_labels
+from quaver.core.number_format import enumeration
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.spreadsheet import safe_cell
-from quaver.errors import QuaverError
 from quaver.gold.gold_draw import permanent_numbers
 
 
@@ -58,6 +59,42 @@ TEXT: Final = "text"
 LABEL: Final = "label"
 NOTE: Final = "note"
 
+Kind = Literal["label", "set", "number"]
+"""What stands in a cell: one of the codes, a set of them, or a number."""
+
+_WRITE: Final[Mapping[Kind, str]] = {
+    "label": "rite the code of one label beside each text, exactly as in the list of codes.",
+    "set": "rite beside each text the codes of all labels that apply, exactly as in the list of codes, "
+    f"with ; between them, and {NO_LABELS} where none applies.",
+    "number": "rite a number beside each text, with digits and a point, without a unit.",
+}
+
+
+def kind_of(labels: LabelSet) -> Kind:
+    """What a cell of a field's labels holds."""
+    if isinstance(labels, Numbers):
+        return "number"
+    return "set" if labels.level in OF_SETS else "label"
+
+
+def column_of(field: str) -> str:
+    """The column of a field on a sheet, told apart from those that every sheet has.
+
+    >>> column_of("tone"), column_of("Text")
+    ('tone', 'Text (field)')
+    """
+    own = (ITEM, CODER, TEXT, LABEL, NOTE)
+    return f"{field} (field)" if field.strip().casefold() in own else field
+
+
+def question_of(column: str) -> str:
+    """A column as the name of a question, as Argilla allows it.
+
+    >>> question_of("Text (field)")
+    'text_field'
+    """
+    return re.sub(r"[^a-z0-9_-]+", "_", column.lower()).strip("_-") or "field"
+
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
@@ -68,12 +105,14 @@ class SheetRow:
         text: Its text, as prompts show it.
         options: What each label stands for, by code, where items have options of their own.
         given: For adjudication: the coders' labels, by coder. Empty on a coder's sheet.
+        known: What people have said already, by the column of the field.
     """
 
     item: str
     text: str
     options: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shown(self) -> str:
@@ -88,7 +127,7 @@ class Sheet:
     Attributes:
         coder: The coder's name; of an adjudicator, theirs.
         rows: The items, in an order of this coder's own.
-        labels: The label set.
+        labels: The label set, or a codebook with those of several fields.
         question: What is asked about each text.
         adjudicates: Whether it shows the coders' labels, for a last word.
     """
@@ -105,23 +144,38 @@ class Sheet:
         return list(dict.fromkeys(name for row in self.rows for name in row.given))
 
     @property
+    def fields(self) -> dict[str, TaskField]:
+        """What is asked about each text, by its column."""
+        if isinstance(self.labels, Codebook):
+            return {column_of(one.name): one for one in self.labels.fields}
+        return {LABEL: TaskField(LABEL, self.labels)}
+
+    @property
     def columns(self) -> list[str]:
         """The columns of a table of it."""
-        return [ITEM, CODER, TEXT, *(f"label of {name}" for name in self.coders), LABEL, NOTE]
+        return [ITEM, CODER, TEXT, *(f"label of {name}" for name in self.coders), *self.fields, NOTE]
 
     def cells(self, row: SheetRow) -> list[str]:
-        """The cells of a row of that table; label and note are empty."""
-        return [row.item, self.coder, row.shown, *(row.given.get(name, "") for name in self.coders), "", ""]
+        """The cells of a row of that table; those to fill in are empty, but for what is known."""
+        given = (row.given.get(name, "") for name in self.coders)
+        return [row.item, self.coder, row.shown, *given, *(row.known.get(one, "") for one in self.fields), ""]
 
     @property
-    def codebook(self) -> list[tuple[str, str, str]]:
-        """Code, name and definition of each label."""
-        return [(label.code, label.name, label.definition) for label in single_labels(self.labels)]
+    def codebook(self) -> list[tuple[str, str, str, str]]:
+        """Field, code, name and definition of each label; of several fields also their definitions."""
+        rows = []
+        for column, one in self.fields.items():
+            if isinstance(self.labels, Codebook):
+                rows.append((column, "", "", one.definition))
+            rows += [
+                (column, label.code, label.name, label.definition) for label in single_labels(one.labels)
+            ]
+        return rows
 
     @property
-    def chooses_one(self) -> bool:
-        """Whether a label is one of the codes, and neither a set of them nor a number."""
-        return self.labels.level not in OF_SETS and not isinstance(self.labels, Numbers)
+    def heads(self) -> list[str]:
+        """The headings of the codebook; of one label set without the field."""
+        return ["field", "code", "name", "definition"][not isinstance(self.labels, Codebook) :]
 
     @property
     def instructions(self) -> str:
@@ -131,14 +185,14 @@ class Sheet:
             if self.adjudicates
             else "Label every item by yourself, without asking others and without any software."
         )
-        write = "Write the code of one label beside each text, exactly as in the list of codes."
-        if isinstance(self.labels, Numbers):
-            write = "Write a number beside each text, with digits and a point, without a unit."
-        elif not self.chooses_one:
-            write = (
-                "Write beside each text the codes of all labels that apply, exactly as in the list of codes, "
-                "with ; between them, and [] where none applies."
-            )
+        kinds: dict[Kind, list[str]] = {}
+        for column, one in self.fields.items():
+            kinds.setdefault(kind_of(one.labels), []).append(column)
+        several = isinstance(self.labels, Codebook)
+        write = " ".join(
+            f"In {enumeration(columns)}, w{_WRITE[kind]}" if several else f"W{_WRITE[kind]}"
+            for kind, columns in kinds.items()
+        )
         return (
             f"{role} {write} Leave "
             "the label empty where you cannot decide, and say why in the note. You may sort the rows; do not "
@@ -157,18 +211,7 @@ _LONGEST_CELL = 32_000
 
 
 def written(sheet: Sheet, stem: str, form: Format) -> dict[str, bytes]:
-    """The files of a sheet, by name; the first is the one that comes back.
-
-    Raises:
-        QuaverError: The form has one label for each item, and these are sets or numbers.
-    """
-    if form not in ("xlsx", "csv") and not sheet.chooses_one:
-        raise QuaverError(
-            "this form of a sheet takes one label for each text",
-            where="--as",
-            expected="xlsx or csv, where a label is a set or a number",
-            found=form,
-        )
+    """The files of a sheet, by name; the first is the one that comes back."""
     return _WRITERS[form](sheet, stem)
 
 
@@ -193,15 +236,20 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     page.freeze_panes(1, 0)
     codes.write_string(0, 0, sheet.instructions)
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))
-    for index, name in enumerate(("code", "name", "definition")):
+    sizes = {"field": 20, "code": 20, "name": 30, "definition": 90}
+    for index, name in enumerate(sheet.heads):
         codes.write_string(3, index, name, head)
-        codes.set_column(index, index, (20, 30, 90)[index])
+        codes.set_column(index, index, sizes[name])
     for down, parts in enumerate(sheet.codebook, 4):
-        for index, value in enumerate(parts):
+        for index, value in enumerate(parts[-len(sheet.heads) :]):
             codes.write_string(down, index, _fitting(value))
-    if sheet.chooses_one:
-        index, last = columns.index(LABEL), 4 + len(sheet.codebook)
-        choices = {"validate": "list", "source": f"=Codes!$A$5:$A${last}", "error_type": "warning"}
+    for column, one in sheet.fields.items():
+        if kind_of(one.labels) != "label":
+            continue
+        places = [at for at, (own, code, *_) in enumerate(sheet.codebook, 5) if own == column and code]
+        letter, index = "AB"[len(sheet.heads) - 3], columns.index(column)
+        source = f"=Codes!${letter}${places[0]}:${letter}${places[-1]}"
+        choices = {"validate": "list", "source": source, "error_type": "warning"}
         page.data_validation(1, index, max(len(sheet.rows), 1), index, choices)
     book.close()
     return {f"{stem}.xlsx": file.getvalue()}
@@ -217,7 +265,7 @@ def _table(sheet: Sheet, stem: str) -> dict[str, bytes]:
         csv.writer(file).writerows([safe_cell(cell) for cell in line] for line in lines)
         return file.getvalue().encode("utf-8-sig", "backslashreplace")  # so that Excel reads UTF-8
 
-    codes = [["code", "name", "definition"], *(list(parts) for parts in sheet.codebook)]
+    codes = [sheet.heads, *(list(parts[-len(sheet.heads) :]) for parts in sheet.codebook)]
     return {
         f"{stem}.csv": rows([sheet.columns, *map(sheet.cells, sheet.rows)]),
         f"{stem}.codes.csv": rows(codes),
@@ -230,22 +278,43 @@ def _label_studio(sheet: Sheet, stem: str) -> dict[str, bytes]:
         {"data": {ITEM: row.item, CODER: sheet.coder, TEXT: _with_given(row.shown, row.given)}}
         for row in sheet.rows
     ]
-    choices = "\n".join(
-        f"    <Choice value={_attribute(code)}"
-        f" hint={_attribute(': '.join(part for part in (name, definition) if part))}/>"
-        for code, name, definition in sheet.codebook
-    )
+    controls = "".join(_control(column, one) for column, one in sheet.fields.items())
     interface = (
         f"<View>\n  <Header value={_attribute(sheet.question)}/>\n"
-        f'  <Text name="{TEXT}" value="${TEXT}"/>\n'
-        f'  <Choices name="{LABEL}" toName="{TEXT}" choice="single" required="true">\n'
-        f"{choices}\n  </Choices>\n"
+        f'  <Text name="{TEXT}" value="${TEXT}"/>\n{controls}'
         f'  <TextArea name="{NOTE}" toName="{TEXT}" placeholder="A note, if you like" rows="2"/>\n</View>\n'
     )
     return {
         f"{stem}.label-studio.json": _json(tasks),
         f"{stem}.label-studio.xml": interface.encode("utf-8", "backslashreplace"),
     }
+
+
+def _control(column: str, field: TaskField) -> str:
+    """What Label Studio shows for a field."""
+    kind, to = kind_of(field.labels), f'name={_attribute(column)} toName="{TEXT}"'
+    title = "" if column == LABEL else f'  <Header value={_attribute(_titled(column, field))} size="5"/>\n'
+    if kind == "number":
+        return f"{title}  <Number {to}/>\n"
+    choices = "".join(
+        f"    <Choice value={_attribute(code)} hint={_attribute(hint)}/>\n" for code, hint in _options(field)
+    )
+    how = 'choice="single" required="true"' if kind == "label" else 'choice="multiple"'
+    return f"{title}  <Choices {to} {how}>\n{choices}  </Choices>\n"
+
+
+def _titled(column: str, field: TaskField) -> str:
+    """A field's name and definition."""
+    return f"{column}: {field.definition}" if field.definition else column
+
+
+def _options(field: TaskField) -> list[tuple[str, str]]:
+    """Each code and what it means; of a set also what says that none applies."""
+    rows = [
+        (label.code, ": ".join(part for part in (label.name, label.definition) if part))
+        for label in single_labels(field.labels)
+    ]
+    return [*rows, (NO_LABELS, "none of them applies")] if kind_of(field.labels) == "set" else rows
 
 
 def _attribute(text: str) -> str:
@@ -268,28 +337,38 @@ def _argilla(sheet: Sheet, stem: str) -> dict[str, bytes]:
         }
         for row in sheet.rows
     ]
-    options = [
-        {"value": code, "text": name or code, "description": definition or None}
-        for code, name, definition in sheet.codebook
-    ]
     plain = {"type": "text", "use_markdown": False}
     settings = {
         "guidelines": sheet.instructions,
         "allow_extra_metadata": True,
         "fields": [{"name": TEXT, "title": "Text", "required": True, "settings": plain}],
         "questions": [
-            {
-                "name": LABEL,
-                "title": sheet.question,
-                "required": True,
-                "settings": {"type": "label_selection", "options": options, "visible_options": None},
-            },
+            *(_question(column, one, sheet.question) for column, one in sheet.fields.items()),
             {"name": NOTE, "title": "Note", "required": False, "settings": plain},
         ],
         "vectors": [],
         "metadata": [],
     }
     return {f"{stem}.argilla.json": _json(records), f"{stem}.argilla-settings.json": _json(settings)}
+
+
+def _question(column: str, field: TaskField, asked: str) -> dict[str, Any]:
+    """What Argilla asks about a field; numbers are texts there."""
+    kind = kind_of(field.labels)
+    settings: dict[str, Any] = {"type": "text", "use_markdown": False}
+    if kind != "number":
+        options = [
+            {"value": label.code, "text": label.name or label.code, "description": label.definition or None}
+            for label in single_labels(field.labels)
+        ]
+        none = {"value": NO_LABELS, "text": "none of them applies", "description": None}
+        settings = {
+            "type": "label_selection" if kind == "label" else "multi_label_selection",
+            "options": options if kind == "label" else [*options, none],
+            "visible_options": None,
+        }
+    title = asked if column == LABEL else _titled(column, field)
+    return {"name": question_of(column), "title": title, "required": kind == "label", "settings": settings}
 
 
 def _with_given(text: str, given: Mapping[str, str]) -> str:

@@ -207,7 +207,8 @@ def _jsonl(content: bytes) -> Iterator[Row]:
 
 def _records(content: bytes) -> Iterator[Row]:
     """Labels from Label Studio or Argilla, as gold samples read them."""
-    for one in returned_in(content, "marks"):
+    (rows,) = returned_in(content, "marks")
+    for one in rows:
         if one.label:
             yield {"item": one.item, "label": one.label, "who": one.coder or one.by}
 

@@ -83,5 +83,5 @@ def test_a_discarded_answer_and_an_open_task_are_no_labels() -> None:
     given = {"values": {"label": {"value": "pos"}}, "user_id": "ada"}
     argilla = [{"id": "i1", "responses": [{**given, "status": "discarded"}, given]}]
     tasks = [{"data": {"item": "i1"}, "predictions": []}, {"data": {"item": "i2"}, "annotations": []}]
-    found = returned_in(json.dumps([*argilla, *tasks]).encode(), "back.json")
+    (found,) = returned_in(json.dumps([*argilla, *tasks]).encode(), "back.json")
     assert [(row.item, row.label, row.by) for row in found] == [("i1", "pos", "ada")]

@@ -6,11 +6,13 @@ import csv
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from quaver import Study
 from quaver.errors import ItemError, QuaverError
+from quaver.gold.coder_sheet import Format
 
 _TOPICS = ["tax", "war", "health"]
 
@@ -24,7 +26,7 @@ def _answer(text: str, prompt: str) -> str:
     return json.dumps({"topics": topics, "amount": amount})
 
 
-def _opened(folder: Path, field: str) -> Study:
+def _opened(folder: Path, field: str | None) -> Study:
     asked: dict[str, Any] = {
         "name": "Gold",
         "task": {
@@ -69,8 +71,68 @@ def test_a_sheet_of_sets_lists_labels_and_takes_sets_that_no_answer_has(tmp_path
     found = {one.measure: one.value for one in _opened(tmp_path, "topics").measure("accuracy", by=["model"])}
     assert found["accuracy"] is not None
     assert 0.3 < found["accuracy"] < 1
-    with pytest.raises(QuaverError, match="one label for each text"):
-        study.gold.draw(n=25, coders=["ben"], form="argilla")
+
+
+@pytest.mark.parametrize("form", ["label-studio", "argilla"])
+def test_sets_and_numbers_come_back_from_other_programs(tmp_path: Path, form: Format) -> None:
+    """One sheet for both fields: what the program was given, with answers as it exports them."""
+    study = _opened(tmp_path, None)
+    sheet, settings = study.gold.draw(n=20, coders=["ada"], form=form).files
+    records = json.loads(sheet.read_text(encoding="utf-8"))
+    back = tmp_path / "back.json"
+    back.write_text(json.dumps([_EXPORTED[form](record) for record in records]), encoding="utf-8")
+    if form == "argilla":
+        kinds = {
+            one["name"]: one["settings"]["type"] for one in json.loads(settings.read_text())["questions"]
+        }
+        assert kinds == {"topics": "multi_label_selection", "amount": "text", "note": "text"}
+    else:
+        tree = ElementTree.fromstring(settings.read_text(encoding="utf-8"))
+        assert tree.find("Choices").get("choice") == "multiple"  # type: ignore[union-attr]
+        assert tree.find("Number").get("name") == "amount"  # type: ignore[union-attr]
+    assert study.gold.take(back).new == 40
+    status = study.gold.status()
+    assert {name: one.labelled for name, one in status.fields.items()} == {"topics": 20, "amount": 20}
+    for name, right in (("topics", {"[]", "tax", "tax;war"}), ("amount", None)):
+        coded = _opened(tmp_path, name).gold.state.coded
+        assert set(coded["label"]) == right or right is None
+        measured = _opened(tmp_path, name).measure("accuracy", by=["model"])
+        assert {one.measure: one.value for one in measured}["accuracy"] == 1
+
+
+def _of_label_studio(record: dict[str, Any]) -> dict[str, Any]:
+    topics, amount = _gold(int(record["data"]["item"][1:]))
+    result = [
+        {"from_name": "topics", "type": "choices", "value": {"choices": topics or ["[]"]}},
+        {"from_name": "amount", "type": "number", "value": {"number": amount}},
+    ]
+    return {**record, "annotations": [{"result": result, "completed_by": 1}]}
+
+
+def _of_argilla(record: dict[str, Any]) -> dict[str, Any]:
+    topics, amount = _gold(int(record["id"][1:]))
+    said = {"topics": topics or ["[]"], "amount": str(amount)}
+    return {**record, "responses": {name: [{"value": value, "user_id": "1"}] for name, value in said.items()}}
+
+
+_EXPORTED = {"label-studio": _of_label_studio, "argilla": _of_argilla}
+
+
+def test_fields_with_samples_of_their_own_have_none_in_common(tmp_path: Path) -> None:
+    _opened(tmp_path, "topics").gold.draw(n=10)
+    study = _opened(tmp_path, None)
+    assert study.gold.draw(n=20).drawn == 10, "the sample of one field grows, and is now that of both"
+    assert {one.drawn for one in study.gold.status().fields.values()} == {20}
+    other = _opened(tmp_path / "other", None)
+    _opened(tmp_path / "other", "topics").gold.draw(n=10)
+    _opened(tmp_path / "other", "amount").gold.draw(n=10, seed=2)
+    with pytest.raises(QuaverError, match="samples of their own"):
+        other.gold.status()
+
+
+def test_a_sample_for_all_fields_is_not_planned_by_one(tmp_path: Path) -> None:
+    with pytest.raises(QuaverError, match="name the field"):
+        _opened(tmp_path, None).gold.forecast(target=0.1)
 
 
 def test_numbers_come_back_as_numbers(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_every_item_is_labelled_in_the_end(study: Study, form: Any) -> None:
         [{"data": {"item": "t000"}, "annotations": 3}],
         [{"item": "t000", "label": {"choices": ["left", "right"]}}],
         [{"item": {"deep": 1}, "label": "left"}],
-        [{"id": "t000", "responses": {"label": [{"value": ["left"]}]}}],
+        [{"id": "t000", "responses": {"label": [{"value": ["left", "right"]}]}}],
         [{"id": "t000", "responses": {"label": []}}],
         [{"id": "\ud800", "responses": {"label": [{"value": "left"}]}}],
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,13 +13,27 @@ import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS, with_added_columns
 from quaver.core.input_budget import parsed_json, read_file
-from quaver.core.replaced_file import replace_bytes
+from quaver.core.label_values import SEPARATOR
+from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.table_files import FORMATS, read_rows
 from quaver.design.items.text_lines import Row
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import ItemError, UnknownName
-from quaver.gold.coder_sheet import CODER, ITEM, LABEL, NOTE, TEXT, Format, Sheet, SheetRow, assigned, written
+from quaver.gold.coder_sheet import (
+    CODER,
+    ITEM,
+    LABEL,
+    NOTE,
+    TEXT,
+    Format,
+    Sheet,
+    SheetRow,
+    assigned,
+    column_of,
+    question_of,
+    written,
+)
 from quaver.gold.gold_draw import in_sample, with_gold
 from quaver.gold.returned_labels import ADJUDICATES, Returned, current
 from quaver.study.sources.gold_files import LABELS, GoldFiles, GoldState
@@ -32,37 +47,48 @@ _SHEET = "Labels"
 _HINT = "--{name} {value} (or save it as .xlsx)"
 
 
-def read_returned(path: Path) -> list[Returned]:
-    """The rows of a file that came back, in its order."""
-    rows = _from_json(path) if path.suffix.lower() == ".json" else _from_table(path)
-    if not any(row.label.strip() for row in rows):
+def read_returned(path: Path, columns: Sequence[str] = (LABEL,)) -> list[list[Returned]]:
+    """The rows of a file that came back, in its order, with the labels of each column of them.
+
+    A file may have some of the columns; of those that it lacks there are no rows.
+    """
+    found = _from_json(path, columns) if path.suffix.lower() == ".json" else _from_table(path, columns)
+    if not any(row.label.strip() for rows in found for row in rows):
         raise ItemError(
             "this file holds no labels",
             where=path.name,
-            expected="a code in the column `label` of some row",
-            found=f"{len(rows)} rows without one",
+            expected=f"a code in the column {_either(columns)} of some row",
+            found=f"{max(map(len, found), default=0)} rows without one",
             fix="fill in the labels, save the file, and take it again",
         )
-    return rows
+    return found
 
 
-def _from_table(path: Path) -> list[Returned]:
+def _either(columns: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in columns)
+
+
+def _from_table(path: Path, columns: Sequence[str]) -> list[list[Returned]]:
     rows = _table(path)
     names = {name.strip().casefold(): name for name in (rows[0] if rows else ())}
-    for needed in (ITEM, LABEL):
-        if rows and needed not in names:
+    known = [names.get(column.casefold()) for column in columns]
+    for needed, there in ((ITEM, ITEM in names), (columns[0], any(known))):
+        if rows and not there:
             raise ItemError(
                 f"this file has no column {needed!r}",
                 where=f"{path.name}:1",
-                expected=f"the columns {ITEM} and {LABEL}",
+                expected=f"the columns {ITEM} and {' or '.join(columns)}",
                 found=", ".join(map(repr, rows[0])) or "no columns",
                 fix="rename the columns, or take back the file that was sent out",
             )
-    parts = {part: names.get(part) for part in (ITEM, LABEL, CODER, NOTE, TEXT)}
+    item, coder, note, text = (names.get(part) for part in (ITEM, CODER, NOTE, TEXT))
     return [
-        _returned([row.text(parts[part]) for part in (ITEM, LABEL, CODER, NOTE, TEXT)], row.where)
-        for row in rows
-        if any(row.text(parts[part]) for part in (ITEM, LABEL))
+        [
+            _returned([row.text(part) for part in (item, label, coder, note, text)], row.where)
+            for row in (rows if label else ())
+            if row.text(item) or row.text(label)
+        ]
+        for label in known
     ]
 
 
@@ -95,8 +121,8 @@ def _table(path: Path) -> list[Row]:
     return read_rows(path, hint=_HINT)
 
 
-def _from_json(path: Path) -> list[Returned]:
-    return returned_in(_content(path), path.name)
+def _from_json(path: Path, columns: Sequence[str]) -> list[list[Returned]]:
+    return returned_in(_content(path), path.name, columns)
 
 
 def _content(path: Path) -> bytes:
@@ -106,48 +132,51 @@ def _content(path: Path) -> bytes:
         raise ItemError("this file cannot be read", where=str(path), found=str(error)[:200]) from None
 
 
-def returned_in(content: bytes, name: str) -> list[Returned]:
-    """The rows in an export of Label Studio or Argilla."""
+def returned_in(content: bytes, name: str, columns: Sequence[str] = (LABEL,)) -> list[list[Returned]]:
+    """The rows in an export of Label Studio or Argilla, with the labels of each column."""
     try:
         records = parsed_json(content)
     except (ValueError, RecursionError) as error:
         raise ItemError("this file cannot be read", where=name, found=str(error)[:200]) from None
     if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
         raise _foreign(name, "no list of records")
-    result: list[Returned] = []
+    result: list[list[Returned]] = [[] for _ in columns]
     for number, record in enumerate(records, 1):
-        try:
-            result += _of_record(record, f"{name}: record {number}")
-        except (TypeError, AttributeError, LookupError, ValueError) as error:
-            raise _foreign(name, f"record {number}: {error}") from None
+        for column, rows in zip(columns, result, strict=True):
+            try:
+                rows += _of_record(record, column, f"{name}: record {number}")
+            except (TypeError, AttributeError, LookupError, ValueError) as error:
+                raise _foreign(name, f"record {number}: {error}") from None
     return result
 
 
-def _of_record(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
+def _of_record(record: Mapping[str, Any], column: str, where: str) -> Iterator[Returned]:
     """The labels of one record: of Label Studio if it has ``data``, of Argilla if ``responses``."""
     if "data" in record:
-        yield from _label_studio(record, where)
+        yield from _label_studio(record, column, where)
     elif "responses" in record:
-        yield from _argilla(record, where)
+        yield from _argilla(record, question_of(column), where)
     elif ITEM in record:  # Label Studio's JSON-MIN, or any flat record
-        label = record.get(LABEL)
-        label = "" if label is None else label
-        if not isinstance(label, str | int | float):
-            label = _one(_choices(label))
-        texts = (record[ITEM], label, record.get(CODER), record.get(NOTE), record.get(TEXT))
+        texts = (
+            record[ITEM],
+            _said(record.get(column)),
+            record.get(CODER),
+            record.get(NOTE),
+            record.get(TEXT),
+        )
         yield _returned(texts, where, record.get("updated_at"), record.get("annotator"))
     else:
         raise LookupError(f"neither data, responses nor {ITEM!r}")
 
 
-def _label_studio(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
+def _label_studio(record: Mapping[str, Any], column: str, where: str) -> Iterator[Returned]:
     data = record["data"]
     done = [one for one in record.get("annotations") or () if not one.get("was_cancelled")]
     for one in done:
         label, note = "", ""
         for part in one["result"]:
-            if part.get("from_name", LABEL) == LABEL:
-                label = _one(part["value"]["choices"])
+            if part.get("from_name", LABEL) == column:
+                label = _said(part["value"])
             elif part["from_name"] == NOTE:
                 note = " ".join(map(str, part["value"]["text"]))
         by = one.get("completed_by")
@@ -157,31 +186,28 @@ def _label_studio(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
         yield _returned(texts, where, one.get("updated_at") or one.get("created_at"), by)
 
 
-def _argilla(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
+def _argilla(record: Mapping[str, Any], question: str, where: str) -> Iterator[Returned]:
     metadata, fields = record.get("metadata") or {}, record.get("fields") or {}
     item = metadata.get(ITEM, record.get("id", record.get("external_id")))
     responses = record["responses"]
     if isinstance(responses, dict):  # Argilla 2: by question
-        given = [(one.get("user_id"), one["value"]) for one in responses.get(LABEL) or ()]
+        given = [(one.get("user_id"), one["value"]) for one in responses.get(question) or ()]
         notes = {one.get("user_id"): one["value"] for one in responses.get(NOTE) or ()}
     else:  # Argilla 1: by person
         kept = [response for response in responses if response.get("status") != "discarded"]
         values = [(one.get("user_id"), one.get("values") or {}) for one in kept]
-        given = [(by, value[LABEL]["value"]) for by, value in values if LABEL in value]
+        given = [(by, value[question]["value"]) for by, value in values if question in value]
         notes = {by: value[NOTE]["value"] for by, value in values if NOTE in value}
     for by, label in given:
         coder = by if len(given) > 1 and by is not None else metadata.get(CODER)
-        yield _returned((item, label, coder, notes.get(by), fields.get(TEXT)), where, by=by)
+        yield _returned((item, _said(label), coder, notes.get(by), fields.get(TEXT)), where, by=by)
 
 
-def _choices(value: Any) -> list[Any]:
-    return list(value["choices"]) if isinstance(value, dict) else list(value)
-
-
-def _one(values: Sequence[Any]) -> str:
-    if len(values) > 1:
-        raise ValueError(f"{len(values)} labels of one coder for one item")
-    return str(values[0]) if values else ""
+def _said(value: Any) -> Any:
+    """What was said of a field: a text or a number, or the choices of several as a set is written."""
+    if isinstance(value, dict):  # what a control of Label Studio holds: choices, a number, a rating
+        (value,) = value.values()
+    return SEPARATOR.join(map(str, value)) if isinstance(value, list) else value
 
 
 def _returned(values: Sequence[Any], where: str, when: Any = None, by: Any = None) -> Returned:
@@ -215,15 +241,18 @@ class CoderSheets:
     Args:
         source: The study.
         state: Its gold sample.
+
+    Attributes:
+        state: The same.
     """
 
     def __init__(self, source: StudySource, state: GoldState) -> None:
-        self._source, self._state = source, state
+        self._source, self.state = source, state
         self._experiment = source.experiment
 
     def texts(self) -> dict[str, str]:
         """The text of each item that may be labelled, as the original prompt shows it."""
-        drawn = set() if self._state.draw is None else {*self._state.draw.filter("drawn")["item"]}
+        drawn = set() if self.state.draw is None else {*self.state.draw.filter("drawn")["item"]}
         writer = PromptWriter(self._experiment.variants[0], self._experiment.labels)
         known = self._source.has_texts
         return {
@@ -232,31 +261,31 @@ class CoderSheets:
 
     def of_round(self, number: int) -> list[Sheet]:
         """A sheet for each coder of a round, of the items that they have not labelled yet."""
-        design, draw = self._state.design, self._state.draw
+        design, draw = self.state.design, self.state.draw
         assert design is not None
         assert draw is not None
         about = design["rounds"][number - 1]
         items = draw.filter(pl.col("drawn") & (pl.col("round") == number))["item"].to_list()
         dealt = assigned(items, about["coders"], about["overlap"], design["seed"])
-        labelled = current(self._state.coded).filter(role="coder")
+        labelled = current(self.state.coded).filter(role="coder")
         done = set(labelled.select("item", "coder").iter_rows())
         known = set(labelled.filter(source=OWN_TABLE)["item"])
         sheets = []
         for coder, own in dealt.items():
             rows = self._rows(item for item in own if (item, coder) not in done and item not in known)
-            sheets.append(Sheet(coder, rows, self._experiment.labels, self._question))
+            sheets.append(Sheet(coder, rows, self._experiment.labels, self.question))
         return [sheet for sheet in sheets if sheet.rows]
 
     def of_disagreements(self, adjudicator: str) -> Sheet:
         """The items on which coders disagree, with their labels."""
-        still_open = self._state.settled.open
+        still_open = self.state.settled.open
         rows = self._rows(sorted(still_open))
         shown = [SheetRow(row.item, row.text, row.options, still_open[row.item]) for row in rows]
         labels = self._experiment.labels
-        return Sheet(adjudicator + ADJUDICATES, shown, labels, self._question, adjudicates=True)
+        return Sheet(adjudicator + ADJUDICATES, shown, labels, self.question, adjudicates=True)
 
     @property
-    def _question(self) -> str:
+    def question(self) -> str:
         """What the original prompt asks, where it is plain text and no template."""
         asked = self._experiment.variants[0].instruction.strip()
         return asked if asked and "{" not in asked else "Which label fits the text?"
@@ -274,6 +303,37 @@ class CoderSheets:
         return rows
 
 
+def round_sheets(fields: Mapping[str, CoderSheets], whole: StudySource, number: int) -> list[Sheet]:
+    """A sheet for each coder of a round, with a column for each field.
+
+    An item is on it while one of its fields lacks a label; labels that people gave the others stand there.
+
+    Args:
+        fields: What makes the sheets of each field, by its name; of a task with one label set, of that.
+        whole: The study with all of them.
+        number: The round.
+    """
+    alone = {name: sheets.of_round(number) for name, sheets in fields.items()}
+    if [*alone] == [""]:
+        return alone[""]
+    rows: dict[str, dict[str, SheetRow]] = {}
+    for sheet in (sheet for sheets in alone.values() for sheet in sheets):
+        rows.setdefault(sheet.coder, {}).update({row.item: row for row in sheet.rows})
+    (first, *_) = fields.values()
+    question, labels = first.question, whole.experiment.labels
+    return [
+        Sheet(
+            coder, [replace(row, known=_known(fields, item)) for item, row in own.items()], labels, question
+        )
+        for coder, own in rows.items()
+    ]
+
+
+def _known(fields: Mapping[str, CoderSheets], item: str) -> dict[str, str]:
+    given = ((name, sheets.state.settled.gold.get(item)) for name, sheets in fields.items())
+    return {column_of(name): label for name, label in given if label is not None}
+
+
 def write_sheets(files: GoldFiles, sheets: Sequence[Sheet], stem: str, form: Format) -> list[Path]:
     """Write sheets into the gold sample's folder; a file that is there stays, since it may be filled in.
 
@@ -281,6 +341,8 @@ def write_sheets(files: GoldFiles, sheets: Sequence[Sheet], stem: str, form: For
         The files, those that come back first.
     """
     paths: list[Path] = []
+    with writing(files.folder):
+        files.folder.mkdir(parents=True, exist_ok=True)
     for sheet in sheets:
         name = f"{stem}-{_UNFIT.sub('_', sheet.coder.removesuffix(ADJUDICATES))[:60]}"
         again = next(n for n in range(1, 10_000) if not [*files.folder.glob(f"{name}{_number(n)}.*")])

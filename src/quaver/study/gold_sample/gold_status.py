@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -22,7 +22,7 @@ from quaver.core.spreadsheet import plain_cell
 from quaver.errors import ItemError, QuaverError
 from quaver.gold.coder_sheet import assigned
 from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current, ratings
-from quaver.study.gold_sample.coder_sheets import OWN_TABLE, CoderSheets, read_returned
+from quaver.study.gold_sample.coder_sheets import OWN_TABLE, CoderSheets
 from quaver.study.gold_sample.gold_rounds import CODER, now
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
@@ -45,6 +45,9 @@ class GoldStatus(Rows):
         agreement: The coders' agreement: Krippendorff's alpha, with the share of pairs that agree in
             ``details["percent"]``; None where no item has two labels.
         apart: How many items have a label that is kept apart, since they were chosen in another way.
+        decided: Why items on which coders disagree have a label: ``adjudicator`` or ``majority``.
+        fields: Of a sample for several fields, where it stands in each; all else is then of the field with
+            the fewest labels.
     """
 
     design: str | None
@@ -59,6 +62,7 @@ class GoldStatus(Rows):
     agreement: Estimate | None
     apart: int = 0
     decided: dict[str, str] = field(default_factory=dict)
+    fields: Mapping[str, GoldStatus] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -78,10 +82,19 @@ class GoldStatus(Rows):
             "coders": self.rows(),
             "complete": self.complete,
             "agreement": agreement,
+            **(
+                {"fields": {name: one.document() for name, one in self.fields.items()}} if self.fields else {}
+            ),
         }
+
+    def _of_fields(self) -> dict[str, Any]:
+        found = {name: one.document() for name, one in self.fields.items()}
+        return {"fields": found} if found else {}
 
     def __str__(self) -> str:
         """A line for each fact."""
+        if self.fields:
+            return "\n".join(f"{name}: {one}" for name, one in self.fields.items())
         lines = ["No gold sample has been drawn."]
         if self.design is not None:
             by = f" by {', '.join(self.by)}" if self.by else ""
@@ -140,6 +153,12 @@ def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
     )
 
 
+def joint_status(fields: Mapping[str, GoldStatus]) -> GoldStatus:
+    """Where the sample of several fields stands; of a task with one label set, its own."""
+    worst = min(fields.values(), key=lambda one: one.labelled)
+    return worst if [*fields] == [""] else replace(worst, fields=fields)
+
+
 def described(state: GoldState, labels: LabelSet) -> dict[str, Any]:
     """What a report says of a gold sample that was drawn: its status, seed, probabilities and last day."""
     assert state.design is not None
@@ -191,28 +210,39 @@ class GoldTaken:
         return f"{count(self.new, 'new label')}{changed}{stays}"
 
 
-def take_file(
+@dataclass(frozen=True, slots=True)
+class CheckedLabels:
+    """Labels that came back, checked and not kept yet.
+
+    Attributes:
+        read: As `CODED_COLUMNS`.
+        left_out: Items that came with another gold label, which stays.
+    """
+
+    read: pl.DataFrame
+    left_out: tuple[str, ...] = ()
+
+
+def checked_labels(
     source: StudySource,
-    files: GoldFiles,
     state: GoldState,
-    path: Path,
+    rows: Sequence[Returned],
+    name: str,
     coder: str | None,
     apart: str | None,
     *,
     replace: bool = False,
-) -> GoldTaken:
-    """Check a file, keep its labels, and say where the sample stands."""
-    rows = [_signed(row, coder) for row in read_returned(path)]
+) -> CheckedLabels:
+    """Check the labels of a file."""
+    rows = [_signed(row, coder) for row in rows]
     if apart is None:
-        read = _of_sample(source, state).read(rows, "coder", path.name, now())
-        return _kept(source, files, state, read, path)
+        return CheckedLabels(_of_sample(source, state).read(rows, "coder", name, now()))
     items = source.experiment.items
     read = ReturnedLabels(source.experiment.labels, {item.id: "" for item in items}).read(
         rows, "apart", apart, now()
     )
     stays = () if replace else others_gold(state, read, {item.id: item.gold for item in items})
-    read = read.filter(~pl.col("item").is_in(stays))
-    return _kept(source, files, state, read, path, stays)
+    return CheckedLabels(read.filter(~pl.col("item").is_in(stays)), stays)
 
 
 def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -241,19 +271,14 @@ def take_known(
         )
     rows = [Returned(item.id, item.gold, column) for item in items if item.gold is not None]
     read = _of_sample(source, state).read(rows, "coder", OWN_TABLE, now())
-    return _kept(source, files, state, read, None)
+    return keep_labels(source, files, state, CheckedLabels(read), None)
 
 
-def _kept(
-    source: StudySource,
-    files: GoldFiles,
-    state: GoldState,
-    read: pl.DataFrame,
-    path: Path | None,
-    left_out: tuple[str, ...] = (),
+def keep_labels(
+    source: StudySource, files: GoldFiles, state: GoldState, checked: CheckedLabels, path: Path | None
 ) -> GoldTaken:
     """Keep labels that were checked; what the same coder said before stays on record."""
-    key = ["item", "coder", "role"]
+    read, key = checked.read, ["item", "coder", "role"]
     was = read.join(current(state.coded).select(*key, was="label"), on=key, how="left", maintain_order="left")
     new = was["was"].is_null()
     changed = was.select(pl.col("was") != pl.col("label")).to_series().fill_null(False)
@@ -261,7 +286,17 @@ def _kept(
     after = GoldState(_noted(state.design, path, read.height), state.draw, coded)
     files.write(after)
     status = gold_status(after, source.experiment.labels)
-    return GoldTaken(int(new.sum()), int(changed.sum()), left_out, status)
+    return GoldTaken(int(new.sum()), int(changed.sum()), checked.left_out, status)
+
+
+def taken_of(fields: Mapping[str, GoldTaken]) -> GoldTaken:
+    """What was taken of several fields, all in all."""
+    return GoldTaken(
+        sum(one.new for one in fields.values()),
+        sum(one.changed for one in fields.values()),
+        tuple(dict.fromkeys(item for one in fields.values() for item in one.left_out)),
+        joint_status({name: one.status for name, one in fields.items()}),
+    )
 
 
 def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:

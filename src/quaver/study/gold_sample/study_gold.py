@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,14 +14,24 @@ from typing_extensions import Unpack
 from quaver.core.arguments import guarded, taking
 from quaver.core.options import with_defaults
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.coder_sheet import Format
+from quaver.gold.coder_sheet import LABEL, Format, column_of
 from quaver.gold.returned_labels import Rule
-from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
+from quaver.study.analysis.field_source import FieldSource
+from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, round_sheets, write_sheets
 from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round, ruled
-from quaver.study.gold_sample.gold_status import GoldStatus, GoldTaken, gold_status, take_file, take_known
+from quaver.study.gold_sample.gold_status import (
+    GoldStatus,
+    GoldTaken,
+    checked_labels,
+    gold_status,
+    joint_status,
+    keep_labels,
+    take_known,
+    taken_of,
+)
 from quaver.study.gold_sample.sample_plan import GoldForecast
-from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.study.sources.gold_files import GoldFiles, GoldState, Round
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
@@ -32,32 +44,67 @@ class StudyGold:
     ``study.gold.draw(n=200, coders=["ada", "ben"])`` writes sheets, ``study.gold.take("round-1-ada.xlsx")``
     takes one back.
 
+    Of a study with several fields it is one sample for all of them: the items are drawn once, at random, and
+    a sheet has a column for each field. Of one field, opened by its name, it is that field's alone.
+
     Args:
         source: The study's source.
     """
 
     def __init__(self, source: StudySource) -> None:
-        self._source = source
-        _ = (
-            source.spec.task.label_set().codes
-        )  # a sample is of one label set: of several fields, none was named
-        self._files = GoldFiles(source.folder)
+        self._source, self._files = source, GoldFiles(source.folder)
+        self._fields: Mapping[str, StudySource] = {
+            name: FieldSource(source, name) for name in source.spec.task.fields
+        } or {"": source}
 
     def __repr__(self) -> str:
         return str(self.status())
 
     @property
+    def columns(self) -> list[str]:
+        """The columns of labels on a sheet."""
+        return [column_of(name) if name else LABEL for name in self._fields]
+
+    @property
+    def _states(self) -> dict[str, GoldState]:
+        """What is kept of each field.
+
+        A sample that several fields share is the one with the most rounds: a process that was killed may
+        have left others behind.
+
+        Raises:
+            QuaverError: The fields have samples of their own.
+        """
+        states = {name: GoldFiles(one.folder).state() for name, one in self._fields.items()}
+        most = max(states.values(), key=lambda one: len(_rounds(one)))
+        for name, one in states.items():
+            if _rounds(one) != _rounds(most)[: len(_rounds(one))]:
+                raise QuaverError(
+                    "fields of this study have gold samples of their own",
+                    where=str(self._source.folder),
+                    expected="one sample for all fields",
+                    found=f"another one of {name!r}",
+                    fix="name the field: --field NAME, or Study.open(…, field=NAME) in Python",
+                )
+        return {name: GoldState(most.design, most.draw, one.coded) for name, one in states.items()}
+
+    @property
     def state(self) -> GoldState:
-        """What is kept: the design, each item's probability, each label.
+        """What is kept: the design, each item's probability, each label; of several fields, of the first.
 
         Raises:
             StoreError: A file of it is damaged.
         """
-        return self._files.state()
+        return next(iter(self._states.values()))
 
     def status(self) -> GoldStatus:
         """How many items are drawn and labelled, how well coders agree, and what nobody has decided."""
-        return gold_status(self.state, self._source.experiment.labels)
+        return joint_status(
+            {
+                name: gold_status(state, self._fields[name].experiment.labels)
+                for name, state in self._states.items()
+            }
+        )
 
     @guarded
     @taking(GoldOptions)
@@ -73,10 +120,9 @@ class StudyGold:
         Raises:
             QuaverError: The sample would be no larger, or a later round differs from the first.
         """
-        asked = RoundAsked(with_defaults(GoldOptions, options))
-        state = self.state
+        asked, state = self._asked(options), self.state
         names, shared = asked.shared(state)
-        return asked.plan(self._source, state).forecast(asked.wish, len(names), shared)
+        return asked.plan(self._first, state).forecast(asked.wish, len(names), shared)
 
     @guarded
     @taking(GoldOptions)
@@ -108,17 +154,63 @@ class StudyGold:
         """
         self._source.require("keeps_results")
         self._source.require("has_texts")
-        asked = RoundAsked(with_defaults(GoldOptions, options), seed, form, drawn_by)
+        asked = replace(self._asked(options), seed=seed, form=form, drawn_by=drawn_by)
         asked.wish.check()
-        with self._files.alone():
-            found = draw_round(self._source, self._files, asked)
-            known = [item.gold is not None for item in self._source.experiment.items]
-            taken = 0
-            if any(known) and not all(known):
-                taken = take_known(self._source, self._files, self.state, all_of_them=False).new
-            sheets = CoderSheets(self._source, self.state).of_round(found.round)
-            written = write_sheets(self._files, sheets, f"round-{found.round}", form)
-            return replace(found, known=taken, files=tuple(written))
+        with self._alone() as files:
+            states = self._states
+            (first, *others) = files
+            if _rounds(files[first].state()) != _rounds(states[first]):
+                files[first].write(states[first])
+            found = draw_round(self._first, files[first], asked)
+            drawn = files[first].state()
+            for name in others:
+                files[name].write(GoldState(drawn.design, drawn.draw, states[name].coded))
+            known = [self._take_some_known(name, own) for name, own in files.items()]
+            written = self._written(found.round, form)
+            return replace(found, known=min(known), files=tuple(written))
+
+    def _take_some_known(self, name: str, files: GoldFiles) -> int:
+        """Take the true labels that some of a field's items came with; how many are new."""
+        source = self._fields[name]
+        known = [item.gold is not None for item in source.experiment.items]
+        if all(known) or not any(known):
+            return 0
+        return take_known(source, files, files.state(), all_of_them=False).new
+
+    def _asked(self, options: GoldOptions) -> RoundAsked:
+        """What a round is asked to be: of several fields a simple sample, which serves all of them alike."""
+        given = with_defaults(GoldOptions, options)
+        several, state = len(self._fields) > 1, self.state
+        if several and (given["target"] or given["of"] or given["by"]):
+            raise QuaverError(
+                "this plans a sample for one field, and the study has several",
+                where="target, of, by",
+                expected="a size: n, more or budget",
+                found=", ".join(name for name in ("target", "of", "by") if given[name]),
+                fix="name the field: --field NAME, or Study.open(…, field=NAME) in Python",
+            )
+        if several and state.design is None and given["design"] is None:
+            given["design"] = "simple"
+        return RoundAsked(given)
+
+    @property
+    def _first(self) -> StudySource:
+        """The first field."""
+        return next(iter(self._fields.values()))
+
+    @contextmanager
+    def _alone(self) -> Iterator[dict[str, GoldFiles]]:
+        """The files of each field, which nobody else changes meanwhile."""
+        with ExitStack() as held:
+            files = {name: GoldFiles(one.folder) for name, one in self._fields.items()}
+            for own in files.values():
+                held.enter_context(own.alone())
+            yield files
+
+    def _written(self, number: int, form: Format) -> list[Path]:
+        """The sheets of a round, of what is not labelled yet."""
+        fields = {name: CoderSheets(self._fields[name], state) for name, state in self._states.items()}
+        return write_sheets(self._files, round_sheets(fields, self._source, number), f"round-{number}", form)
 
     @guarded
     def sheets(self, form: Format = "xlsx") -> list[Path]:
@@ -131,12 +223,10 @@ class StudyGold:
             StoreError: Nothing was drawn, the texts are not here, or the folder cannot be written.
         """
         self._source.require("has_texts")
-        state = self._kept()
-        paths: list[Path] = []
-        for about in state.design["rounds"] if state.design else ():
-            sheets = CoderSheets(self._source, state).of_round(about["round"])
-            paths += write_sheets(self._files, sheets, f"round-{about['round']}", form)
-        return paths
+        self._kept()
+        design = self.state.design
+        rounds = design["rounds"] if design else ()
+        return [path for about in rounds for path in self._written(about["round"], form)]
 
     @guarded
     def take(
@@ -167,8 +257,20 @@ class StudyGold:
         self._source.require("keeps_results")
         if apart is None:
             self._kept()
-        with self._files.alone():
-            return take_file(self._source, self._files, self.state, Path(path), coder, apart, replace=replace)
+        with self._alone() as files:
+            states, path = self._states, Path(path)
+            checked = {
+                name: checked_labels(
+                    self._fields[name], states[name], rows, path.name, coder, apart, replace=replace
+                )
+                for name, rows in zip(files, read_returned(path, self.columns), strict=True)
+            }
+            return taken_of(
+                {
+                    name: keep_labels(self._fields[name], own, states[name], checked[name], path)
+                    for name, own in files.items()
+                }
+            )
 
     def take_known(self) -> GoldTaken:
         """Take the gold labels that the drawn items came with, where the study's table has them all.
@@ -183,8 +285,11 @@ class StudyGold:
             StoreError: Nothing was drawn, or the folder cannot be written.
         """
         self._kept()
-        with self._files.alone():
-            return take_known(self._source, self._files, self.state)
+        with self._alone() as files:
+            states = self._states
+            return taken_of(
+                {name: take_known(self._fields[name], own, states[name]) for name, own in files.items()}
+            )
 
     @guarded
     def adjudicate(
@@ -211,22 +316,24 @@ class StudyGold:
                 "who decides?", where="adjudicate", expected="a name, or the rule `majority`", found="neither"
             )
         self._kept()
-        with self._files.alone():
-            state = self.state
-            if rule is not None and state.design is not None:
-                state = ruled(state, state.design, rule)
-                self._files.write(state)
-            if adjudicator is None or not state.settled.open:
-                return []
-            self._source.require("has_texts")
-            sheet = CoderSheets(self._source, state).of_disagreements(coders_of([adjudicator])[0])
-            return write_sheets(self._files, [sheet], "adjudication", form)
+        with self._alone() as files:
+            paths = list[Path]()
+            for name, own in files.items():
+                state = self._states[name]
+                if rule is not None and state.design is not None:
+                    state = ruled(state, state.design, rule)
+                    own.write(state)
+                if adjudicator is None or not state.settled.open:
+                    continue
+                self._source.require("has_texts")
+                sheet = CoderSheets(self._fields[name], state).of_disagreements(coders_of([adjudicator])[0])
+                paths += write_sheets(own, [sheet], "adjudication", form)
+            return paths
 
-    def _kept(self) -> GoldState:
-        """What is kept of a sample that was drawn."""
+    def _kept(self) -> None:
+        """Refuse what takes a sample that was drawn."""
         self._source.require("keeps_results")
-        state = self.state
-        if state.draw is None:
+        if self.state.draw is None:
             raise StoreError(
                 "no gold sample has been drawn",
                 where=str(self._source.folder),
@@ -234,7 +341,6 @@ class StudyGold:
                 found="none",
                 fix="draw one: quaver gold STUDY --n 200",
             )
-        return state
 
     @guarded
     def accept(
@@ -279,3 +385,8 @@ class StudyGold:
             by=by,
             evaluator=evaluator,
         )
+
+
+def _rounds(state: GoldState) -> list[tuple[int, Round]]:
+    """A sample's rounds, each with the seed that it was drawn from."""
+    return [(state.design["seed"], one) for one in state.design["rounds"]] if state.design else []

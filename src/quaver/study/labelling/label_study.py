@@ -1,26 +1,34 @@
-"""The study that labels all texts: made of a check's study file, with the prompts that are worth asking."""
+"""The study that labels all texts, made of a check's study file, and the labels that it gives each field."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from statistics import mean
 from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.number_format import count, percent
+from quaver.acceptance.accepted_labels import Acceptance
+from quaver.core.label_values import labels_in, single_labels
+from quaver.core.number_format import count, percent, rounded, with_interval
+from quaver.core.records import OF_SETS, Numbers
 from quaver.core.replaced_file import replace_bytes
-from quaver.core.seeds import derive
 from quaver.design.calls.lock_file import write_made
 from quaver.design.items.item_data import items_from, written_items
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
-from quaver.report.findings.recommendation import Recommendation
-from quaver.report.findings.verdict_card import Card, best_of
+from quaver.gold.gold_draw import SPLIT
+from quaver.labelling.spreadsheet_edits import Cell
+from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.field_source import FieldSource
+from quaver.study.analysis.study_acceptance import accept
+from quaver.study.analysis.text_labels import PERSON, text_labels
 from quaver.study.checking.check_design import model_entry
-from quaver.study.labelling.prompts_worth_asking import PromptVotes, Votes
+from quaver.study.labelling.prompts_worth_asking import PromptChoice
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import asking
 
@@ -36,80 +44,148 @@ _ID: Final = "quaver_id"
 _OF_A_SAMPLE: Final = ("sample", "seed")
 """Keys of items that choose some of them."""
 
-
-@dataclass(frozen=True, slots=True)
-class PromptChoice:
-    """The prompts that are asked about each text, and why these.
-
-    Attributes:
-        variants: Their ids.
-        reason: Why so many, in a sentence.
-        forecast: What one prompt and the votes of several would be worth; empty where one is recommended.
-        recommended: What the check recommends about the labels.
-    """
-
-    variants: tuple[str, ...]
-    reason: str
-    forecast: tuple[Votes, ...]
-    recommended: Recommendation
+_COLUMNS: Final = {
+    "label": "label",
+    "labelled_by": "labelled by",
+    "agreement": "agreement",
+    "confidence": "confidence",
+    "needs_person": "needs a person",
+}
+"""The new columns of the copy, and their headings."""
 
 
-def chosen_prompts(
-    check: Study, verdict: Card, votes: int | None, least: int = 1, *, anyway: bool
-) -> PromptChoice:
-    """Choose the prompts by what a check found.
+class FieldLabels:
+    """The labels of one field of the texts, or of a task that has one label set.
 
     Args:
-        check: The check.
-        verdict: What it found.
-        votes: How many prompts are wanted; those that are worth it, if None.
-        least: How many to ask at least, since texts are doubtful where prompts disagree.
-        anyway: Whether to go on where the check says that the labels should not be used.
-
-    Raises:
-        QuaverError: The check says that these labels should not be used, and nobody insists.
+        name: The field's name; empty without fields.
+        study: The study that asked about all texts.
+        choice: The prompts whose answers count.
     """
-    recommended = best_of(verdict.recommendations)
-    if recommended.kind == "do not use" and not anyway:
-        raise QuaverError(
-            "these labels should not be used",
-            where=str(check.folder),
-            expected="a check that finds the labels fit to use",
-            found=verdict.verdict,
-            fix=f"{verdict.next_step} Or label anyway with --anyway, which the labelled file will say",
+
+    def __init__(self, name: str, study: Study, choice: PromptChoice) -> None:
+        self.name, self.choice = name, choice
+        self._counts_all = len(choice.variants) == len(study.experiment.variants)
+        self.study = study if not name else Study(_field_of(study, name, choice.variants))
+
+    @cached_property
+    def doubtful(self) -> list[str]:
+        """The texts that have no label, or on which the first model's answers disagree.
+
+        What people labelled changes nothing here: their labels judge the second model's too.
+        """
+        split = pl.col("model_label").is_null() | (pl.col("agreement") < SPLIT)
+        return text_labels(self.study.source).filter(split)["item"].to_list()
+
+    def again(self, second: Study) -> pl.DataFrame:
+        """A second model's labels of the field's doubtful texts, its vote beside the first one's."""
+        source = FieldSource(second.source, self.name) if self.name else second.source
+        frame = text_labels(source).select("item", pl.col("model_label").alias("label"))
+        frame = frame.filter(pl.col("item").is_in(self.doubtful))
+        first = self.study.annotations().select(pl.col("item", "label").cast(pl.String))
+        votes = (
+            first.join(frame, on="item")
+            .group_by("item")
+            .agg(pl.len().alias("asked"), (pl.col("label") == pl.col("label_right")).sum().alias("same"))
         )
-    design = check.experiment
-    ids = [variant.id for variant in design.variants]
+        agreement = (pl.col("same") + 1) / (pl.col("asked") + 1)
+        return frame.join(votes, on="item", how="left").select("item", "label", agreement.alias("agreement"))
+
+    def accepted(self, error: float | None, again: pl.DataFrame | None) -> Acceptance | None:
+        """Which labels are accepted; None without a promise, and before half of the sample is labelled."""
+        if error is None or not self.corrects:
+            return None
+        keep = again is None and self._counts_all  # what the study alone shows again
+        return accept(self.study.source, error=error, again=again, keep=keep)
+
+    def table(self, acceptance: Acceptance | None, again: pl.DataFrame | None) -> pl.DataFrame:
+        """A row for each text, as `Study.labels` gives it."""
+        return text_labels(
+            self.study.source, recommended=self.choice.recommended, acceptance=acceptance, again=again
+        )
+
+    @property
+    def corrects(self) -> bool:
+        """Whether people have labelled most of a sample that was drawn."""
+        status = self.study.gold.status()
+        return status.drawn > 0 and 2 * status.labelled >= status.drawn
+
+    def cells(self, table: pl.DataFrame) -> tuple[list[str], dict[str, list[Cell]]]:
+        """The new columns' headings, and their cells by item: numbers as numbers."""
+        numeric = isinstance(self.study.experiment.labels, Numbers)
+        confident = table["confidence"].null_count() < table.height
+        columns = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
+        cells: dict[str, list[Cell]] = {}
+        for item, label, *others in table.select("item", *columns).iter_rows():
+            cells[item] = [_number(label) if numeric and label is not None else label, *others]
+        return [f"{self.name} {head}".strip() for head in columns.values()], cells
+
+    def state(self, table: pl.DataFrame) -> str:
+        """How many texts have a label, and how many need a person."""
+        status = self.study.gold.status()
+        left = status.drawn - status.labelled
+        people = int(table["needs_person"].is_not_null().sum())
+        by_hand = int((table["labelled_by"] == PERSON).sum())
+        given = int(table["label"].is_not_null().sum())
+        state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
+        if left and not people:
+            return f"{state}; {count(left, 'text')} of the sample still to be labelled by a person."
+        needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
+        return f"{state}; {needs} a person{'' if people else ' any more'}."
+
+    def shares(self, table: pl.DataFrame) -> Iterator[str]:
+        """Each label's share, or the numbers' mean: corrected by a sample that was drawn, else as counted."""
+        labels, given = self.study.experiment.labels, table["label"].drop_nulls().to_list()
+        numeric, of_sets = isinstance(labels, Numbers), labels.level in OF_SETS
+        if self.corrects and not of_sets:
+            for estimate in self.study.measure("corrected_score" if numeric else "corrected_share"):
+                what = "mean" if numeric else estimate.cell.get("label")
+                shown = with_interval(estimate, rounded if numeric else percent)
+                if estimate.value is not None and what:
+                    yield f"{what}: {shown}, corrected by the people's labels"
+            return
+        if numeric:
+            yield f"mean: {rounded(mean(map(float, given)))}, not corrected" if given else "no numbers"
+            return
+        counts = Counter(code for label in given for code in (labels_in(label) if of_sets else [label]))
+        what = "texts" if of_sets else "labels"
+        for one in single_labels(labels):
+            share = counts[one.code] / max(1, len(given))
+            yield f"{one.code}: {percent(share)} of the {what}, not corrected"
+
+    def regression(self, *, promised: bool) -> str:
+        """How to regress the labels without taking their errors for truth."""
+        if not self.corrects:
+            errors = "a regression of these labels takes their errors for truth"
+            if promised:
+                return f"{errors}, until people have labelled the sample, which corrects both"
+            return f"{errors}; --error 5% draws a sample for people to label, by which both are corrected"
+        labels = self.study.experiment.labels
+        outcome = "label" if isinstance(labels, Numbers) else f"share({labels.codes[0]})"
+        study = repr(str(self.study.source.positions.path)) + (f", field={self.name!r}" if self.name else "")
+        claim = f'formula="{outcome} ~ COLUMN", effect="COLUMN > 0"'
+        return f'quaver.Study.open({study}).measure("conclusion", {claim})'
+
+
+def _number(label: str) -> float:
+    """A number as a cell has it: whole ones without a point."""
+    number = float(label)
+    return int(number) if number.is_integer() else number
+
+
+def _field_of(study: Study, name: str, variants: Sequence[str]) -> FieldSource:
+    """A field with the answers of some prompts."""
+    own = pl.col("variant").cast(pl.String).is_in(list(variants))
+    return FieldSource(study.source, name, annotations_of(study.source).filter(own))
+
+
+def asked_before(check: Study) -> list[str]:
+    """The prompts that all texts were asked about already."""
     path = _made(_study_file(check), _LABELS)
-    before = read_yaml(path)["sample"]["variants"] if path.is_file() and votes is None else []
-    before = before if {*before} <= {*ids} else []
-    if recommended.prompt and votes is None and before in ([], [recommended.prompt]):
-        return PromptChoice((recommended.prompt,), "the check recommends this prompt alone", (), recommended)
-    seen = check.annotations().filter(pl.col("evaluator").cast(pl.String) == check.spec.evaluators[0].title)
-    if recommended.model:
-        seen = seen.filter(pl.col("model").cast(pl.String) == recommended.model)
-    given = PromptVotes(seen, ids, design.labels.codes, derive(check.spec.seed, "votes"))
-    forecast = tuple(given.forecast())
-    worth = min(votes or given.worth_asking(), len(ids))
-    size = worth if votes else min(max(least, len(before) or worth), len(ids))
-    chosen = given.most_typical(size, before)
-    doubt = f"{count(worth, 'prompt')} would do, but only several show which texts are doubtful"
-    why = doubt if size == least > worth else _why(size, forecast)
-    return PromptChoice(tuple(chosen), why, forecast, recommended)
+    return [*read_yaml(path)["sample"]["variants"]] if path.is_file() else []
 
 
-def _why(size: int, forecast: Sequence[Votes]) -> str:
-    """Why so many prompts are asked, or what is known of so many."""
-    shown = {votes.prompts: votes.wrong for votes in forecast}
-    if size not in shown:
-        return "as you asked"
-    against = "the gold labels" if forecast[0].by_gold else "the vote of all prompts"
-    found = f"{count(size, 'prompt')} would differ from {against} in {percent(shown[size])} of the texts"
-    others = [f"{count(one, 'prompt')} in {percent(wrong)}" for one, wrong in shown.items() if one != size]
-    return ", ".join([found, *others])
-
-
-def label_study(check: Study, choice: PromptChoice, budget: float | None, model: str | None) -> Study:
+def label_study(check: Study, variants: Sequence[str], budget: float | None, model: str | None) -> Study:
     """The study of all texts with the chosen prompts, which takes over the check's answers."""
     home = _study_file(check)
     document = read_yaml(home)
@@ -119,7 +195,7 @@ def label_study(check: Study, choice: PromptChoice, budget: float | None, model:
     if model and len(check.spec.models) > 1:
         names = [one.name for one in check.spec.models]
         document["models"] = [document["models"][names.index(model)]]
-    document["sample"] = {"variants": list(choice.variants)}
+    document["sample"] = {"variants": [*variants]}
     document["repeats"] = 1
     document["reuse"] = [_beside(check.folder, home.parent)]
     functions = asking(check.source).plugins.functions

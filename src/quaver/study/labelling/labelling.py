@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -19,21 +18,22 @@ import scipy
 from typing_extensions import Unpack
 
 from quaver.acceptance.accepted_labels import Acceptance
+from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import Codebook
-from quaver.core.number_format import count, percent, promised, with_interval
+from quaver.core.number_format import count, enumeration, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import Sheet, SheetRow
-from quaver.gold.gold_draw import SPLIT
 from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
 from quaver.labelling.spreadsheet_edits import Cell
+from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card
-from quaver.study.analysis.study_acceptance import accept
-from quaver.study.analysis.text_labels import PERSON, text_labels
+from quaver.report.page_templates import quoted
+from quaver.study.analysis.field_source import fields_of
 from quaver.study.checking.check_design import (
     PreparedCheck,
     left_to_ask,
@@ -45,7 +45,8 @@ from quaver.study.checking.check_options import CheckOptions
 from quaver.study.forecasts.forecast import Range
 from quaver.study.gold_sample.coder_sheets import read_returned, write_sheets
 from quaver.study.labelling.label_options import LabelOptions
-from quaver.study.labelling.label_study import PromptChoice, chosen_prompts, label_study, study_of_doubtful
+from quaver.study.labelling.label_study import FieldLabels, asked_before, label_study, study_of_doubtful
+from quaver.study.labelling.prompts_worth_asking import PromptChoice, chosen_prompts
 from quaver.study.session import Study
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_file_source import asking
@@ -70,15 +71,6 @@ _NOTHING: Final = 1e-9
 _NOTES: Final = "How labelled"
 """The sheet that says how the labels were made."""
 
-_COLUMNS: Final = {
-    "label": "label",
-    "labelled_by": "labelled by",
-    "agreement": "agreement",
-    "confidence": "confidence",
-    "needs_person": "needs a person",
-}
-"""The new columns of the copy, and their headings."""
-
 
 def sample_for(error: float) -> int:
     """How many texts people label so that a promise is likely kept where half as many labels are wrong.
@@ -97,12 +89,13 @@ class Labelled(Rows):
     """Labelled texts.
 
     Attributes:
-        table: A row for each text, as `Study.labels` gives it.
+        table: A row for each text, as `Study.labels` gives it; of several fields, for each text and field.
         file: The labelled copy of the table; None where the texts came without a file.
         notes: How the labels were made, each line as its heading and its text.
         study: The study that labelled them.
         verdict: What the check found.
-        acceptance: Which labels are accepted; None where no promise was asked for, or none can be made yet.
+        accepted: Which labels of each field are accepted, by its name, of a task with one label set by an
+            empty one; without those of which no promise was asked for, or none can be made yet.
         sheets: Files for people to label.
         state: Where the labelling stands, in a sentence.
         step: What to do next, in a sentence; empty where nothing is left to do.
@@ -113,13 +106,18 @@ class Labelled(Rows):
     notes: tuple[tuple[str, str], ...]
     study: Study
     verdict: Card
-    acceptance: Acceptance | None
+    accepted: Mapping[str, Acceptance]
     sheets: tuple[Path, ...]
     state: str
     step: str
 
+    @property
+    def acceptance(self) -> Acceptance | None:
+        """Which labels are accepted, of fields those of the one with the fewest; None without any."""
+        return min(self.accepted.values(), key=lambda found: found.accepted, default=None)
+
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each text."""
+        """A row for each text, and field."""
         return self.table.to_dicts()
 
     def __str__(self) -> str:
@@ -150,35 +148,58 @@ class Labelling:
             of_check: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}
             self.prepared = prepared_check(data, replaces=False, **of_check)
             self.check = self.prepared.study
-        if isinstance(self.check.experiment.labels, Codebook):
-            raise QuaverError(
-                "this labels texts with one variable, and the check has several",
-                where=str(self.check.folder),
-                expected="a check of one variable: --gold COLUMN, or --labels",
-                found=", ".join(self.check.spec.task.fields),
-                fix="run the study on all texts instead: take `sample` out of its file, `quaver run`, then "
-                "`quaver export` has a row for each text and field",
-            )
         self.source = _table_of(data, self.check)
+
+    @cached_property
+    def _cards(self) -> dict[str, Card]:
+        """What the check found of each field."""
+        return {name: one.verdict() for name, one in self._checked.items()}
+
+    @cached_property
+    def _checked(self) -> dict[str, Study]:
+        """The check, field by field."""
+        return {name: Study(source) for name, source in fields_of(self.check.source).items()}
 
     @cached_property
     def verdict(self) -> Card:
         """What the check found."""
-        return self.check.verdict()
+        return card_of_fields(self._cards)
 
     @cached_property
-    def choice(self) -> PromptChoice:
-        """The prompts that are asked about each text."""
+    def choices(self) -> dict[str, PromptChoice]:
+        """The prompts whose answers label each field; none of a field whose labels should not be used."""
         least = _TO_DISAGREE if self.options["then"] or self.error else 1
-        return chosen_prompts(
-            self.check, self.verdict, self.options["votes"], least, anyway=self.options["anyway"]
-        )
+        labels = self.check.experiment.labels
+        fields = labels.fields if isinstance(labels, Codebook) else ()
+        ids = [one.id for one in self.check.experiment.variants if all(f.is_asked(one) for f in fields)]
+        votes, anyway = self.options["votes"], self.options["anyway"]
+        before = asked_before(self.check)
+        return chosen_prompts(self._checked, self._cards, ids, votes, before, least, anyway=anyway)
+
+    @property
+    def choice(self) -> PromptChoice:
+        """The prompts that are asked about each text, and why, as it is of the field that takes the most."""
+        asked = {name for one in self.choices.values() for name in one.variants}
+        most = max(self.choices.values(), key=lambda one: len(one.variants))
+        ids = [one.id for one in self.check.experiment.variants if one.id in asked]
+        return replace(most, variants=tuple(ids))
+
+    @cached_property
+    def fields(self) -> list[FieldLabels]:
+        """The fields that are labelled; of a task with one label set, that alone."""
+        return [FieldLabels(name, self.study, choice) for name, choice in self.choices.items()]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The fields that are not labelled, since the check says “do not use”."""
+        return [name for name in self._checked if name not in self.choices]
 
     @cached_property
     def study(self) -> Study:
         """The study of all texts, with the check's answers taken over."""
-        model = self.choice.recommended.model
-        study = label_study(self.check, self.choice, self._left_of_budget(self.check), model)
+        choice = self.choice
+        left = self._left_of_budget(self.check)
+        study = label_study(self.check, choice.variants, left, choice.recommended.model)
         study.run(requests=0)
         return study
 
@@ -196,37 +217,37 @@ class Labelling:
         cost = None if own is None else Range(*(end * share for end in forecast.whole.cost(own)))
         return round(forecast.calls * share), cost
 
-    def doubtful(self) -> list[str]:
-        """The texts that have no label, or on which the first model's answers disagree.
-
-        What people labelled changes nothing here: their labels judge the second model's too.
-        """
-        split = pl.col("model_label").is_null() | (pl.col("agreement") < SPLIT)
-        return text_labels(self.study.source).filter(split)["item"].to_list()
-
     @cached_property
     def second(self) -> Study | None:
-        """The study that asks the second model about the doubtful texts; None where nobody is to be asked."""
+        """The study that asks the second model about the doubtful texts; None where nobody is to be asked.
+
+        It is asked about all fields of a text that is doubtful in one; in the others the first model's labels
+        stay.
+        """
         model = self.options["then"]
-        doubtful = self.doubtful() if model else []
+        doubtful = list(dict.fromkeys(item for one in self.fields for item in one.doubtful)) if model else []
         left = self._left_of_budget(self.check, self.study)
         return study_of_doubtful(self.study, doubtful, model, left) if doubtful else None
 
     def labelled(self) -> Labelled:
         """Take back what people labelled, say which labels hold, and write the copy of the table."""
         sheets = self._take_back()
-        acceptance = self._acceptance()
-        recommended = self.choice.recommended
-        table = text_labels(
-            self.study.source, recommended=recommended, acceptance=acceptance, again=self._again
+        accepted, tables = dict[str, Acceptance](), dict[str, pl.DataFrame]()
+        for one in self.fields:
+            again = None if self.second is None else one.again(self.second)
+            if (found := one.accepted(self.error, again)) is not None:
+                accepted[one.name] = found
+            tables[one.name] = one.table(found, again)
+        if len(accepted) == len(self.fields):
+            sheets += self._sheet_of(accepted, tables)
+        state, step = self._state(tables, accepted, sheets)
+        notes = tuple(self._notes(tables, state))
+        file = self._written(tables, notes)
+        table = pl.concat(
+            one.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else one
+            for name, one in tables.items()
         )
-        unlabelled = table.filter(pl.col("needs_person").is_not_null())
-        if acceptance is not None and not unlabelled.is_empty():
-            sheets += self._sheet_of(acceptance, unlabelled)
-        state, step = self._state(table, acceptance, sheets)
-        notes = tuple(self._notes(table, state))
-        file = self._written(table, notes)
-        return Labelled(table, file, notes, self.study, self.verdict, acceptance, tuple(sheets), state, step)
+        return Labelled(table, file, notes, self.study, self.verdict, accepted, tuple(sheets), state, step)
 
     # ---------------------------------------------------------------- people's labels
 
@@ -234,158 +255,120 @@ class Labelling:
         """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
-            state = gold.state
-            drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
-            of_sample = all(row.item in drawn for row in read_returned(path))
+            drawn = self._drawn()
+            of_sample = all(row.item in drawn for rows in read_returned(path, gold.columns) for row in rows)
             gold.take(path, apart=None if of_sample else _APART, replace=not of_sample)
         if self.error is None or gold.state.draw is not None:
             return []
         size = self.options["by_hand"] or sample_for(self.error)
         return list(gold.draw(n=min(size, len(self.study.experiment.items))).files)
 
-    def _acceptance(self) -> Acceptance | None:
-        """Which labels are accepted; None before half of the sample is labelled."""
-        error, gold = self.error, self.study.gold
-        if error is None or not self._corrects:
-            return None
-        if self.second is None:
-            return gold.accept(error=error)
-        return accept(self.study.source, error=error, again=self._again, keep=False)
+    def _drawn(self) -> set[str]:
+        """The texts of the sample."""
+        draw = self.study.gold.state.draw
+        return set() if draw is None else {*draw.filter("drawn")["item"]}
 
-    @cached_property
-    def _again(self) -> pl.DataFrame | None:
-        """The second model's labels of the texts that it was asked about, its vote beside the first one's."""
-        if self.second is None:
-            return None
-        frame = text_labels(self.second.source).select("item", pl.col("model_label").alias("label"))
-        first = self.study.annotations().select(pl.col("item", "label").cast(pl.String))
-        votes = (
-            first.join(frame, on="item")
-            .group_by("item")
-            .agg(pl.len().alias("asked"), (pl.col("label") == pl.col("label_right")).sum().alias("same"))
-        )
-        agreement = (pl.col("same") + 1) / (pl.col("asked") + 1)
-        return frame.join(votes, on="item", how="left").select("item", "label", agreement.alias("agreement"))
-
-    def _sheet_of(self, acceptance: Acceptance, unlabelled: pl.DataFrame) -> list[Path]:
+    def _sheet_of(self, accepted: Mapping[str, Acceptance], tables: Mapping[str, pl.DataFrame]) -> list[Path]:
         """A sheet of the texts that still need a person, the most doubtful first; none where one is out.
 
-        The texts of the sample have sheets of their own.
+        How doubtful a text is depends on the field in which it is the most. The texts of the sample have
+        sheets of their own.
         """
-        files, draw = GoldFiles(self.study.folder), self.study.gold.state.draw
-        assert draw is not None
-        others = unlabelled.filter(~pl.col("item").is_in(draw.filter("drawn")["item"].to_list()))
+        ranks = [
+            tables[name]
+            .filter(pl.col("needs_person").is_not_null())
+            .join(found.table.select("item", "score"), on="item", how="left")
+            .select("item", rank=pl.col("score").rank() / pl.len())
+            for name, found in accepted.items()
+        ]
+        order = pl.concat(ranks).filter(~pl.col("item").is_in(list(self._drawn())))
+        order = order.group_by("item", maintain_order=True).agg(pl.col("rank").min())
+        files = GoldFiles(self.study.folder)
         is_out = not self.options["returned"] and any(files.folder.glob(f"{_TO_LABEL}*"))
-        if others.is_empty() or is_out:
+        if order.is_empty() or is_out:
             return []
-        order = others.join(acceptance.table.select("item", "score"), on="item", how="left").sort("score")
         design = self.study.experiment
-        writer, by_id = (
-            PromptWriter(design.variants[0], design.labels),
-            {item.id: item for item in design.items},
-        )
-        rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
+        writer = PromptWriter(design.variants[0], design.labels)
+        by_id = {item.id: item for item in design.items}
+        doubtful = order.sort("rank", nulls_last=False, maintain_order=True)["item"]
+        rows = [SheetRow(item, writer.text(by_id[item])) for item in doubtful]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
         return write_sheets(files, [sheet], _TO_LABEL, "xlsx")
 
     # ------------------------------------------------------------------------ words
 
     def _state(
-        self, table: pl.DataFrame, acceptance: Acceptance | None, sheets: Sequence[Path]
+        self,
+        tables: Mapping[str, pl.DataFrame],
+        accepted: Mapping[str, Acceptance],
+        sheets: Sequence[Path],
     ) -> tuple[str, str]:
         """Where the labelling stands, and what to do next."""
-        people = int(table["needs_person"].is_not_null().sum())
-        by_hand = int((table["labelled_by"] == PERSON).sum())
-        given = int(table["label"].is_not_null().sum())
-        state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
         waiting = self.study.gold.status()
         left = waiting.drawn - waiting.labelled
-        if people or not left:
-            needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
-            state += f"; {needs} a person{'' if people else ' any more'}."
-        else:
-            state += f"; {count(left, 'text')} of the sample still to be labelled by a person."
-        error, then = self.error, self.options["then"]
+        states, doubtful = [], set[str]()
+        for one in self.fields:
+            table = tables[one.name]
+            doubtful.update(table.filter(pl.col("needs_person").is_not_null())["item"])
+            state = f"{self._promise(accepted.get(one.name))}{one.state(table)}"
+            states.append(f"{quoted(one.name)}: {state}" if one.name else state)
+        if self.left_out:
+            named = enumeration(quoted(name) for name in self.left_out)
+            states.append(f"No labels of {named}: the check says “do not use”.")
+        people, error, then = len(doubtful), self.error, self.options["then"]
         names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
         names += ["--then", then] if isinstance(then, str) else []
-        again = f"`quaver label {shlex.join(names)}"
+        again, state = f"`quaver label {shlex.join(names)}", " ".join(states)
         if error is None:
             way = "says which labels can be accepted with at most 5% wrong among them"
             return state, f"{again} --error 5%` {way}." if people else ""
         again += f" --error {promised(error)}"
-        if acceptance is not None:
-            most = f"at most {promised(error)} wrong among them, with {promised(_CONFIDENCE)} confidence"
-            state = f"{count(acceptance.accepted, 'label')} can be accepted, {most}. {state}"
         if left or (sheets and people):
             files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
             what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
             return state, f"label {what} by hand ({files}), then {again} --returned FILE`."
         return state, f"{again} --returned FILE`, with more of them labelled." if people else ""
 
-    def _notes(self, table: pl.DataFrame, state: str) -> Iterator[tuple[str, str]]:
+    def _promise(self, found: Acceptance | None) -> str:
+        """How many labels can be accepted; nothing without a promise."""
+        if found is None or self.error is None:
+            return ""
+        most = f"at most {promised(self.error)} wrong among them, with {promised(_CONFIDENCE)} confidence"
+        return f"{count(found.accepted, 'label')} can be accepted, {most}. "
+
+    def _notes(self, tables: Mapping[str, pl.DataFrame], state: str) -> Iterator[tuple[str, str]]:
         """How the labels were made, for whoever opens the file."""
-        design, choice = self.study.experiment, self.choice
+        design = self.study.experiment
         yield "Made", f"{datetime.now(UTC):%Y-%m-%d}, by Quaver {version('quaver')}"
         yield "Model", ", ".join(str(one["identity"]) for one in self.study.source.served.values())
         if self.second is not None:
             asked = len(self.second.experiment.items)
             yield "Second model", f"{self.options['then']}, asked about {count(asked, 'doubtful text')}"
-        yield "Prompts", f"{count(len(design.variants), 'prompt')}; {choice.reason}"
+        for name, choice in self.choices.items():
+            yield _of("Prompts", name), f"{count(len(choice.variants), 'prompt')}; {choice.reason}"
         for instruction in dict.fromkeys(variant.instruction for variant in design.variants):
             yield "", instruction
         if shown := design.variants[0].examples:
-            yield (
-                "Examples",
-                f"{count(len(shown), 'text')} with their hand labels, in each prompt: not labelled",
-            )
+            texts = count(len(shown), "text")
+            yield "Examples", f"{texts} with their hand labels, in each prompt: not labelled"
         how = "the most frequent label of the prompts" if len(design.variants) > 1 else "the answer's label"
         yield "Label", f"{how}; where a person labelled the text, that person's label"
         yield "Verdict", " ".join(self.verdict.lines[:2])
-        if choice.recommended.kind == "do not use":
+        if any(choice.recommended.kind == "do not use" for choice in self.choices.values()):
             yield "Warning", "The check says “do not use”. These labels were made in spite of it."
         yield "State", state
-        for one in self._shares(table):
-            yield "Share", one
-        yield "Regression", self._regression()
+        for one in self.fields:
+            for share in one.shares(tables[one.name]):
+                yield _of("Share", one.name), share
+            yield _of("Regression", one.name), one.regression(promised=self.error is not None)
         yield (
             "Cite",
             f"Quaver {version('quaver')}; `quaver paper {self.study.folder}` writes a methods paragraph",
         )
 
-    def _shares(self, table: pl.DataFrame) -> Iterator[str]:
-        """Each label's share: corrected by a sample that was drawn, else as it was counted."""
-        if self._corrects:
-            for estimate in self.study.measure("corrected_share"):
-                if estimate.value is not None and estimate.cell.get("label"):
-                    yield (
-                        f"{estimate.cell['label']}: {with_interval(estimate)}, corrected by the "
-                        "people's labels"
-                    )
-            return
-        counts = Counter(table["label"].drop_nulls().to_list())
-        for code in self.study.experiment.labels.codes:
-            yield f"{code}: {percent(counts[code] / max(1, counts.total()))} of the labels, not corrected"
-
-    def _regression(self) -> str:
-        """How to regress the labels without taking their errors for truth."""
-        if not self._corrects:
-            errors = "a regression of these labels takes their errors for truth"
-            if self.error is not None:
-                return f"{errors}, until people have labelled the sample, which corrects both"
-            return f"{errors}; --error 5% draws a sample for people to label, by which both are corrected"
-        study, label = str(self.study.source.positions.path), self.study.experiment.labels.codes[0]
-        claim = f'formula="share({label}) ~ COLUMN", effect="COLUMN > 0"'
-        return f'quaver.Study.open({study!r}).measure("conclusion", {claim})'
-
-    @property
-    def _corrects(self) -> bool:
-        """Whether people have labelled most of a sample that was drawn."""
-        status = self.study.gold.status()
-        return status.drawn > 0 and 2 * status.labelled >= status.drawn
-
     # ------------------------------------------------------------------------- file
 
-    def _written(self, table: pl.DataFrame, notes: Sequence[tuple[str, str]]) -> Path | None:
+    def _written(self, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]) -> Path | None:
         """Write the labelled copy of the table, unless that would undo somebody's edits."""
         if self.source is None:
             return None
@@ -406,17 +389,21 @@ class Labelling:
         numbers = {
             row.text(column) if column else str(index): row.number for index, row in enumerate(rows, 1)
         }
-        confident = table["confidence"].null_count() < table.height
-        columns = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
-        cells: dict[int, Sequence[Cell]] = {
-            numbers[item]: values
-            for item, *values in table.select("item", *columns).iter_rows()
-            if item in numbers
-        }
+        heads, cells = list[str](), dict[int, list[Cell]]()
+        for one in self.fields:
+            own, filled = one.cells(tables[one.name])
+            heads += own
+            for item in filled.keys() & numbers.keys():
+                cells.setdefault(numbers[item], []).extend(filled[item])
         existing = list(rows[0]) if rows else []
-        write_labelled(source, target, free_names(list(columns.values()), existing), cells, (_NOTES, notes))
+        write_labelled(source, target, free_names(heads, existing), cells, (_NOTES, notes))
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": _digest(target)})
         return target
+
+
+def _of(head: str, field: str) -> str:
+    """A heading of a note, of one field or of all."""
+    return f"{head}, {field}" if field else head
 
 
 def _share(given: Any) -> float | None:

@@ -1,15 +1,23 @@
-"""How many prompts are worth asking about each text: forecast from a check's answers."""
+"""Which prompts are worth asking about each text: how many is forecast from a check's answers."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from quaver.core.number_format import count, percent
+from quaver.core.seeds import derive
+from quaver.errors import QuaverError
+from quaver.report.findings.field_verdicts import card_of_fields
+from quaver.report.findings.recommendation import Recommendation
+from quaver.report.findings.verdict_card import Card, best_of
+from quaver.study.session import Study
 
 SIZES: Final = (1, 3, 5, 10)
 """Numbers of prompts whose votes are compared."""
@@ -112,3 +120,118 @@ class PromptVotes:
         """Each text's most frequent label of these prompts, of equals the first; -1 where there is none."""
         times = self._given[:, list(own)].sum(axis=1)
         return np.where(times.any(axis=1), times.argmax(axis=1), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptChoice:
+    """The prompts whose answers label the texts, and why these.
+
+    Attributes:
+        variants: Their ids.
+        reason: Why so many, in a sentence.
+        forecast: What one prompt and the votes of several would be worth; empty where one is recommended.
+        recommended: What the check recommends about the labels.
+    """
+
+    variants: tuple[str, ...]
+    reason: str
+    forecast: tuple[Votes, ...]
+    recommended: Recommendation
+
+
+def chosen_prompts(
+    fields: Mapping[str, Study],
+    cards: Mapping[str, Card],
+    ids: Sequence[str],
+    votes: int | None,
+    before: Sequence[str],
+    least: int = 1,
+    *,
+    anyway: bool,
+) -> dict[str, PromptChoice]:
+    """Choose the prompts by what a check found.
+
+    All fields are asked about at once: as many prompts as the field takes that needs the most. A field of
+    which the check recommends one prompt alone is labelled by that one.
+
+    Args:
+        fields: The check, field by field; a check of one label set has one without a name.
+        cards: What it found of each.
+        ids: The prompts to choose from.
+        votes: How many are wanted; those that are worth it, if None.
+        before: Those that were chosen before, whose answers are paid for.
+        least: How many to ask at least, since texts are doubtful where prompts disagree.
+        anyway: Whether to go on where the check says that the labels should not be used.
+
+    Returns:
+        The choice for each field whose labels may be used; with ``anyway``, for all.
+
+    Raises:
+        QuaverError: The check says that no labels should be used, and nobody insists.
+    """
+    recommended = _recommended(cards)
+    used = {name: one for name, one in recommended.items() if anyway or one.kind != "do not use"}
+    if not used:
+        raise _not_to_be_used(next(iter(fields.values())), card_of_fields(cards))
+    before = before if votes is None and {*before} <= {*ids} else []
+    alone = {
+        name: one.prompt
+        for name, one in used.items()
+        if one.prompt and votes is None and (len(used) > 1 or [*before] in ([], [one.prompt]))
+    }
+    given = {name: _votes_of(fields[name], used[name], ids) for name in used if name not in alone}
+    worth = {name: min(votes or one.worth_asking(), len(ids)) for name, one in given.items()}
+    voting: list[str] = []
+    if given:
+        widest = max(worth, key=lambda name: worth[name])
+        first = [*before] or [ids[0], *alone.values()] * bool(alone)
+        size = worth[widest] if votes else max(least, len(before) or worth[widest], len({*first}))
+        voting = given[widest].most_typical(min(size, len(ids)), first)
+    choices = {}
+    for name, one in used.items():
+        if name in alone:
+            choices[name] = PromptChoice((alone[name],), "the check recommends this prompt alone", (), one)
+            continue
+        forecast = tuple(given[name].forecast())
+        doubt = f"{count(worth[name], 'prompt')} would do, but only several show which texts are doubtful"
+        why = doubt if len(voting) == least > worth[name] else _why(len(voting), forecast)
+        choices[name] = PromptChoice(tuple(voting), why, forecast, one)
+    return choices
+
+
+def _recommended(cards: Mapping[str, Card]) -> dict[str, Recommendation]:
+    """What a check recommends of each field: of the model that is best for the worst field."""
+    model = best_of(card_of_fields(cards).recommendations).model
+    return {
+        name: best_of([one for one in card.recommendations if one.model == model] or card.recommendations)
+        for name, card in cards.items()
+    }
+
+
+def _votes_of(field: Study, recommended: Recommendation, ids: Sequence[str]) -> PromptVotes:
+    """What the prompts said of a field, of the model that is recommended."""
+    seen = field.annotations().filter(pl.col("evaluator").cast(pl.String) == field.spec.evaluators[0].title)
+    if recommended.model:
+        seen = seen.filter(pl.col("model").cast(pl.String) == recommended.model)
+    return PromptVotes(seen, ids, field.experiment.labels.codes, derive(field.spec.seed, "votes"))
+
+
+def _not_to_be_used(check: Study, verdict: Card) -> QuaverError:
+    return QuaverError(
+        "these labels should not be used",
+        where=str(check.folder),
+        expected="a check that finds the labels fit to use",
+        found=verdict.verdict,
+        fix=f"{verdict.next_step} Or label anyway with --anyway, which the labelled file will say",
+    )
+
+
+def _why(size: int, forecast: Sequence[Votes]) -> str:
+    """Why so many prompts are asked, or what is known of so many."""
+    shown = {votes.prompts: votes.wrong for votes in forecast}
+    if size not in shown:
+        return "as you asked"
+    against = "the gold labels" if forecast[0].by_gold else "the vote of all prompts"
+    found = f"{count(size, 'prompt')} would differ from {against} in {percent(shown[size])} of the texts"
+    others = [f"{count(one, 'prompt')} in {percent(wrong)}" for one, wrong in shown.items() if one != size]
+    return ", ".join([found, *others])
