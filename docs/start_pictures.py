@@ -52,7 +52,7 @@ def main() -> None:
         picture("plan")
         walk.click("button:has-text('Ask ')")
         walk.at("run")
-        walk.page.locator(".qv-run td").first.wait_for()
+        walk.page.locator(".qv-progress:has-text('a second')").wait_for()
         picture("run")
         walk.click("text=See the verdict")
         walk.at("verdict")
