@@ -101,6 +101,7 @@ def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:
     (last,) = store.rows("SELECT max(received) FROM responses")[0]
     assert pace(store, last + 10) == pytest.approx(3, rel=0.01)
     assert pace(store, last + 100) == 0
+    assert pace(store, last + 10, since=last + 1) == 0, "an earlier run says nothing of this one"
 
 
 def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:

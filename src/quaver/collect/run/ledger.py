@@ -279,13 +279,14 @@ def errors_by_kind(store: Store) -> Counter[str]:
     return kinds
 
 
-def pace(store: Store, now: float | None = None) -> float:
-    """Calls per second in the last minute."""
+def pace(store: Store, now: float | None = None, since: float = 0.0) -> float:
+    """Calls per second in the last minute, or since a run began that is younger."""
     now = time.time() if now is None else now
+    first = max(since, now - _LATELY)
     lately = [
         received
         for (received,) in store.rows("SELECT received FROM responses ORDER BY id DESC LIMIT 20000")
-        if received and received >= now - _LATELY
+        if received and received >= first
     ]
     return len(lately) / max(1.0, now - min(lately)) if lately else 0.0
 

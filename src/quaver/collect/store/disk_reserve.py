@@ -184,6 +184,14 @@ def sole_writer_if_free(folder: Path, wait: float = 0.0) -> Iterator[bool]:
                 pid.unlink(missing_ok=True)
 
 
+def collected_since(folder: Path) -> float:
+    """When the process that is collecting began, in seconds since 1970; 0 where none is."""
+    try:
+        return (folder / ".run.pid").stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def who_collects(folder: Path) -> int | None:
     """The process that is collecting for a study, or None."""
     try:

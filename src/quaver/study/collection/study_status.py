@@ -20,7 +20,7 @@ from quaver.collect.run.ledger import (
     spent,
 )
 from quaver.collect.store.batch_rows import StoredBatches
-from quaver.collect.store.disk_reserve import who_collects
+from quaver.collect.store.disk_reserve import collected_since, who_collects
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
@@ -100,7 +100,7 @@ class StudyStatus(Rows):
         conditions: What is answered of each condition.
         configurations_changed: A sentence for each model that answered from more than one configuration.
         process: The process that collects now; None where none does.
-        rate: Calls a second in the last minute; 0 where nobody collects.
+        rate: Calls a second in the last minute of the present run; 0 where nobody collects.
         ended: How the collection in rounds ended, where there was one.
         round_verdict: What the last round said, where its intervals hold at any time; empty elsewhere.
         paraphrases: Calls that made paraphrases; their tokens and money are among the others.
@@ -230,7 +230,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         conditions=conditions,
         configurations_changed=changed(configurations(entries)),
         process=process,
-        rate=pace(store) if store and process else 0.0,
+        rate=pace(store, since=collected_since(study.folder)) if store and process else 0.0,
         ended=rounds.get("ended"),
         round_verdict=anytime_verdict(rounds["until"], rounds["rounds"][-1]) if rounds.get("rounds") else "",
         paraphrases=sum(entry.calls for entry in made),
