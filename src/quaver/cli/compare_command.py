@@ -20,6 +20,7 @@ from quaver.cli.study_options import (
     study_file,
 )
 from quaver.core.number_format import short_name
+from quaver.core.rows import cell_columns, defined, of_measures
 from quaver.errors import QuaverError, StoreError
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ def show_comparison(comparison: Comparison, most: int) -> None:
     tell = printer("compare", found=comparison, short_name=short_name)
     tell("head")
     screen.print()
-    estimates = [estimate for estimate in comparison.differences if estimate.value is not None]
+    estimates = defined(comparison.differences)
     for measure in dict.fromkeys(estimate.measure for estimate in estimates):
-        some = [estimate for estimate in estimates if estimate.measure == measure]
-        columns = list(dict.fromkeys(column for estimate in some for column in estimate.cell))
+        some = of_measures(estimates, measure)
+        columns = cell_columns(some)
         varying = [c for c in columns if len({estimate.cell.get(c) for estimate in some}) > 1]
         fixed = [f"{c} {short_name(some[0].cell[c])}" for c in columns if c not in varying]
         level = f"{100 * some[0].confidence_level:.4g}% interval"

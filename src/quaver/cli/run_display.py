@@ -19,6 +19,7 @@ from rich.table import Table
 from quaver.cli.console import errors, plain, printer, say, screen, show, table
 from quaver.cli.terminal_tables import estimates_tables
 from quaver.core.number_format import duration
+from quaver.core.rows import defined
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.named_functions import functions_of
 
@@ -224,7 +225,7 @@ def show_measures(of: Collection, names: Sequence[str] | None) -> None:
     from quaver.core.estimate_frame import undefined_because
 
     estimates = of.estimates(names)
-    show(estimates_tables([estimate for estimate in estimates if estimate.value is not None]))
+    show(estimates_tables(defined(estimates)))
     if because := undefined_because(estimates):
         say(f"{because}.")
 

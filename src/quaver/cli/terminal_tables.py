@@ -10,6 +10,7 @@ from rich.console import Group
 
 from quaver.cli.console import table, texts
 from quaver.core.number_format import decimals, p_heading, percent, rounded, short_name, span
+from quaver.core.rows import of_measures
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -69,7 +70,7 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     every: list[Estimate] = []
     for key, group in groupby(sorted(estimates, key=cell), key=cell):
         rows = list(group)
-        joint = [estimate for estimate in rows if estimate.measure == "conclusion_joint"]
+        joint = of_measures(rows, "conclusion_joint")
         rows = [estimate for estimate in rows if estimate.measure != "conclusion_joint"]
         if not rows:  # of all models, decodings and evaluators, which come next
             every = joint

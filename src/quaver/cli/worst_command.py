@@ -10,6 +10,7 @@ import typer
 from quaver.cli.console import print_json, say, screen, table
 from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_both, studies
 from quaver.core.number_format import short_name
+from quaver.core.rows import cell_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,7 +107,7 @@ def _show_differences(worst: Worst) -> None:
     from quaver.comparison.comparison_result import difference_cells
 
     screen.print()
-    columns = dict.fromkeys(name for estimate in worst.differences for name in estimate.cell)
+    columns = cell_columns(worst.differences)
     apart = [
         name
         for name in columns

@@ -18,7 +18,7 @@ from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.number_format import is_level, short_name
 from quaver.core.records import Estimate
-from quaver.core.rows import measure_of
+from quaver.core.rows import defined, measure_of, of_measures
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import clopper_pearson
@@ -74,7 +74,7 @@ class Bound:
         ]
         names = [estimate.measure for estimate in here if _owner(estimate.measure) == self.measure]
         name = self.measure if self.measure in names else next(iter(names), self.measure)
-        return [estimate for estimate in here if estimate.measure == name]
+        return of_measures(here, name)
 
     def judged(self, estimates: Sequence[Estimate]) -> list[Estimate]:
         """Those of the differences that it is about that have an interval."""
@@ -334,6 +334,5 @@ def of_family(estimates: Sequence[Estimate], sides: Sides) -> list[Estimate]:
             estimate,
             details={**estimate.details, FAMILY: [name for name in estimate.cell if name not in sides.keys]},
         )
-        for estimate in estimates
-        if estimate.value is not None
+        for estimate in defined(estimates)
     ]

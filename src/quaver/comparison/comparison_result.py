@@ -16,7 +16,7 @@ from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.number_format import decimals, short_name, span
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows, html_table, presented, short_lines
+from quaver.core.rows import Rows, cell_columns, defined, html_table, presented, short_lines
 
 FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
 """What the intervals of a comparison hold for."""
@@ -170,7 +170,7 @@ class Comparison(Rows):
 
     def __str__(self) -> str:
         """The differences, a line each, and what came of the bounds."""
-        lines = [str(estimate) for estimate in self.differences if estimate.value is not None]
+        lines = [str(estimate) for estimate in defined(self.differences)]
         head = f"{self.items:,} items in both: {self.before}, then {self.after}."
         shown = [head, *([short_lines(lines, "differences")] if lines else [])]
         verdicts = [f"{measure}: {verdict.words}." for measure, verdict in self.by_measure().items()]
@@ -202,8 +202,8 @@ class Comparison(Rows):
         )
 
     def _repr_html_(self) -> str:
-        estimates = [estimate for estimate in self.differences if estimate.value is not None]
-        columns = list(dict.fromkeys(column for estimate in estimates for column in estimate.cell))
+        estimates = defined(self.differences)
+        columns = cell_columns(estimates)
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
         rows = [
             (estimate.measure, *(estimate.cell.get(c, "") for c in columns), *difference_cells(estimate))

@@ -16,7 +16,7 @@ from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replacing
-from quaver.core.rows import Rows, html_table, short_lines
+from quaver.core.rows import Rows, defined, html_table, short_lines
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Resampling
@@ -266,7 +266,7 @@ def _differences(
     )
     kept = [
         replace(estimate, cell={"items": which, **estimate.cell})
-        for estimate in comparison.differences
-        if estimate.cell.get("evaluator", evaluator) == evaluator and estimate.value is not None
+        for estimate in defined(comparison.differences)
+        if estimate.cell.get("evaluator", evaluator) == evaluator
     ]
     return sorted(kept, key=lambda estimate: _COMPARED.index(estimate.measure))

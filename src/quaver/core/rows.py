@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -97,7 +97,7 @@ class Estimates(list[Estimate], Rows):
         return estimates_frame(self)
 
     def _repr_html_(self) -> str:
-        columns = list(dict.fromkeys(column for estimate in self for column in estimate.cell))
+        columns = cell_columns(self)
         heads = ("measure", *columns, "value", "interval", "n", "unit", "remarks")
         rows = [
             (estimate.measure, *(estimate.cell.get(column, "") for column in columns), *_numbers(estimate))
@@ -105,6 +105,26 @@ class Estimates(list[Estimate], Rows):
         ]
         left = len(self) - _MOST_ROWS
         return html_table(heads, rows, f"{left:,} more are not shown." if left > 0 else "")
+
+
+def defined(estimates: Iterable[Estimate]) -> list[Estimate]:
+    """The estimates that have a value."""
+    return [estimate for estimate in estimates if estimate.value is not None]
+
+
+def of_measures(estimates: Iterable[Estimate], *measures: str) -> list[Estimate]:
+    """The estimates of some measures, by name."""
+    return [estimate for estimate in estimates if estimate.measure in measures]
+
+
+def ranked(estimates: Iterable[Estimate]) -> list[Estimate]:
+    """Those with the lowest value first."""
+    return sorted(defined(estimates), key=lambda estimate: estimate.number)
+
+
+def cell_columns(estimates: Iterable[Estimate]) -> list[str]:
+    """The columns of their cells, in order of appearance."""
+    return list(dict.fromkeys(column for estimate in estimates for column in estimate.cell))
 
 
 def _cell(value: object) -> object:

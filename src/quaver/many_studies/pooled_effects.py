@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 
 from quaver.core.records import Estimate
+from quaver.core.rows import defined
 from quaver.many_studies.collection_tables import POOLED
 
 SOURCE = (
@@ -134,9 +135,7 @@ def pooled(estimates: Sequence[Estimate]) -> Iterator[Estimate]:
 
 def _pooled(measure: str, cell: Mapping[str, str], estimates: Sequence[Estimate]) -> Estimate:
     given = [
-        (estimate.value, error)
-        for estimate in estimates
-        if estimate.value is not None and (error := _error(estimate)) is not None
+        (estimate.number, error) for estimate in defined(estimates) if (error := _error(estimate)) is not None
     ]
     level = estimates[0].confidence_level
     effect = pooled_effect([value for value, _ in given], [error for _, error in given], level)

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.core.rows import of_measures
 from quaver.papers.published_table import (
     NOTHING,
     UNKNOWN,
@@ -150,7 +151,7 @@ def mixed_model(answers: Answers) -> TableRows:
 
 def _without_slopes(where: str, full: Sequence[Estimate]) -> list[str]:
     """What is said of a model whose slopes do not vary, so that it is the model of the intercepts alone."""
-    deviations = [estimate for estimate in full if estimate.measure == "mixed_effects_sd"]
+    deviations = of_measures(full, "mixed_effects_sd")
     left = [
         f"{estimate.cell['term']} ({estimate.reason})" for estimate in deviations if estimate.value is None
     ]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from quaver.core.arguments import guarded
 from quaver.core.column_names import column_among
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows
+from quaver.core.rows import Rows, of_measures
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 from quaver.replication.package_scores import package_numbers, spec_of_files
@@ -205,7 +205,7 @@ def _estimate(number: PublishedNumber, estimates: Sequence[Estimate], where: str
     """The one estimate that a published number is."""
     wanted = {column: str(level) for column, level in number.cell.items()}
     name = number.estimate or number.measure
-    every = [estimate for estimate in estimates if estimate.measure == name]
+    every = of_measures(estimates, name)
     if not every:
         raise SpecError(
             f"{number.measure} has no estimate of this name",

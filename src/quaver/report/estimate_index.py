@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.records import NO_LABEL, Estimate
+from quaver.core.rows import cell_columns, defined, of_measures
 
 __all__ = ["NO_LABEL", "Results", "strongest_factor", "varying", "without"]
 
@@ -193,7 +194,7 @@ class Results:
 
     def known(self, measure: str) -> list[Estimate]:
         """The estimates of `main` that have a value, in the design's order."""
-        return self.in_order(estimate for estimate in self.main(measure) if estimate.value is not None)
+        return self.in_order(defined(self.main(measure)))
 
     def coarsest(self, measure: str) -> list[Estimate]:
         """Those `known` estimates that are about most: their cells have the fewest columns."""
@@ -278,12 +279,8 @@ def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
     By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
     one with more levels has the larger range.
     """
-    ranges = {
-        estimate.cell["factor"]: estimate.value for estimate in estimates if estimate.measure == "label_range"
-    }
-    parts = {
-        estimate.cell["factor"]: estimate.value for estimate in estimates if estimate.measure == "variation"
-    }
+    ranges = {estimate.cell["factor"]: estimate.value for estimate in of_measures(estimates, "label_range")}
+    parts = {estimate.cell["factor"]: estimate.value for estimate in of_measures(estimates, "variation")}
     known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
     return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
 
@@ -302,10 +299,6 @@ def varying(estimates: Sequence[Estimate]) -> list[str]:
     """The columns of the cells in which these estimates differ, in order of appearance."""
     return [
         column
-        for column in _columns(estimates)
+        for column in cell_columns(estimates)
         if len({estimate.cell.get(column) for estimate in estimates}) > 1
     ]
-
-
-def _columns(estimates: Sequence[Estimate]) -> Iterator[str]:
-    yield from dict.fromkeys(column for estimate in estimates for column in estimate.cell)

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, decimals, p_heading, rounded, span, with_interval
 from quaver.core.records import Estimate
+from quaver.core.rows import cell_columns
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import ALL, between, cell, in_words, interval, number, percent_measure, phrase
 
@@ -164,7 +165,7 @@ def cell_in_words(estimate: Estimate, column: str) -> str:
 
 def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | Markup] = phrase) -> Table:
     """Estimates with their cells, intervals and what there is to note about them."""
-    columns = list(dict.fromkeys(c for estimate in estimates for c in estimate.cell))
+    columns = cell_columns(estimates)
     if len({estimate.measure for estimate in estimates}) > 1:
         columns = ["measure", *columns]
     tested = [estimate for estimate in estimates if "p_holm" in estimate.details]
@@ -231,7 +232,7 @@ def undefined_table(results: Results) -> Table:
 def _where(estimates: Sequence[Estimate]) -> str:
     """What the cells of some estimates share, and how many values there are of the rest."""
     parts = []
-    for column in dict.fromkeys(column for estimate in estimates for column in estimate.cell):
+    for column in cell_columns(estimates):
         values = list(dict.fromkeys(estimate.cell.get(column, "all") for estimate in estimates))
         parts.append(f"{column} {values[0]}" if len(values) == 1 else f"{len(values)} values of {column}")
     return ", ".join(parts) or "the whole study"

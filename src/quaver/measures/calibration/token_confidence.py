@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from quaver.core.records import Estimate
+from quaver.core.rows import defined
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units, bootstrap
 from quaver.estimation.cells import guarded
@@ -174,7 +175,7 @@ def over_cells(
             found=", ".join(sorted(names)) or "nothing",
         )
     resampling = Resampling(confidence_level, resamples, seed, interval)
-    values = np.array([estimate.value for estimate in estimates if estimate.value is not None])
+    values = np.array([estimate.number for estimate in defined(estimates)])
     left = [{**estimate.cell, "reason": estimate.reason} for estimate in estimates if estimate.value is None]
     name = names.pop()
     statistic = Statistic(

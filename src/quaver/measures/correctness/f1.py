@@ -9,7 +9,7 @@ import numpy as np
 
 from quaver.agreement.set_distance import members
 from quaver.core.records import NO_LABEL, OF_SETS, Estimate
-from quaver.core.rows import Presentation
+from quaver.core.rows import Presentation, defined
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
@@ -256,7 +256,7 @@ def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
 
     A label of three items that are all right says little of the next item, and nothing to the variance.
     """
-    estimates = [estimate for estimate in labels if estimate.value is not None]
+    estimates = defined(labels)
     few = any(estimate.details.get("differing", FEW_DIFFERING) < FEW_DIFFERING for estimate in estimates)
     return no_narrower(macro, estimates, (0.0, 1.0)) if few else macro
 

@@ -15,6 +15,7 @@ from scipy import special
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import over_rows, said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
+from quaver.core.rows import defined
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted, one_thread
@@ -330,12 +331,12 @@ def _curve(
 
 
 def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: float) -> list[Estimate]:
-    defined = [e for e in curve if e.value is not None]
-    if not defined:
+    known = defined(curve)
+    if not known:
         return curve
-    ks = [int(e.cell["repeats"]) for e in defined]
-    points = [e.value for e in defined if e.value is not None]
-    ends = [(e.low, e.high) for e in defined if e.low is not None and e.high is not None]
+    ks = [int(e.cell["repeats"]) for e in known]
+    points = [e.number for e in known]
+    ends = [e.interval for e in known if e.interval is not None]
     settled = settled_at(ks, np.array(points)[:, None], tolerance)
     band = settled_at(ks, np.array(ends), tolerance) if len(ends) == len(ks) else None
     running = running_mean(points, confidence_level)

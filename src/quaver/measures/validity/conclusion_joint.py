@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
+from quaver.core.rows import defined
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units, one_thread
 from quaver.estimation.grouped_items import Groups, above_floor, affordable
@@ -100,7 +101,7 @@ def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampl
     if len(estimates) < 2:
         return
     effect, total = table.effect, len(estimates)
-    values = [estimate.value for estimate in estimates if estimate.value is not None]
+    values = [estimate.number for estimate in defined(estimates)]
     count = sum(estimate.details["verdict"] == "holds" for estimate in estimates)
     details: dict[str, Any] = {
         "count": count,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
+from quaver.core.rows import Presentation, defined
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.declaration import Measure, measure
@@ -232,7 +232,7 @@ def _together(profile: Sequence[Estimate]) -> Estimate:
     count = _Count(*(verdicts.count(kind) for kind in (MET, MISSED, OPEN)))
     verdict = "ready" if count.met == len(verdicts) else "not ready" if count.missed else OPEN
     first = profile[0]
-    known = any(estimate.value is not None for estimate in profile)
+    known = bool(defined(profile))
     return Estimate(
         "readiness",
         count.met / len(verdicts) if known else None,

@@ -8,6 +8,7 @@ from functools import partial
 
 from quaver.core.number_format import percent, promised
 from quaver.core.records import Estimate
+from quaver.core.rows import defined
 from quaver.report.charts.chart import BARS, Figure, chart, cut, largest, naming, spoken
 from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
 from quaver.report.charts.plane import Plane, Spot, draw_plane
@@ -186,7 +187,7 @@ def accuracy(results: Results) -> Iterator[Figure]:
 def valid_rate(results: Results) -> Iterator[Figure]:
     """The share of valid answers, a panel an evaluator."""
     estimates = results.of("compliance")
-    if not any(estimate.value is not None for estimate in estimates):
+    if not defined(estimates):
         return
     panel = "evaluator" if len({estimate.cell.get("evaluator") for estimate in estimates}) > 1 else None
     factor = results.grouping_factor
@@ -208,7 +209,7 @@ def valid_rate(results: Results) -> Iterator[Figure]:
 def accepted_curve(results: Results) -> Iterator[Figure]:
     """The share of accepted labels over the share of wrong ones that is promised at most."""
     estimates = results.anywhere("accepted_share")
-    known = [estimate for estimate in estimates if "promise" in estimate.cell and estimate.value is not None]
+    known = [estimate for estimate in defined(estimates) if "promise" in estimate.cell]
     known.sort(key=lambda estimate: float(estimate.cell["promise"]))
     if len(known) < 2:
         return

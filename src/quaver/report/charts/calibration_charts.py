@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from quaver.core.records import Estimate
+from quaver.core.rows import defined, of_measures
 from quaver.report.charts.chart import (
     BARS,
     MOST_SERIES,
@@ -94,10 +95,7 @@ def reliability(results: Results) -> Iterator[Figure]:
     """A panel for each cell of the calibration error whose bins are known."""
     estimates = _curves(results, results.of("ece"))
     if len(estimates) > _DIAGRAM_MOST:  # each model and evaluator over everything else
-        estimates = (
-            _curves(results, (estimate for estimate in results.audit if estimate.measure == "ece"))
-            or estimates
-        )
+        estimates = _curves(results, of_measures(results.audit, "ece")) or estimates
     if not estimates:
         return
     columns = varying(estimates)
@@ -138,11 +136,7 @@ def reliability(results: Results) -> Iterator[Figure]:
 
 
 def _curves(results: Results, estimates: Iterable[Estimate]) -> list[Estimate]:
-    return [
-        estimate
-        for estimate in results.in_order(estimates)
-        if estimate.value is not None and estimate.details.get("curve")
-    ]
+    return [estimate for estimate in defined(results.in_order(estimates)) if estimate.details.get("curve")]
 
 
 def _heading(estimate: Estimate, columns: list[str], results: Results) -> str:
@@ -189,7 +183,7 @@ _AXES = {
 )
 def stable_and_correct(results: Results) -> Iterator[Figure]:
     """A figure for each measure of repeated answers that was taken in the cells of accuracy."""
-    known = {estimate.place: estimate for estimate in results.main("accuracy") if estimate.value is not None}
+    known = {estimate.place: estimate for estimate in defined(results.main("accuracy"))}
     for measure in _AXES:
         some = [(estimate, known.get(estimate.place)) for estimate in results.known(measure)]
         pairs = [(estimate, accuracy) for estimate, accuracy in some if accuracy is not None]
@@ -255,8 +249,8 @@ _MOST_COLUMNS = 8
 def parse_rates(results: Results) -> Iterator[Figure]:
     """A matrix of the parse rates."""
     estimates = results.of(_MEASURE)  # by the cells that the study names, else variant by variant
-    found = estimates or [estimate for estimate in results.audit if estimate.measure == _MEASURE]
-    every = [estimate for estimate in results.in_order(found) if estimate.value is not None]
+    found = estimates or of_measures(results.audit, _MEASURE)
+    every = defined(results.in_order(found))
     if not every:
         return
     columns = sorted(varying(every), key=lambda name: len({estimate.cell.get(name) for estimate in every}))

@@ -38,16 +38,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from quaver.core.records import Estimate
-from quaver.core.rows import SECTIONS, Section
+from quaver.core.rows import SECTIONS, Section, ranked
 from quaver.errors import QuaverError
 from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, in_words, percent_measure, printed, slug
 from quaver.report.table_rows import Column, Table, text
 
+Thing = TypeVar("Thing")
 BARS = "Lines are 95% intervals."
 MOST_SERIES = 7
 """As many as there are colours."""
@@ -99,10 +100,7 @@ class Figure:
 
 def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     """The lowest and highest value in words."""
-    known = sorted(
-        (estimate for estimate in estimates if estimate.value is not None),
-        key=lambda estimate: estimate.number,
-    )
+    known = ranked(estimates)
     if not known:
         return "No estimate has a value."
     percent = percent_measure(known[0].measure)
@@ -176,6 +174,11 @@ def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:
     if len(estimates) <= most:
         return list(estimates)
     return sorted(estimates, key=lambda estimate: -estimate.number)[:most]
+
+
+def first_and_last(things: list[Thing], most: int) -> list[Thing]:
+    """All of them; of too many, as many of the first as of the last."""
+    return things if len(things) <= most else things[: most // 2] + things[-(most // 2) :]
 
 
 def cut(shown: int, total: int, noun: str, which: str = "first") -> str:

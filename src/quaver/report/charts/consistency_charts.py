@@ -11,6 +11,7 @@ import altair as alt
 
 from quaver.core.number_format import with_interval
 from quaver.core.records import Estimate
+from quaver.core.rows import ranked
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, names, naming
 from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.charts.grid import Grid, Square, draw_grid
@@ -78,7 +79,7 @@ def _quantiles(kind: str, results: Results) -> Iterator[Figure]:
     marks = [_quantile_mark(estimate, columns, results, several) for estimate in shown]
     forest = Forest(marks, kind, domain=(0.0, 1.0))
     title += ", by class" if any("class" in estimate.cell for estimate in shown) else ""
-    middle = sorted(some, key=lambda estimate: estimate.number)
+    middle = ranked(some)
     medians = [
         f"{printed(estimate.number)} ({cell_name(estimate, [*columns, 'model', 'class'], results)})"
         for estimate in (middle[0], middle[-1])

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from quaver.core.records import Estimate
-from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, spoken
+from quaver.core.rows import defined, of_measures, ranked
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, first_and_last, spoken
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.scores import score_chart
 from quaver.report.estimate_index import NO_LABEL, Results, varying
@@ -123,10 +124,7 @@ _SD, _TOGETHER = f"{_MEASURE}_sd", f"{_MEASURE}_interactions"
 )
 def mixed_effects(results: Results) -> Iterator[Figure]:
     """A row for each term, a panel for each model, where a model could be fitted."""
-    estimates, items, together = (
-        [estimate for estimate in results.of(measure) if estimate.value is not None]
-        for measure in (_MEASURE, _SD, _TOGETHER)
-    )
+    estimates, items, together = (defined(results.of(measure)) for measure in (_MEASURE, _SD, _TOGETHER))
     if not estimates:
         return
     left_out = [estimate for estimate in results.of(_SD) if estimate.value is None]
@@ -180,11 +178,7 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
     somewhere are kept.
     """
     model = model or next(iter(results.models), "")
-    estimates = [
-        estimate
-        for estimate in results.main("label_shares")
-        if estimate.value is not None and "variant" in estimate.cell
-    ]
+    estimates = [estimate for estimate in defined(results.main("label_shares")) if "variant" in estimate.cell]
     decodings = results.decodings[:_SHIFTS_MOST_SERIES]
     peaks: dict[str, float] = {}
     for estimate in estimates:
@@ -227,25 +221,14 @@ def levels_shown(results: Results, estimates: Sequence[Estimate]) -> list[Estima
     if len(variants) <= MOST_VARIANTS:
         return []
     moves = {
-        estimate.cell["factor"]: estimate.cell["label"]
-        for estimate in estimates
-        if estimate.measure == "label_range"
+        estimate.cell["factor"]: estimate.cell["label"] for estimate in of_measures(estimates, "label_range")
     }
-    every = [
-        estimate
-        for estimate in estimates
-        if estimate.measure == "level_shares" and estimate.value is not None
-    ]
+    every = of_measures(defined(estimates), "level_shares")
     shown: list[Estimate] = []
     for factor in results.factors:
         some = [estimate for estimate in every if estimate.cell["factor"] == factor]
-        most = sorted(
-            (estimate for estimate in some if estimate.cell["label"] == moves.get(factor)),
-            key=lambda estimate: estimate.number,
-        )
-        half = _MOST_LEVELS // 2
-        ends = most if len(most) <= _MOST_LEVELS else most[:half] + most[-half:]
-        kept = {estimate.cell["level"] for estimate in ends}
+        most = ranked(estimate for estimate in some if estimate.cell["label"] == moves.get(factor))
+        kept = {estimate.cell["level"] for estimate in first_and_last(most, _MOST_LEVELS)}
         shown += [estimate for estimate in some if estimate.cell["level"] in kept]
     return shown
 
@@ -255,7 +238,7 @@ def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
     estimates = [
         estimate for estimate in results.main("label_shares") if estimate.cell.get("model", model) == model
     ]
-    labels = {estimate.cell.get("label", "") for estimate in estimates if estimate.value is not None}
+    labels = {estimate.cell.get("label", "") for estimate in defined(estimates)}
     parts = []
     if levels:
         parts.append(

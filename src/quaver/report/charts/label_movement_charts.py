@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Section
+from quaver.core.rows import Section, defined, of_measures, ranked
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, names, spoken
 from quaver.report.charts.effect_charts import label_share_chart, levels_shown, not_drawn, shares_shown
 from quaver.report.charts.grid import Bar, draw_stacks
@@ -225,9 +225,7 @@ def _shares(
 def _levels(results: Results, section: Section) -> Iterator[Figure]:
     """What each factor does to the share of one label."""
     estimates = results.moved
-    spans = [
-        estimate for estimate in estimates if estimate.measure == "label_range" and estimate.value is not None
-    ]
+    spans = of_measures(defined(estimates), "label_range")
     spans = [estimate for estimate in spans if estimate.cell["factor"] != "gold"] or spans
     if not spans:
         return
@@ -236,9 +234,7 @@ def _levels(results: Results, section: Section) -> Iterator[Figure]:
     name = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
     title = f"How far each factor moves the share of {name}"
     shown = [
-        estimate
-        for estimate in estimates
-        if estimate.measure == "level_shares" and estimate.cell["label"] == label
+        estimate for estimate in of_measures(estimates, "level_shares") if estimate.cell["label"] == label
     ]
     ranges = [
         f"{in_words(estimate.cell['factor'])}, by {printed(estimate.number, percent=True)}"
@@ -248,7 +244,7 @@ def _levels(results: Results, section: Section) -> Iterator[Figure]:
         draw=partial(level_chart, results, estimates, label),
         estimates=[
             *shown,
-            *(estimate for estimate in estimates if estimate.measure in ("label_range", "variation")),
+            *of_measures(estimates, "label_range", "variation"),
         ],
         name="factors",
         section=section,
@@ -342,7 +338,7 @@ def _level_rows(
     rows: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     for index, factor in enumerate(order):
-        levels = sorted(found[factor], key=lambda estimate: estimate.number)
+        levels = ranked(found[factor])
         low, high = levels[0].number, levels[-1].number
         name = "items, by gold label" if factor == "gold" else in_words(factor)
         spans.append({"y": index, "value": low, "high": high, "factor": name})

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
-from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, names
+from quaver.core.rows import Presentation, cell_columns, defined, ranked
+from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, first_and_last, names
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.estimate_index import Results, varying
@@ -137,7 +137,7 @@ def score_chart(
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
     """
-    known = [estimate for estimate in estimates if estimate.value is not None]
+    known = defined(estimates)
     if not known:
         return None
     columns = varying(known)
@@ -180,7 +180,7 @@ def _kinds(estimates: Sequence[Estimate]) -> dict[frozenset[str], str]:
     if len(kinds) < 2:
         return {}
     common = frozenset.intersection(*kinds)
-    order = list(dict.fromkeys(column for estimate in estimates for column in estimate.cell))
+    order = cell_columns(estimates)
     headings = {}
     for kind in kinds:
         fixed = [column for column in order if column in kind - common]
@@ -190,13 +190,10 @@ def _kinds(estimates: Sequence[Estimate]) -> dict[frozenset[str], str]:
 
 def _drawn(estimates: Sequence[Estimate], results: Results, factor: str | None) -> list[Estimate]:
     """In the design's order, grouped by the factor; of too many, the ends."""
-    chosen = list(estimates)
-    if len(chosen) > MOST_ROWS:
-        chosen.sort(key=lambda estimate: estimate.number)
-        chosen = chosen[: MOST_ROWS // 2] + chosen[-MOST_ROWS // 2 :]
+    chosen = estimates if len(estimates) <= MOST_ROWS else first_and_last(ranked(estimates), MOST_ROWS)
     places = {
         column: {name: index for index, name in enumerate(results.order(column))}
-        for column in {column for estimate in chosen for column in estimate.cell}
+        for column in cell_columns(chosen)
     }
     levels = {level: index for index, level in enumerate(results.factors.get(factor or "", ()))}
 

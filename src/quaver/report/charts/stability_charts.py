@@ -8,7 +8,17 @@ from functools import partial
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, chart, cut, spoken
+from quaver.core.rows import defined, of_measures, ranked
+from quaver.report.charts.chart import (
+    BARS,
+    MOST_SERIES,
+    Figure,
+    cell_name,
+    chart,
+    cut,
+    first_and_last,
+    spoken,
+)
 from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.charts.grid import Bar, draw_stacks
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
@@ -33,9 +43,7 @@ def intra_pss_repeats(results: Results) -> Iterator[Figure]:
         estimate for kind in _KINDS for estimate in results.known(kind) if "repeats" in estimate.cell
     ]
     columns = [name for name in varying(estimates) if name != "repeats"]
-    places = {
-        kind: _places([estimate for estimate in estimates if estimate.measure == kind]) for kind in _KINDS
-    }
+    places = {kind: _places(of_measures(estimates, kind)) for kind in _KINDS}
     if max((len(of) for of in places.values()), default=0) < 2:
         return
     series = list(dict.fromkeys(cell_name(estimate, columns, results, "") for estimate in estimates))
@@ -118,7 +126,7 @@ def _distances(results: Results) -> dict[str, float]:
 
 
 def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator[Figure]:
-    every = (estimate for estimate in results.main(measure) if estimate.value is not None)
+    every = defined(results.main(measure))
     estimates = [estimate for estimate in every if estimate.cell.get("variant") in known][:_MOST]
     if len({known[estimate.cell["variant"]] for estimate in estimates}) < 2:
         return
@@ -239,9 +247,7 @@ def prompts(results: Results) -> Iterator[Figure]:
         return
     names = list(dict.fromkeys(estimate.cell["variant"] for estimate in estimates))
     factor = _factor(results, len(names))
-    kept = names
-    if len(names) > _MOST_ROWS and factor is None:
-        kept = names[: _MOST_ROWS // 2] + names[-_MOST_ROWS // 2 :]
+    kept = first_and_last(names, _MOST_ROWS) if factor is None else names
     shown = [estimate for estimate in estimates if estimate.cell["variant"] in kept]
     ends = f"the {_MOST_ROWS // 2} lowest and {_MOST_ROWS // 2} highest"
     lines = "Lines are 95% intervals." if factor is None else "Each dot is a prompt."
@@ -258,11 +264,9 @@ def prompts_drawn(results: Results) -> list[Estimate]:
     """Each model's estimates of single prompts, the lowest first; none where there is nothing to compare."""
     of = ["model", "variant"] if len(results.models) > 1 else ["variant"]
     estimates = [
-        estimate
-        for estimate in results.anywhere(_MOVEMENT_MEASURE)
-        if [*estimate.cell] == of and estimate.value is not None
+        estimate for estimate in defined(results.anywhere(_MOVEMENT_MEASURE)) if [*estimate.cell] == of
     ]
-    return sorted(estimates, key=lambda estimate: estimate.number) if len(estimates) > 1 else []
+    return ranked(estimates) if len(estimates) > 1 else []
 
 
 def _factor(results: Results, count: int) -> str | None:

@@ -10,6 +10,7 @@ import altair as alt
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
+from quaver.core.rows import defined, of_measures, ranked
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.theme import ABOUT, DATA, SOFT, about, fitted, inline
@@ -153,12 +154,8 @@ def conclusions(results: Results) -> Iterator[Figure]:
     estimates = [estimate for estimate in results.estimates if estimate.measure.startswith("conclusion")]
     for name in dict.fromkeys(estimate.cell.get("conclusion", "") for estimate in estimates):
         some = [estimate for estimate in estimates if estimate.cell.get("conclusion", "") == name]
-        single = [
-            estimate
-            for estimate in some
-            if estimate.measure == "conclusion" and "verdict" in estimate.details
-        ]
-        if not any(estimate.value is not None for estimate in single):
+        single = [estimate for estimate in of_measures(some, "conclusion") if "verdict" in estimate.details]
+        if not defined(single):
             continue
         verdicts = [estimate.details["verdict"] for estimate in single]
         counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
@@ -170,11 +167,7 @@ def conclusions(results: Results) -> Iterator[Figure]:
             for said in (by_chance(estimate), median_effect(estimate))
             if said
         )
-        gold = (
-            " Dashed: the gold labels."
-            if any(estimate.measure == "conclusion_gold" for estimate in some)
-            else ""
-        )
+        gold = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
         true = corrected_conclusions(some).get(name)
         first = "" if true is None else f"The claim {in_true_labels(true)}. "
         if true is not None and true.low is not None:
@@ -199,13 +192,8 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
     """
-    known = [
-        estimate for estimate in estimates if estimate.value is not None and "verdict" in estimate.details
-    ]
-    drawn = sorted(
-        (estimate for estimate in known if estimate.measure in _CURVE),
-        key=lambda estimate: estimate.number,
-    )
+    known = [estimate for estimate in defined(estimates) if "verdict" in estimate.details]
+    drawn = ranked(of_measures(known, *_CURVE))
     if not drawn:
         return None
     wide = max(120, width - _CURVE_NAMES - 60)
@@ -215,11 +203,7 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
     true = next(
-        (
-            estimate
-            for estimate in known
-            if estimate.measure == "conclusion_corrected" and estimate.low is not None
-        ),
+        (estimate for estimate in of_measures(known, "conclusion_corrected") if estimate.low is not None),
         None,
     )
     parts = [] if true is None else list(_band(true))
@@ -234,7 +218,7 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
         .mark_rule(color=SOFT, strokeWidth=1)
         .encode(y="at:Q"),
     ]
-    if gold := [{"at": estimate.value} for estimate in known if estimate.measure == "conclusion_gold"][:1]:
+    if gold := [{"at": estimate.value} for estimate in of_measures(known, "conclusion_gold")][:1]:
         parts.append(alt.Chart(inline(gold)).mark_rule(color=SOFT, strokeDash=[4, 3]).encode(y="at:Q"))
     above = alt.layer(*parts).properties(width=wide, height=_HEIGHT)
     choices, names = _choices(drawn, results)

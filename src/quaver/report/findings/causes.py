@@ -18,6 +18,7 @@ from quaver.core.estimate_frame import Deviations
 from quaver.core.number_format import percent
 from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimate
+from quaver.core.rows import defined, of_measures
 from quaver.report.estimate_index import NO_LABEL, Results, strongest_factor
 from quaver.report.findings.verdicts import STEADY as STABLE
 from quaver.report.page_words import printed
@@ -70,7 +71,7 @@ class Cause:
 def unstable(results: Results) -> list[Estimate]:
     """The stability scores of the first evaluator's labels that are below 0.8."""
     estimates = [estimate for measure in _SCORES for estimate in results.main(measure)]
-    return [estimate for estimate in estimates if estimate.value is not None and estimate.value < STABLE]
+    return [estimate for estimate in defined(estimates) if estimate.number < STABLE]
 
 
 def causes(results: Results, deviations: Deviations | None) -> list[Cause]:
@@ -151,11 +152,9 @@ def _by_items(deviations: Deviations, data: Cause, construct: Cause, model: Caus
 def _by_variants(estimates: Sequence[Estimate], deviations: Deviations, instruction: Cause) -> None:
     top = strongest_factor(estimates)
     ranges = [
-        estimate
-        for estimate in estimates
-        if estimate.measure == "label_range" and estimate.cell["factor"] == top
+        estimate for estimate in of_measures(estimates, "label_range") if estimate.cell["factor"] == top
     ]
-    span = next((estimate.value for estimate in ranges if estimate.value is not None), None)
+    span = next((estimate.number for estimate in defined(ranges)), None)
     if span is not None and top not in ("decoding", "model"):
         text = f"{top} alone moves the share of a label by {in_points(span)}"
         evidence = instruction.speaks_for if span >= _MOVES else instruction.against
@@ -243,7 +242,7 @@ def _by_class(results: Results, deviations: Deviations, construct: Cause) -> Non
 
 
 def _by_accuracy(results: Results, model: Cause) -> None:
-    estimates = [estimate for estimate in results.main("accuracy") if estimate.value is not None]
+    estimates = defined(results.main("accuracy"))
     majority = [estimate.details.get("majority") for estimate in estimates]
     if not estimates or not isinstance(majority[0], float):
         text = "accuracy is not known, so it cannot be seen whether the model can do the task"

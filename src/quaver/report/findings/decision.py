@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 
 from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
+from quaver.core.rows import of_measures
 from quaver.report.findings.recommendation import (
     STEPS,
     Correctness,
@@ -157,13 +158,9 @@ class _Known(NamedTuple):
             estimate for estimate in estimates if estimate.cell.get("model", verdict.model) == verdict.model
         ]
         chosen = {estimate.measure: estimate for estimate in own if estimate.measure.startswith(_CHOICE)}
-        profiles = [
-            estimate for estimate in own if estimate.measure == "readiness" and "verdict" in estimate.details
-        ]
-        parts = [estimate for estimate in own if estimate.measure in _PARTS]
-        bars = (
-            estimate.details.get("threshold") for estimate in own if estimate.measure == "readiness_accuracy"
-        )
+        profiles = [estimate for estimate in of_measures(own, "readiness") if "verdict" in estimate.details]
+        parts = of_measures(own, *_PARTS)
+        bars = (estimate.details.get("threshold") for estimate in of_measures(own, "readiness_accuracy"))
         return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, next(bars, None))
 
     def low(self, name: str) -> float:
@@ -259,17 +256,17 @@ class _Known(NamedTuple):
             return recommendation
         prompt = recommendation.prompt if recommendation.reason != "only prompt" else ""
         estimates = [part for part in self.parts if part.cell.get("variant", "") == prompt]
-        classes = [part for part in estimates if part.measure == "class_found"]
+        classes = of_measures(estimates, "class_found")
         missed = [part for part in classes if _is_missed(part)]
-        wrong = [part for part in estimates if part.measure in _OF_GROUPS and _is_wrong(part)]
+        wrong = [part for part in of_measures(estimates, *_OF_GROUPS) if _is_wrong(part)]
         named = {part.cell["label"] for part in missed}, {_group(part) for part in wrong}
         for part in estimates:
             is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
             if is_new and _group(part) not in named[1] and _is_missed(part):
                 wrong.append(part)
         unsure = [part for part in classes if part not in missed and ends_of(part)[0] < _FOUND]
-        never = [part for part in estimates if part.measure == "step_given"]
-        bare = [part for part in estimates if part.measure == "unlabelled_texts" and part.value]
+        never = of_measures(estimates, "step_given")
+        bare = [part for part in of_measures(estimates, "unlabelled_texts") if part.value]
         if self.has("failed_calls") and self.estimates["failed_calls"].value:
             bare.append(self.estimates["failed_calls"])
         like_these = [] if prompt or not self.has("broken_prompts") else [self.estimates["broken_prompts"]]
@@ -320,7 +317,7 @@ def _is_wrong(part: Estimate) -> bool:
 def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) -> bool:
     """Whether labels are right but for some classes, or groups of one column, that have few of the texts."""
     of = {estimate.cell.get("group") for estimate in exceptions}
-    if len(of) > 1 or any(estimate.measure == "group_class_found" for estimate in exceptions):
+    if len(of) > 1 or of_measures(exceptions, "group_class_found"):
         return False
     estimates = [estimate for estimate in parts if estimate.cell.get("group") in of]
     others = [estimate for estimate in estimates if estimate not in exceptions]

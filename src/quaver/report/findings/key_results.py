@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, percent, rounded
 from quaver.core.records import Estimand, Estimate
-from quaver.core.rows import Section
+from quaver.core.rows import Section, defined, ranked
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY, Clusters, Quality, Verdict, quality, verdicts
 from quaver.report.page_templates import marked_phrases, phrases
@@ -313,10 +313,7 @@ def _bare_span(estimates: Sequence[Estimate]) -> Markup:
             named(value_and_interval(estimate), estimate.cell.get(columns[0], "")) for estimate in estimates
         )
         return Markup("{} and {}").format(Markup(", ").join(most), last)
-    known = sorted(
-        (estimate for estimate in estimates if estimate.value is not None),
-        key=lambda estimate: estimate.number,
-    )
+    known = ranked(estimates)
     if len(known) == 1:
         return value_and_interval(known[0])
     percent = percent_measure(known[0].measure)
@@ -394,7 +391,7 @@ def coder_gaps(results: Results) -> list[Estimate]:
     first = results.evaluators[:1]
     estimates = [
         estimate
-        for estimate in results.anywhere("coder_agreement_gap")
-        if estimate.value is not None and estimate.cell.get("evaluator") in (*first, None)
+        for estimate in defined(results.anywhere("coder_agreement_gap"))
+        if estimate.cell.get("evaluator") in (*first, None)
     ]
     return results.in_order(estimates)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from quaver.core.records import Estimate
+from quaver.core.rows import of_measures
 from quaver.report.findings.verdicts import Verdict
 
 Recommended = Literal["use", "use except for", "use one prompt only", "do not use", "cannot tell"]
@@ -129,7 +130,7 @@ class Recommendation:
 
     def known(self, name: str) -> Estimate | None:
         """An estimate of the recommendation or its verdict; None where it has no value."""
-        own = (estimate for estimate in self.evidence if estimate.measure == name)
+        own = iter(of_measures(self.evidence, name))
         found = next(own, self.verdict.evidence.get(name))
         return found if found is not None and found.value is not None else None
 
@@ -155,9 +156,7 @@ class Recommendation:
     @property
     def classes(self) -> tuple[str, ...]:
         """The codes of excepted classes."""
-        return tuple(
-            estimate.cell["label"] for estimate in self.exceptions if estimate.measure == "class_found"
-        )
+        return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, "class_found"))
 
     @property
     def groups(self) -> tuple[tuple[str, str], ...]:

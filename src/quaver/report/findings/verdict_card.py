@@ -17,7 +17,7 @@ import polars as pl
 
 from quaver.core.number_format import enumeration, rounded
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows
+from quaver.core.rows import Rows, of_measures
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.decision import recommendations
 from quaver.report.findings.recommendation import RECOMMENDED, NextStep, Recommendation, Recommended
@@ -226,8 +226,8 @@ class _Said:
     def _limits(self) -> str:
         """What the recommendation for the model whose labels can best be used does not vouch for."""
         recommendation, parts = self.best, self.best.unvouched
-        few = [part for part in parts if part.measure == "class_found"]
-        broken = [part for part in parts if part.measure == "broken_prompts"]
+        few = of_measures(parts, "class_found")
+        broken = of_measures(parts, "broken_prompts")
         others = [part for part in parts if part not in few and part not in broken]
         said = self._say(
             "limits", [*recommendation.exceptions, *others], few, recommendation.grouped[:1], broken

@@ -34,7 +34,7 @@ from math import sqrt
 from typing import Any, Final, Literal, get_args
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows, short_lines
+from quaver.core.rows import Rows, defined, of_measures, short_lines
 
 Kind = Literal[
     "no answers",
@@ -96,9 +96,7 @@ class Clusters:
 def clusters(estimates: Iterable[Estimate]) -> tuple[Clusters, ...]:
     """The groups that are real, those that matter most first."""
     real = [
-        estimate
-        for estimate in estimates
-        if estimate.measure == "item_clusters" and estimate.details.get("clustered")
+        estimate for estimate in of_measures(estimates, "item_clusters") if estimate.details.get("clustered")
     ]
     columns = {
         estimate.cell["column"]: estimate for estimate in real
@@ -207,7 +205,7 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
     [('failed_calls', 'caution')]
     """
     estimates = list(estimates)
-    known = [estimate for estimate in estimates if estimate.measure in _ISSUES and estimate.value is not None]
+    known = of_measures(defined(estimates), *_ISSUES)
     models = tuple(dict.fromkeys(estimate.cell["model"] for estimate in known))
     return Quality(
         tuple(
@@ -238,9 +236,7 @@ def verdicts(estimates: Sequence[Estimate]) -> tuple[Verdict, ...]:
 
 def _verdict(model: str, estimates: Sequence[Estimate]) -> Verdict:
     evidence = {estimate.measure: estimate for estimate in estimates if estimate.measure in _EVIDENCE}
-    shifts = tuple(
-        estimate for estimate in estimates if estimate.measure == "label_shift" and estimate.value is not None
-    )
+    shifts = tuple(of_measures(defined(estimates), "label_shift"))
     asked = [
         estimate for estimate in shifts if beyond_chance(estimate) and estimate.cell["factor"] != "decoding"
     ]

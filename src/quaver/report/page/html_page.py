@@ -17,7 +17,7 @@ from quaver.core.estimate_frame import Deviations, estimates_frame
 from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
-from quaver.core.rows import SECTIONS
+from quaver.core.rows import SECTIONS, of_measures
 from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, gallery
@@ -252,7 +252,7 @@ def _noted(shown: Gallery, results: Results, notes: Notes) -> dict[str, Sequence
     noted = {
         figure.name: notes.take(figure.estimates, f"figure-{figure.name}", figure.title) for figure in ordered
     }
-    flips = [estimate for estimate in results.audit if estimate.measure == "evaluator_flips"]
+    flips = of_measures(results.audit, "evaluator_flips")
     return {**noted, "evaluators": notes.take(flips, "answers", "Two ways of reading the answers")}
 
 

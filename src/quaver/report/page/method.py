@@ -9,7 +9,7 @@ from typing import Any
 
 from quaver.core.number_format import enumeration
 from quaver.core.records import AND_PROMPT, Estimate
-from quaver.core.rows import measure_of
+from quaver.core.rows import defined, measure_of, of_measures
 from quaver.report.estimate_index import Results
 from quaver.report.findings.verdicts import clusters
 from quaver.report.page_templates import paragraph
@@ -30,7 +30,7 @@ _OTHERS = {"population": "prompts like these", "next": "the next prompt or as ma
 def method_paragraph(results: Results, cost: Table) -> str:
     """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock, estimates = results.lock, results.estimates
-    accurate = [estimate.method.partition(";")[0] for estimate in estimates if estimate.measure == "accuracy"]
+    accurate = [estimate.method.partition(";")[0] for estimate in of_measures(estimates, "accuracy")]
     measures = [str(one.get("use", "")) for one in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
     return paragraph(
@@ -113,14 +113,14 @@ def _asked_times(conditions: Iterable[Mapping[str, Any]]) -> dict[str, list[int]
 def _cited(results: Results) -> list[str]:
     """Which paper, by its authors and year, defines which measures that have a value."""
     own = {estimate.measure: estimate.reference for estimate in results.estimates}
-    known = references(estimate for estimate in results.estimates if estimate.value is not None)
-    defined: dict[str, dict[str, None]] = {}
+    known = references(defined(results.estimates))
+    works: dict[str, dict[str, None]] = {}
     for reference, estimates in known.items():
         if year := _YEAR.search(reference):
             work = f"{_BEFORE.split(reference[: year.start()])[-1]} {year.group().strip()}"
             names = (_defined(name, own, reference) for name in estimates.split(", "))
-            defined.setdefault(work, {}).update(dict.fromkeys(names))
-    return [f"{work} for {_some(list(names))}" for work, names in defined.items()]
+            works.setdefault(work, {}).update(dict.fromkeys(names))
+    return [f"{work} for {_some(list(names))}" for work, names in works.items()]
 
 
 def _some(names: list[str]) -> str:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from quaver._secrets import Keys
 from quaver.core.number_format import count, enumeration
 from quaver.core.records import Estimate
+from quaver.core.rows import defined
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page.bibliography import bibtex, cited_works
@@ -92,7 +93,7 @@ def _part(column: str, value: str | None) -> str:
 
 def _numbers(measure: str, estimates: Sequence[Estimate]) -> tuple[str | Markup, ...]:
     percent = percent_measure(measure)
-    values = [estimate.value for estimate in estimates if estimate.value is not None]
+    values = [estimate.number for estimate in defined(estimates)]
     sizes = sorted({estimate.n for estimate in estimates})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     if len(estimates) == 1:

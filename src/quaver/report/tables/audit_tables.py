@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from quaver.core.number_format import promised
 from quaver.core.records import Estimate
+from quaver.core.rows import defined, of_measures
 from quaver.report.estimate_index import Results, varying
 from quaver.report.findings.key_results import coder_gaps
 from quaver.report.page_words import between, in_words, interval, number
@@ -48,7 +49,7 @@ def flips_table(results: Results) -> Table:
 
 def recovered_table(results: Results) -> Table:
     """How much of a variant's gap in accuracy the second evaluator closes."""
-    estimates = [estimate for estimate in _of(results, "recovered_share") if estimate.value is not None]
+    estimates = defined(_of(results, "recovered_share"))
     estimates = [
         estimate for estimate in results.in_order(estimates) if estimate.value or estimate.low is not None
     ]
@@ -164,7 +165,7 @@ def missing_table(results: Results) -> Table:
 def parse_rates_table(results: Results) -> Table:
     """Where stated confidence was found often enough to be measured."""
     estimates = results.in_order(_of(results, "verbal_calibration_parse_rate"))
-    some = [estimate for estimate in estimates if estimate.value is not None]
+    some = defined(estimates)
 
     def verdict(estimate: Estimate) -> str:
         threshold = float(estimate.details.get("threshold", 0.8))
@@ -288,7 +289,7 @@ def _over_prompts(results: Results, measure: str) -> list[Estimate]:
 
 def gold_power_table(results: Results) -> Table:
     """A row for each conclusion that gold labels correct; no rows where none does."""
-    estimates = [estimate for estimate in results.estimates if estimate.measure == "conclusion_corrected"]
+    estimates = of_measures(results.estimates, "conclusion_corrected")
 
     def concluded(estimate: Estimate) -> str:
         where = ", ".join(value for name, value in estimate.cell.items() if name != "conclusion")
@@ -310,9 +311,7 @@ def gold_power_table(results: Results) -> Table:
         share("decided then", lambda one: one.details["more_gold"]["decided"]),
         Column("labels for 80% power", needed),
     )
-    some = [
-        estimate for estimate in estimates if estimate.value is not None and "more_gold" in estimate.details
-    ]
+    some = [estimate for estimate in defined(estimates) if "more_gold" in estimate.details]
     return listed(some, columns, name="gold-power")
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.core.rows import defined
 from quaver.report.estimate_index import Results
 from quaver.report.page_templates import phrases
 from quaver.report.table_rows import Table, left_out
@@ -88,7 +89,7 @@ def _paid(paid: Table | None) -> dict[str, Any]:
 
 def _facts(results: Results) -> dict[str, Any]:
     """What the answers need to know of a study."""
-    estimates = [estimate for estimate in (*results.estimates, *results.audit) if estimate.value is not None]
+    estimates = defined((*results.estimates, *results.audit))
 
     def known(*measures: str) -> list[Estimate]:
         """The estimates with a value of measures whose name begins so."""

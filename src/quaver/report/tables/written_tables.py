@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replacing
+from quaver.core.rows import cell_columns
 from quaver.core.spreadsheet import safe_cell
 from quaver.report.page_words import slug
 from quaver.report.table_rows import Table
@@ -143,7 +144,7 @@ def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:
     A column for each column of their cells (named ``cell.…`` where it would have another's name);
     ``excluded`` and ``details`` are JSON, ``warnings`` are joined by semicolons.
     """
-    columns = sorted({column for estimate in estimates for column in estimate.cell})
+    columns = sorted(cell_columns(estimates))
     reserved = {"measure", *COLUMNS, *_LAST}
     header = [f"cell.{column}" if column in reserved else column for column in columns]
     with (

@@ -14,6 +14,7 @@ import polars as pl
 from quaver.core.estimate_frame import Deviations
 from quaver.core.label_values import ASKED
 from quaver.core.records import Estimate, LabelSet, Numbers
+from quaver.core.rows import defined
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ConclusionSpec
@@ -377,7 +378,7 @@ class MeasuredStudy:
         study, declared = self.study, {NEAR_DUPLICATES, self.group, *self._compared}
         estimates = self._allowing_for_clusters(estimates)
         of_groups = sorted(
-            (estimate for estimate in self.seen_clusters if estimate.value is not None),
+            defined(self.seen_clusters),
             key=lambda estimate: estimate.details["p"],
         )
         for estimate in of_groups[:_COLUMNS]:

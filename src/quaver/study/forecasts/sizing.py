@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from quaver.core.records import Estimand, Estimate
-from quaver.core.rows import Rows, presented
+from quaver.core.rows import Rows, defined, presented
 from quaver.errors import MeasureError
 from quaver.estimation.declaration import Measure
 from quaver.study.sources.study_plugins import Measurement
@@ -205,7 +205,7 @@ def _with_intervals(measurement: Measurement, frame: pl.DataFrame, estimand: Est
     plugin = measurement.plugin
     offered = isinstance(plugin, Measure) and estimand in plugin.estimands
     estimates = measurement.of(frame, estimand=estimand) if offered else measurement.of(frame)
-    return [estimate for estimate in estimates if estimate.value is not None and estimate.low is not None]
+    return [estimate for estimate in defined(estimates) if estimate.low is not None]
 
 
 def _of_prompts(measurement: Measurement, frame: pl.DataFrame, widest: Estimate, width: float) -> Need:
