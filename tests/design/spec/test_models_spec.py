@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from quaver.core import registry
 from quaver.design.spec.models_spec import _PRESETS, model_of_name
 from quaver.design.spec.study_file import read_study
 from quaver.errors import SpecError, UnknownName
@@ -34,6 +35,20 @@ _STUDY = {
 def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> None:
     found = model_of_name(text)
     assert (found["name"], found["use"], found.get("preset"), found["model"]) == made
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*registry.names("models")} - {"function", "openai_compatible", "replay", "vllm"})
+)
+def test_every_registered_model_that_takes_a_name_is_named_by_its_own(name: str) -> None:
+    """A package's too, with nothing to add here; ``vllm`` is the server of that name."""
+    assert model_of_name(f"{name}/some/thing") == {"name": "thing", "use": name, "model": "some/thing"}
+
+
+@pytest.mark.parametrize("name", ["function", "replay"])
+def test_a_model_that_has_no_name_is_no_provider(name: str) -> None:
+    with pytest.raises(UnknownName):
+        model_of_name(f"{name}/thing")
 
 
 def test_every_provider_is_a_preset() -> None:

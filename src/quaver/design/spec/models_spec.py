@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
+from quaver.core import registry
 from quaver.core.arguments import excerpt, expectation
 from quaver.core.column_names import column_among
 from quaver.core.records import Decoding, Estimand
@@ -39,18 +40,15 @@ _PRESETS: Final[Mapping[str, str]] = {
 }
 """The preset of ``openai_compatible`` by the provider's name here and in other tools."""
 
-_ENGINES: Final[Mapping[str, str]] = {
-    "anthropic": "anthropic",
-    "llamacpp": "llamacpp",
-    "hf": "transformers",
-    "transformers": "transformers",
-    "gpt4all": "gpt4all",
-    "inspect": "inspect",
-}
-"""The engine that loads the model itself, that has a protocol of its own, or that knows more providers."""
+_UNNAMED: Final = ("function", "openai_compatible", "replay")
+"""Models that a name alone does not tell."""
 
-PROVIDERS: Final = (*_PRESETS, *_ENGINES)
-"""What may stand before the first slash."""
+
+def providers() -> dict[str, str]:
+    """What may stand before the first slash, with the model that is used for it: every registered one may."""
+    engines = {name: name for name in registry.names("models") if name not in _UNNAMED}
+    return {"hf": "transformers", **engines, **dict.fromkeys(_PRESETS, "openai_compatible")}
+
 
 _REFUSES_TEMPERATURE = re.compile(r"gpt-5(?!.*chat)|o\d")
 """OpenAI's reasoning models, by the beginning of their names."""
@@ -75,21 +73,17 @@ def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
     {'name': 'mine', 'use': 'llamacpp', 'model': 'models/mine.gguf'}
     """
     provider, slash, model = text.partition("/")
-    if slash and model and provider in _ENGINES:
-        return {"name": _short(model), "use": _ENGINES[provider], "model": model}
+    known = providers()
+    use = known.get(provider) if slash and model else None
+    if use is not None and provider not in _PRESETS:
+        return {"name": _short(model), "use": use, "model": model}
     if (text and not slash) or text.lower().endswith(".gguf"):
         return {"name": _short(text), "use": "llamacpp", "model": text}
-    if not model or provider not in _PRESETS:
-        raise UnknownName(
-            "provider",
-            provider,
-            PROVIDERS,
-            where=where,
-            fix="write PROVIDER/MODEL, such as openai/gpt-5-mini",
-        )
+    if use is None:
+        fix = "write PROVIDER/MODEL, such as openai/gpt-5-mini"
+        raise UnknownName("provider", provider, known, where=where, fix=fix)
     body = {"body": {"temperature": None}} if _REFUSES_TEMPERATURE.match(_short(model)) else {}
-    preset = {"use": "openai_compatible", "preset": _PRESETS[provider]}
-    return {"name": _short(model), **preset, "model": model, **body}
+    return {"name": _short(model), "use": use, "preset": _PRESETS[provider], "model": model, **body}
 
 
 def _short(model: str) -> str:

@@ -16,7 +16,7 @@ from quaver.core.column_names import column_among
 from quaver.core.model import Model
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
-from quaver.design.spec.models_spec import PROVIDERS
+from quaver.design.spec.models_spec import providers
 from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.declaration import Measure, registered
@@ -283,7 +283,7 @@ class Plugins:
         """Find what is wrong with models, evaluators and measures, as far as it shows without variants."""
         for index, model in enumerate(self._spec.models):
             if model.use not in (known := registry.names("models")):
-                provider = nearest(model.use, PROVIDERS) or "openai"
+                provider = nearest(model.use, providers()) or "openai"
                 served = f"for a model of a service, write `- {provider}/MODEL` instead"
                 raise UnknownName(
                     "engine",
