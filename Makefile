@@ -126,8 +126,9 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 
 # Builds dist/, installs the wheel into an empty environment and runs the demo from it; uploads nothing.
+# make release FILES=1 only builds both files and checks them.
 release: setup
-	$(BIN)/python tools/release.py $(if $(TAG),--tag $(TAG))
+	$(BIN)/python tools/release.py $(if $(TAG),--tag $(TAG)) $(if $(FILES),--files)
 
 # The tests open the report in a real browser; without one they say that they did not.
 browser:

@@ -3,11 +3,12 @@
 Four steps, each of which ends the run if it fails:
 
 1. The version is the same in ``pyproject.toml``, ``CHANGELOG.md``, ``CITATION.cff`` and the tag, if any.
-2. Hatchling, from the locked environment, builds both files into ``dist/``. They hold the package alone.
+2. Hatchling, from the locked environment, builds both files into ``dist/``. They hold the package alone, and
+   ``twine check --strict`` can render their description.
 3. The wheel is installed into an empty environment with its dependencies, as locked. Its plug-ins load.
 4. ``quaver demo`` runs there, on the embedded model.
 
-Nothing is uploaded: the workflow ``release.yml`` does that for a tag.
+``--files`` ends after the second. Nothing is uploaded: the workflow ``release.yml`` does that for a tag.
 """
 
 from __future__ import annotations
@@ -42,13 +43,18 @@ def main() -> None:
     """Run the four steps, and say what to do next."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tag", default="", help="the tag that is being released, such as v0.1.0")
-    tag = parser.parse_args().tag
+    parser.add_argument("--files", action="store_true", help="build and check both files, and no more")
+    given = parser.parse_args()
+    tag = given.tag
     say("1. The version")
     check_version(tag)
     say("2. Wheel and source distribution")
     wheel, source = build()
     check_wheel(wheel)
     check_source(source)
+    run(UV.with_name("uvx"), "--quiet", "twine", "check", "--strict", wheel, source)
+    if given.files:
+        return
     with tempfile.TemporaryDirectory(prefix="quaver-release-") as folder:
         say("3. An empty environment")
         python = install(wheel, Path(folder))

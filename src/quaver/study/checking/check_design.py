@@ -27,7 +27,7 @@ from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
-from quaver.study.checking.check_options import BUNDLED, CheckOptions
+from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_in
 from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
 from quaver.study.forecasts.forecast import Forecast
@@ -219,9 +219,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         **options: Those of `CheckOptions`.
     """
     given: CheckOptions = with_defaults(CheckOptions, options)
-    kinds = {"encoding": given["encoding"], "separator": given["separator"], "sheet": given["sheet"]}
-    written = {name: value for name, value in kinds.items() if value is not None}
-    home, source, found = _read(data, given["to"], written)
+    home, source, found = _read(data, given["to"], written_in(given))
     rows = Table(source, found)
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
@@ -247,12 +245,9 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         sample=given["n"] if given["n"] < table.rows else None,
         more_gold=_MORE_GOLD * given["n"] if 0 < table.known < table.rows else 0,
         repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
-        temperature=given["temperature"],
         max_tokens=max_tokens(asked, table.labels),
         is_held=_made(asked)["use"] in HERE,
-        budget=given["budget"],
-        seed=given["seed"],
-        written=written,
+        options=given,
         definitions=book,
         in_function=own,
     )
@@ -358,8 +353,9 @@ def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decisi
     """What was decided beside the columns."""
     decisions = []
     if design.sample:
+        seed = f"seed {design.options['seed']}"
         decisions.append(
-            Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, seed {design.seed}")
+            Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, {seed}")
         )
         drawn = Counter(item.gold or (None if not item.golds else "") for item in study.experiment.items)
         if more := sum(item.beside for item in study.experiment.items):
@@ -446,12 +442,9 @@ def starting_file(
         sample=None,
         more_gold=0,
         repeats=_FILE_REPEATS,
-        temperature=0.0,
         max_tokens=max_tokens(model, found.labels),
         is_held=made["use"] in HERE,
-        budget=None,
-        seed=0,
-        written=written,
+        options=with_defaults(CheckOptions, written),
     )
     name = "".join(sign if sign.isprintable() else "?" for sign in source.name)
     whole = study_text(path, source, found, design, first=_FIRST.format(name), study=str(path))

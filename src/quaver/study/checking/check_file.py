@@ -15,6 +15,7 @@ from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
+from quaver.study.checking.check_options import CheckOptions, written_in
 from quaver.study.checking.coding_sheet import DEFINED
 from quaver.study.checking.text_table import TextTable
 
@@ -34,12 +35,9 @@ class CheckDesign:
         sample: How many texts are drawn; all if None.
         more_gold: How many others with true labels are asked about at most.
         repeats: How often each prompt asks about each text.
-        temperature: How freely answers are drawn; 0 takes the most likely.
         max_tokens: Where an answer is cut off.
         is_held: Whether the model can write nothing but one of the labels.
-        budget: US dollars at most.
-        seed: Of the sample, and of every draw.
-        written: How the file of texts is written, where that had to be said.
+        options: Those of the check.
         definitions: What labels mean, where a coding sheet says so.
         in_function: Whether the model is a function of the text alone, which holds the instruction itself.
     """
@@ -52,12 +50,9 @@ class CheckDesign:
     sample: int | None
     more_gold: int
     repeats: int
-    temperature: float
     max_tokens: int
     is_held: bool
-    budget: float | None
-    seed: int
-    written: Mapping[str, str]
+    options: CheckOptions
     definitions: Mapping[str, str] = field(default_factory=dict)
     in_function: bool = False
 
@@ -88,7 +83,7 @@ def study_text(
     ]
     parts = [
         _head(first, study, source, table.taken, design),
-        f"name: {_yaml(design.name)}\nseed: {design.seed}",
+        f"name: {_yaml(design.name)}\nseed: {design.options['seed']}",
         _task(table, design, labels),
         _items(path, source, table, design),
         "\n".join(lines),
@@ -97,12 +92,9 @@ def study_text(
         _decoding(table, design),
         f"repeats: {design.repeats} # how often each prompt asks about each text",
         _measures(table, design),
-        *(
-            [f"budget: {{money: {design.budget:g}}} # US dollars, of all runs together"]
-            if design.budget
-            else []
-        ),
     ]
+    if budget := design.options["budget"]:
+        parts.append(f"budget: {{money: {budget:g}}} # US dollars, of all runs together")
     return "\n\n".join(parts) + "\n"
 
 
@@ -173,7 +165,7 @@ def _head(first: str, study: str, source: Path, taken: Sequence[Decision], desig
 
 def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
     lines = ["items:", f"  source: {_yaml(_relative(source, path.parent))}"]
-    lines += [f"  {option}: {_yaml(value)}" for option, value in design.written.items()]
+    lines += [f"  {option}: {_yaml(value)}" for option, value in written_in(design.options).items()]
     lines += [f"  id: {_yaml(table.item)}"] if table.item else []
     lines += [f"  text: {_yaml(column_template(table.text))}"]
     if table.left:
@@ -218,7 +210,7 @@ def _variants(table: TextTable, design: CheckDesign) -> list[str]:
 
 
 def _decoding(table: TextTable, design: CheckDesign) -> str:
-    options = f"temperature: {design.temperature:g}, max_tokens: {design.max_tokens}"
+    options = f"temperature: {design.options['temperature']:g}, max_tokens: {design.max_tokens}"
     if not design.is_held or not table.labels:
         return f"decoding:\n  check: {{{options}}}"
     why = "  # The model can write nothing but one of the labels; without the constraint, anything."

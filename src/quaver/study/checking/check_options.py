@@ -79,3 +79,9 @@ class CheckOptions(TypedDict, total=False):
     encoding: Annotated[str | None, Option("Encoding of a text file.")]
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
     sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
+
+
+def written_in(options: CheckOptions) -> dict[str, str]:
+    """How the file of texts is written, where that had to be said."""
+    said = {"encoding": options["encoding"], "separator": options["separator"], "sheet": options["sheet"]}
+    return {name: value for name, value in said.items() if value is not None}
