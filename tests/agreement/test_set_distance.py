@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
+from tests.agreement.nltk_values import set_table
 
 from quaver.agreement import cohen_kappa, krippendorff_alpha
 from quaver.agreement.set_distance import set_distances
@@ -20,30 +19,12 @@ NLTK = [
     (0.48489886395123283, 0.3590196194353179),
     (0.37369429042159064, 0.2734415070257772),
 ]
-"""Alpha with Jaccard and with MASI distance of each table of `_table`."""
-
-
-def _table(seed: int) -> list[list[str | None]]:
-    """Items × coders: sets that coders change now and then, some missing."""
-    draw, rows = random.Random(seed), []
-    labels = list("abcdef")[: 3 + seed]
-    for _ in range(12 + 4 * seed):
-        base = {label for label in labels if draw.random() < 0.4}
-        row: list[str | None] = []
-        for _ in range(2 + seed % 3):
-            own = set(base)
-            for label in labels:
-                if draw.random() < 0.15:
-                    own ^= {label}
-            own = own or {labels[0]}
-            row.append(";".join(sorted(own)) if draw.random() > 0.1 else None)
-        rows.append(row)
-    return rows
+"""Alpha with Jaccard and with MASI distance of each table: ``nltk_values.py`` prints them."""
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_alphas_of_sets_are_nltk_s(seed: int) -> None:
-    table = _table(seed)
+    table = set_table(seed)
     found = [
         krippendorff_alpha(table, level=level, resamples=0).value  # type: ignore[arg-type]
         for level in ("jaccard", "masi")

@@ -1,4 +1,4 @@
-"""Writes ``ppi_python.json``: what ppi-python 0.2 gives of small data sets, which the file holds as well.
+"""Writes ``ppi_python.json``: what ppi-python 0.2.3 gives of small data sets, which the file holds as well.
 
 Run by hand in an environment of its own, which has ``ppi-python``; the project does not depend on it::
 
@@ -18,6 +18,27 @@ def data(seed, gold, others, accuracy):
     y = (rng.random(x.size) < 1 / (1 + np.exp(0.5 - 0.8 * x))).astype(float)
     wrong = rng.random(x.size) > accuracy + 0.1 * np.tanh(x)
     return x, y, np.where(wrong, 1 - y, y)
+
+
+def numbers(seed, gold, others):
+    """Numbers of five kinds: normal, lognormal, counts, with a biased prediction, with a useless one."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(gold + others).round(3)
+    y = [
+        50 + 3 * x + rng.normal(0, 5, x.size),
+        np.exp(3 + 0.3 * x + rng.normal(0, 0.4, x.size)),
+        rng.poisson(np.exp(0.5 + 0.4 * x)),
+        20 + rng.normal(0, 4, x.size),
+        100 - 5 * x + rng.normal(0, 20, x.size),
+    ][seed]
+    f = [
+        y,
+        y * np.exp(rng.normal(0, 0.2, x.size)),
+        y + (rng.random(x.size) < 0.2),
+        5 + 0.5 * y,
+        y.mean() + 0 * y,
+    ]
+    return x, np.round(y, 2), np.abs(np.round(f[seed] + rng.normal(0, 0.1 * y.std(), x.size), 2))
 
 
 def split(gold, *columns):
@@ -41,51 +62,59 @@ def tuned_alone(x1, y1, f1, x2, f2, at):
     return [own, float(point)], theirs
 
 
-def main():
-    from ppi_py import (
-        ppi_logistic_ci,
-        ppi_logistic_pointestimate,
-        ppi_mean_ci,
-        ppi_mean_pointestimate,
-        ppi_ols_ci,
-        ppi_ols_pointestimate,
-    )
+def means_and_slopes(x1, y1, f1, x2, f2):
+    """The mean, and both coefficients of a linear regression: the value and the ends of its interval."""
+    from ppi_py import ppi_mean_ci, ppi_mean_pointestimate, ppi_ols_ci, ppi_ols_pointestimate
 
-    cases = []
-    for seed, gold, others, accuracy in ((1, 60, 400, 0.8), (2, 200, 300, 0.65), (3, 120, 900, 0.93)):
-        x, y, f = data(seed, gold, others, accuracy)
-        matrix = np.stack([np.ones(x.size), x], 1)
-        x1, x2, y1, _, f1, f2 = split(gold, matrix, y, f)
-        found = {}
-        for tuning in (None, 1.0, 0.4):
-            given = {"lam": tuning}
-            mean = float(np.ravel(ppi_mean_pointestimate(y1, f1, f2, **given))[0])
-            low, high = (float(np.ravel(end)[0]) for end in ppi_mean_ci(y1, f1, f2, alpha=0.05, **given))
-            found[f"mean {tuning}"] = [mean, low, high]
-            for at in (0, 1):
-                coord = {"coord": at} if tuning is None else {}
-                point = ppi_ols_pointestimate(x1, y1, f1, x2, f2, **given, **coord)[at]
-                ends = ppi_ols_ci(x1, y1, f1, x2, f2, alpha=0.05, **given, **coord)
-                found[f"linear {at} {tuning}"] = [float(point), *(float(end[at]) for end in ends)]
-                if tuning is not None:
-                    exact = {"ftol": 1e-15, "gtol": 1e-12}
-                    point = ppi_logistic_pointestimate(
-                        x1, y1, f1, x2, f2, optimizer_options=dict(exact), **given
-                    )[at]
-                    ends = ppi_logistic_ci(
-                        x1, y1, f1, x2, f2, alpha=0.05, optimizer_options=dict(exact), **given
-                    )
-                    found[f"logistic {at} {tuning}"] = [float(point), *(float(end[at]) for end in ends)]
+    found = {}
+    for tuning in (None, 1.0, 0.4):
+        given = {"lam": tuning}
+        mean = float(np.ravel(ppi_mean_pointestimate(y1, f1, f2, **given))[0])
+        low, high = (float(np.ravel(end)[0]) for end in ppi_mean_ci(y1, f1, f2, alpha=0.05, **given))
+        found[f"mean {tuning}"] = [mean, low, high]
         for at in (0, 1):
-            found[f"logistic {at} own"], found[f"theirs {at}"] = tuned_alone(x1, y1, f1, x2, f2, at)
-        constant = np.ones((x.size, 1))
-        exact = {"ftol": 1e-15, "gtol": 1e-12}
-        parts = split(gold, constant)
-        point = ppi_logistic_pointestimate(parts[0], y1, f1, parts[1], f2, optimizer_options=dict(exact))[0]
-        ends = ppi_logistic_ci(parts[0], y1, f1, parts[1], f2, alpha=0.05, optimizer_options=dict(exact))
-        found["logistic constant None"] = [float(point), *(float(end[0]) for end in ends)]
-        cases.append({"gold": gold, "x": x.tolist(), "y": y[:gold].tolist(), "f": f.tolist(), "found": found})
-    document = {"made by": f"ppi-python {version('ppi-python')}", "cases": cases}
+            coord = {"coord": at} if tuning is None else {}
+            point = ppi_ols_pointestimate(x1, y1, f1, x2, f2, **given, **coord)[at]
+            ends = ppi_ols_ci(x1, y1, f1, x2, f2, alpha=0.05, **given, **coord)
+            found[f"linear {at} {tuning}"] = [float(point), *(float(end[at]) for end in ends)]
+    return found
+
+
+def logistic(x1, y1, f1, x2, f2):
+    """Both coefficients of a logistic regression, and that of a constant."""
+    from ppi_py import ppi_logistic_ci, ppi_logistic_pointestimate
+
+    found = {}
+    for tuning in (1.0, 0.4):
+        given = {"lam": tuning, "optimizer_options": {"ftol": 1e-15, "gtol": 1e-12}}
+        point = ppi_logistic_pointestimate(x1, y1, f1, x2, f2, **given)
+        ends = ppi_logistic_ci(x1, y1, f1, x2, f2, alpha=0.05, **given)
+        for at in (0, 1):
+            found[f"logistic {at} {tuning}"] = [float(point[at]), *(float(end[at]) for end in ends)]
+    for at in (0, 1):
+        found[f"logistic {at} own"], found[f"theirs {at}"] = tuned_alone(x1, y1, f1, x2, f2, at)
+    exact = {"ftol": 1e-15, "gtol": 1e-12}
+    constant = x1[:, :1], y1, f1, x2[:, :1], f2
+    point = ppi_logistic_pointestimate(*constant, optimizer_options=dict(exact))[0]
+    ends = ppi_logistic_ci(*constant, alpha=0.05, optimizer_options=dict(exact))
+    found["logistic constant None"] = [float(point), *(float(end[0]) for end in ends)]
+    return found
+
+
+def case(gold, x, y, f, *functions):
+    x1, x2, y1, _, f1, f2 = split(gold, np.stack([np.ones(x.size), x], 1), y, f)
+    found = {}
+    for function in functions:
+        found |= function(x1, y1, f1, x2, f2)
+    return {"gold": gold, "x": x.tolist(), "y": y[:gold].tolist(), "f": f.tolist(), "found": found}
+
+
+def main():
+    labels = ((1, 60, 400, 0.8), (2, 200, 300, 0.65), (3, 120, 900, 0.93))
+    cases = [case(gold, *data(seed, gold, *more), means_and_slopes, logistic) for seed, gold, *more in labels]
+    given = ((0, 40, 160), (1, 60, 200), (2, 80, 120), (3, 50, 150), (4, 60, 240))
+    of_numbers = [case(gold, *numbers(seed, gold, others), means_and_slopes) for seed, gold, others in given]
+    document = {"made by": f"ppi-python {version('ppi-python')}", "cases": cases, "numbers": of_numbers}
     Path(__file__).with_suffix(".json").write_text(json.dumps(document) + "\n")
 
 

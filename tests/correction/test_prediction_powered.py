@@ -14,7 +14,8 @@ from quaver.correction.regressions import GoldSample, of_share
 
 HERE = Path(__file__).parent
 R_DSL = json.loads((HERE / "r_dsl.json").read_text())["found"]
-CASES = json.loads((HERE / "ppi_python.json").read_text())["cases"]
+MADE = json.loads((HERE / "ppi_python.json").read_text())
+CASES, NUMBERS = MADE["cases"], MADE["numbers"]
 Z = 1.959963984540054
 
 
@@ -34,7 +35,7 @@ def question(case, name):
     return Question(sample, contrast[[int(more[0])]], kind)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES + NUMBERS)
 def test_values_and_intervals_are_those_of_ppi_python(case):
     prediction = np.array(case["f"])[:, None]
     for name, found in case["found"].items():

@@ -1,16 +1,21 @@
 """Conclusions about true labels, from a designed gold sample and labels whose errors lean on a covariate."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from tests.designed_gold import designed
 from tests.measures.corrected.leaning_labels import leaning
 
-from quaver.core.records import Label, LabelSet
+from quaver.core.records import Label, LabelSet, Numbers
 from quaver.errors import MeasureError
 from quaver.measures import conclusion, corrected_conclusion
 
 ASKED = {"formula": "share(yes) ~ x", "effect": "x > 0"}
+_HERE = Path(__file__).parents[2] / "correction" / "ppi_python.json"
+NUMBERS = json.loads(_HERE.read_text())["numbers"]
 LABELS = LabelSet((Label("no", "no"), Label("yes", "yes")))
 
 
@@ -149,3 +154,51 @@ def test_labels_as_they_are_are_drawn_by_weights_and_by_several_outcomes_too():
     first = next(one for one in weighted if one.measure == "conclusion")
     assert first.low < first.value < first.high
     assert "sandwich" in first.method
+
+
+def of_numbers(case):
+    """A frame of a field of numbers, and the label set of those that occur."""
+    size, drawn = len(case["x"]), case["gold"]
+    gold = [repr(one) for one in case["y"]] + [None] * (size - drawn)
+    given = [repr(one) for one in case["f"]]
+    known = sorted({one for one in (*gold, *given) if one is not None}, key=float)
+    frame = pl.DataFrame(
+        {
+            "item": range(size),
+            "label": given,
+            "x": case["x"],
+            "gold": gold,
+            "gold_drawn": [True] * drawn + [False] * (size - drawn),
+            "gold_probability": drawn / size,
+        }
+    )
+    return frame, Numbers(tuple(Label(one, one, value=float(one)) for one in known), "ratio")
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+@pytest.mark.parametrize(
+    ("term", "formula", "effect"),
+    [
+        ("mean None", "label ~ 1", "Intercept > 0"),
+        ("linear 0 None", "label ~ x", "Intercept > 0"),
+        ("linear 1 None", "label ~ x", "x > 0"),
+    ],
+)
+def test_means_and_slopes_of_a_field_of_numbers_are_ppi_python_s(case, term, formula, effect):
+    frame, labels = of_numbers(case)
+    found = by_name(conclusion(frame, formula=formula, effect=effect, labels=labels))
+    value, low, high = case["found"][term]
+    assert found["conclusion_ppi"].value == pytest.approx(value, abs=1e-6)
+    if term.startswith("mean"):  # elsewhere ppi-python tunes the interval once more
+        error = found["conclusion_ppi"].details["standard_error"]
+        assert 1.959963984540054 * error == pytest.approx((high - low) / 2, abs=1e-6)
+    assert found["conclusion_corrected"].low < value < found["conclusion_corrected"].high
+
+
+def test_numbers_few_of_which_decide_have_a_reason_that_speaks_of_numbers():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(200)
+    y = np.exp(3 + rng.normal(0, 1.5, 200))
+    frame, labels = of_numbers({"x": x, "y": y[:40].tolist(), "f": y.tolist(), "gold": 40})
+    found = by_name(corrected_conclusion(frame, formula="label ~ x", effect="x > 0", labels=labels))
+    assert "numbers" in found["conclusion_corrected"].reason

@@ -33,6 +33,8 @@ heavy-tailed covariate, and were 1.2 times as wide as an oracle's. Of items in g
 FEW_GROUPS = 3.0
 """Below so many degrees of freedom of groups there is no interval."""
 
+_OUTLYING = "for numbers of which a few, far from the others, decide the estimate"
+
 _USUAL = 0.95
 
 SOURCE = (
@@ -54,7 +56,8 @@ def few_events(question: Question, alone: Corrected | None) -> str | None:
         return "too few groups with gold labels"
     events = alone.spread.expected if question.counts_events else alone.spread.events
     if events < FEW_EVENTS and not question.mean:
-        return "too few gold labels of the rarer label on one side"
+        labels = set(np.unique(question.sample.outcome[question.sample.gold])) <= {0.0, 1.0}
+        return f"too few gold labels {'of the rarer label on one side' if labels else _OUTLYING}"
     if question.mean and not alone.spread.variance > 0:
         return "no variation among the gold labels"
     return None
