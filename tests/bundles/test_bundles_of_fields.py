@@ -152,7 +152,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
     table.write_csv(sheet)
     tone.gold.take(sheet)
     tone.gold.accept(error=0.9)
-    tone.certify(replications=20)
+    tone.certify(replications=10)
     return quaver.Study.open(path, functions={"m": _answer})
 
 
