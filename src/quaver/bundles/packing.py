@@ -275,6 +275,7 @@ def _used_fields(study: Study) -> set[str]:
     used = {*_covariates(spec), *experiment.labels.options, *(getattr(own, role) for role in roles)}
     if spec.annotations is not None:
         used |= {*spec.annotations.variant}
+        used |= {name for one in spec.annotations.fields.values() for name in one.sources}
     there = {name for item in experiment.items[:1] for name in item.fields}
     for variant in experiment.variants:
         for template in (variant.text, variant.layout, variant.system, variant.instruction, variant.postfix):

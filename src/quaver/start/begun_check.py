@@ -18,8 +18,8 @@ from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.checking.check_design import PreparedCheck, prepared_check, rows_of
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
-from quaver.study.checking.field_columns import FieldColumn
 from quaver.study.checking.text_table import TextTable, check_rows, labelled_texts, read_text_table
+from quaver.study.imports.field_columns import FieldColumn
 from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
 

@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD
 from quaver.core.column_names import column_of
-from quaver.core.label_values import CellLabel, LabelCells, outside_label_set
+from quaver.core.label_values import CellLabel, Codebook, LabelCells, TaskField, outside_label_set
 from quaver.core.meter import little_garbage
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.factors.prompt_edits import ORIGINAL
+from quaver.design.items.item_labels import gold_labels, with_labels
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row, column_texts
 from quaver.design.prompts.templates import literal
-from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
+from quaver.design.spec import IMPORTED, AnnotationsSpec, GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
@@ -98,11 +99,21 @@ def imported_frame(
     rows: Sequence[Row],
     items: Mapping[str, Item],
     variants: Mapping[tuple[str, ...], Variant],
-    labels: LabelSet,
+    read: Sequence[CellLabel],
+    field: str = "",
 ) -> pl.DataFrame:
-    """The annotation frame of a table."""
+    """The annotation frame of a table, or of one of its fields.
+
+    Args:
+        spec: What its columns are.
+        cells: Its cells of labels.
+        rows: Its rows.
+        items: Its items, by their ids.
+        variants: Its variants, by their levels.
+        read: What each of the cells means.
+        field: The field.
+    """
     repeats = _repeats(cells.repeat)
-    read = _readings(spec, cells, rows, labels)
     columns: dict[str, list[Any]] = {
         "model": cells.coder,
         "variant": [variants[levels].id for levels in cells.factors],
@@ -110,16 +121,18 @@ def imported_frame(
         "item": cells.item,
         "repeat": [repeats[name] for name in cells.repeat],
         "evaluator": [IMPORTED] * len(cells.label),
-        "label": [read[label].label for label in cells.label],
-        "status": [read[label].status for label in cells.label],
-        "reason": [read[label].reason for label in cells.label],
-        "gold": [items[item].gold for item in cells.item],
+        "label": [one.label for one in read],
+        "status": [one.status for one in read],
+        "reason": [one.reason for one in read],
+        "gold": [items[item].golds.get(field) if field else items[item].gold for item in cells.item],
     }
     extra: dict[str, list[Any]] = {}
     for factor in next(iter(variants.values())).factors if variants else ():
         extra[factor] = [variants[levels].factors[factor] for levels in cells.factors]
     for group in (column_of("group", name) for name in spec.groups):
         extra[group] = [items[item].groups[group] for item in cells.item]
+    if field:
+        extra[FIELD] = [field] * len(cells.label)
     kinds = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
     if spec.original is not None:
         extra[ORIGINAL] = [variants[levels].covariates[ORIGINAL] for levels in cells.factors]
@@ -150,8 +163,10 @@ def _check_places(frame: pl.DataFrame, cells: LabelRows, rows: Sequence[Row]) ->
 
 def _readings(
     spec: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row], labels: LabelSet
-) -> dict[str, CellLabel]:
-    """The meaning of every text that the cells of labels hold."""
+) -> list[CellLabel]:
+    """The meaning of every cell of a label."""
+    if spec.raw is not None:
+        return [_EMPTY] * len(cells.label)
     reader = LabelCells(labels.codes, spec.map, spec.unlabelled)
     result: dict[str, CellLabel] = {}
     outside: dict[str, int] = {}
@@ -168,7 +183,30 @@ def _readings(
         raise outside_label_set(
             f"the label of item {cells.item[index]!r}", where, [*outside], labels.codes, FIX
         )
+    return [result[written] for written in cells.label]
+
+
+_EMPTY = CellLabel(None, "empty", "an empty cell")
+
+
+def _readings_of(
+    field: TaskField, gold: GoldSpec, cells: LabelRows, rows: Sequence[Row], source: Positions
+) -> list[CellLabel]:
+    """The meaning of every cell of a field's labels: a label, a set of them, or a number."""
+    places = [Item(item, rows[row]) for row, item in zip(cells.row, cells.item, strict=True)]
+    loc = ("annotations", "fields", field.name)
+    found = gold_labels(places, gold, field.labels, rows[0], source, loc, loc, several=field.several)
+    result = []
+    for label, row in zip(found, cells.row, strict=True):
+        text = " ".join(one for name in gold.sources if (one := _shown(rows[row].get(name))))
+        unlabelled = CellLabel(None, "no_label", text) if text else _EMPTY
+        result.append(unlabelled if label is None else CellLabel(label, "valid", None))
     return result
+
+
+def _shown(cell: Any) -> str:
+    """A cell in a reason."""
+    return "" if cell is None else str(cell).strip()[:80]
 
 
 _MOST_REPEAT = 2**31
@@ -241,7 +279,8 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
     _check_columns(asked, rows[0], source)
     labels = spec.task.label_set()
     cells = label_rows(asked, rows)
-    items = _items(asked, rows, labels)
+    golds = [field.gold for field in spec.task.fields.values() if field.gold]
+    items = _items(asked, rows, labels, [name for gold in golds for name in gold.sources])
     prompts = _prompts(asked, cells, rows)
     variants = {
         levels: _variant(asked, levels, labels, *prompts[levels]) for levels in dict.fromkeys(cells.factors)
@@ -252,7 +291,18 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
             where=source.where("annotations", "variant"),
             fix="leave commas and equals signs out of the cells of these columns",
         )
-    frame = imported_frame(asked, cells, rows, items, variants, labels)
+    if isinstance(labels, Codebook):
+        golden = with_labels([*items.values()], spec.items, spec, rows[0], source, ("annotations",))
+        items = {item.id: item for item in golden}
+    if isinstance(labels, Codebook) and asked.fields:
+        frames = []
+        for field in labels.fields:
+            read = _readings_of(field, asked.fields[field.name], cells, rows, source)
+            frames.append(imported_frame(asked, cells, rows, items, variants, read, field.name))
+        frame = pl.concat(frames)
+    else:
+        read = _readings(asked, cells, rows, labels)
+        frame = imported_frame(asked, cells, rows, items, variants, read)
     decodings = {name: Decoding(name) for name in dict.fromkeys(cells.decoding)}
     asks = (
         frame.group_by("model", "variant", "decoding", maintain_order=True)
@@ -271,6 +321,7 @@ def _check_columns(spec: AnnotationsSpec, first: Row, source: Positions) -> None
         *(("variant", name) for name in spec.variant),
         *(("groups", name) for name in spec.groups),
         ("gold", spec.gold.column if spec.gold else None),
+        *(("fields", name) for one in spec.fields.values() for name in one.sources),
     ]
     for role, name in columns:
         where = source.where("annotations", role)
@@ -321,16 +372,19 @@ def _variant(
         text=f"{{{{ item[{text!r}] }}}}" if text else "(the text was not imported)",
         instruction="",
         postfix="",
-        answers={code: code for code in labels.codes},
+        answers={} if isinstance(labels, Codebook) else {code: code for code in labels.codes},
         covariates={} if original is None else {ORIGINAL: original},
         origin={column_of("factor", name): {"family": IMPORTED} for name in factors},
     )
 
 
-def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dict[str, Item]:
+def _items(
+    spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: Sequence[str]
+) -> dict[str, Item]:
+    """The items, with what is the same in all rows of each; so must be the columns of the fields' golds."""
     own = {getattr(spec, role) for role in ROLES if role not in ("item", "text")}
-    own |= {*spec.coders, *spec.variant}
-    fixed = {name for name in (spec.gold and spec.gold.column, spec.text, *spec.groups) if name}
+    own |= {*spec.coders, *spec.variant, *(name for one in spec.fields.values() for name in one.sources)}
+    fixed = {name for name in (spec.gold and spec.gold.column, spec.text, *spec.groups, *golds) if name}
     steady = {name for name in rows[0] if name not in own} | fixed
     fields: dict[str, Row] = {}
     for item, row in zip(item_ids(spec, rows), rows, strict=True):

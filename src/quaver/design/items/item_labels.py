@@ -210,7 +210,7 @@ class _Labels:
         """The set that several columns hold together; None where all of their cells are empty."""
         place = place_of(item.fields, number, self._source, self._loc)
         names = [*columns.values()] if isinstance(columns, Mapping) else columns
-        texts = {name: text_of(item.fields.get(name), f"{place}: {name}") for name in names}
+        texts = {name: self._known_text(item, name, f"{place}: {name}") for name in names}
         if not any(texts.values()):
             return None
         if not isinstance(columns, Mapping):
@@ -228,6 +228,12 @@ class _Labels:
                 )
             applying += [code] * applies
         return set_of(applying, self._codes)
+
+    def _known_text(self, item: Item, column: str, where: str) -> str:
+        """The text of a cell; empty too where it stands for no label."""
+        text = text_of(item.fields.get(column), where)
+        read = self._cells.read(text)
+        return "" if read is not None and read.label is None else text
 
     def _number(self, text: str, where: str, what: str) -> str:
         """The number in a cell, as a label; empty for a text that stands for none."""

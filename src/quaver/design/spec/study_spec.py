@@ -230,6 +230,8 @@ class StudySpec(Part):
         task = given.get("task") if isinstance(given, Mapping) else None
         if not isinstance(task, Mapping) or not task.get("fields") or "evaluators" in given:
             return given
+        if isinstance(imported := given.get("annotations"), Mapping) and imported.get("raw") is None:
+            return given
         return {**given, "evaluators": ["json_field"]}
 
     @property
@@ -321,6 +323,11 @@ class StudySpec(Part):
         for part, index, name in named:
             if name not in self.task.fields:
                 raise PlacedError("there is no such field", part, index, "field", expected=known, found=name)
+        imported = self.annotations
+        if imported is not None and imported.raw is None and {*imported.fields} != {*self.task.fields}:
+            problem = "the columns of labels are those of the task's fields, by name"
+            found = ", ".join(imported.fields) or "none"
+            raise PlacedError(problem, "annotations", "fields", expected=known, found=found)
         if not self.task.fields:
             return self
         for index, conclusion in enumerate(self.conclusions):
@@ -336,7 +343,10 @@ class StudySpec(Part):
             ("prompt", "answers"): (self.prompt.answers, "the labels' names are written: give them there"),
             ("follow_ups",): (self.follow_ups, "they are about one label"),
             ("until",): (self.until, "rounds end by the labels of one label set"),
-            ("annotations",): (self.annotations, "import each column as a study of its own"),
+            ("annotations", "gold"): (
+                imported and imported.gold,
+                "each field has its own: `fields: {NAME: {gold: COLUMN}}`",
+            ),
         }
         choices = [name for name, decoding in self.decoding.items() if decoding.constraint == "labels"]
         if choices and not self.task.held:

@@ -201,6 +201,9 @@ class AnnotationsSpec(Part):
     coders: tuple[Name, ...] = Field(
         (), description="Instead of `label`: one column for each coder, with that coder's labels."
     )
+    fields: dict[FieldName, GoldSpec] = Field(
+        {}, description="Instead of `label`: of a task with fields the column, or columns, of each."
+    )
     raw: Name | None = Field(
         None, description="Instead of `label`: the column of raw answers, which the study's evaluators parse."
     )
@@ -236,11 +239,14 @@ class AnnotationsSpec(Part):
 
     @model_validator(mode="after")
     def _one_shape(self) -> AnnotationsSpec:
-        if sum((self.label is not None, bool(self.coders), self.raw is not None)) != 1:
+        if sum((self.label is not None, bool(self.coders), bool(self.fields), self.raw is not None)) != 1:
             raise ValueError(
-                "name the column of labels (`label`), one column for each coder (`coders`), or the column of "
-                "raw answers (`raw`)"
+                "name the column of labels (`label`), of each field (`fields`), one column for each coder "
+                "(`coders`), or the column of raw answers (`raw`)"
             )
+        for name, own in self.fields.items():
+            if not own.sources:
+                raise PlacedError("the labels of a field have a column", "fields", name)
         if self.thinking is not None and self.raw is None:
             raise PlacedError("`thinking` needs raw answers: `raw`", "thinking")
         if not self.coders and self.item is None:

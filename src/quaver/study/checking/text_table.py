@@ -16,7 +16,7 @@ from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
-from quaver.study.checking.field_columns import FieldColumn, named_fields, proposed_fields
+from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
 from quaver.study.imports.label_columns import MOST_LABELS, Table, is_called
 
 _FEW_LABELS = 10

@@ -377,6 +377,7 @@ class StudyGold:
         """
         from quaver.study.analysis.study_acceptance import accept
 
+        _ = self._source.spec.task.label_set().codes  # of several fields, none was named
         return accept(
             self._source,
             error=error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from quaver.agreement.chance_agreement import (
 from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_values import (
+    MARKS,
     Decision,
     LabelCells,
     cell_labels,
@@ -40,6 +41,8 @@ from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.encoding import ordered
+from quaver.study.imports.field_columns import marked_columns
+from quaver.study.imports.label_columns import Table
 
 
 @guarded
@@ -122,7 +125,8 @@ def measure_agreement(
         annotations: A long frame, a row an annotation, or the path of a file that holds one.
         item: Its column of items.
         rater: Its column, or columns, of raters: coders, paraphrases, repeats.
-        label: Its column of labels.
+        label: Its column of labels; at the level ``jaccard`` or ``masi`` also what the names of columns begin
+            with that are a label each, with a mark in those that apply.
         by: Columns whose combinations are measured apart.
         labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
         unlabelled: What stands in the file where there is no label, beside empty cells.
@@ -248,6 +252,13 @@ def _set_in(cell: Any) -> str:
     return set_of(found, found) if found or cell not in (None, "") else ""
 
 
+def _set_of_marks(row: Row, columns: Mapping[str, str]) -> str:
+    """The set of the labels whose own columns have a mark; empty where all of these are empty."""
+    texts = {label: row.text(name) for label, name in columns.items()}
+    given = sorted(label for label, text in texts.items() if MARKS[text.casefold()])
+    return set_of(given, given) if any(texts.values()) else ""
+
+
 def _labels(
     path: Path,
     rows: Sequence[Row],
@@ -258,9 +269,13 @@ def _labels(
     of_sets: bool,
 ) -> tuple[list[str | None], list[Decision]]:
     """The labels that the cells of a column mean, and what was decided about them."""
-    if column not in rows[0]:
+    marks = marked_columns(Table(path, [*rows])).get(column, {}) if of_sets and column not in rows[0] else {}
+    if column not in rows[0] and not marks:
         raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
-    texts = [_set_in(row.get(column)) if of_sets else row.text(column) for row in rows]
+    if marks:
+        texts = [_set_of_marks(row, marks) for row in rows]
+    else:
+        texts = [_set_in(row.get(column)) if of_sets else row.text(column) for row in rows]
     known_set = given.codes if isinstance(given, LabelSet) else given or ()
     counts, named = Counter(texts), [str(label) for label in known_set]
     left = {"", *map(composed, unlabelled)}

@@ -10,7 +10,7 @@ from quaver.core.options import Option
 
 Twice = Literal["error", "first", "repeat"]
 Outside = Literal["error", "no-label"]
-LISTS: Final = ("item", "coders", "variant", "compare", "ignore")
+LISTS: Final = ("item", "coders", "fields", "variant", "compare", "ignore")
 """The options that name one or more columns."""
 
 
@@ -24,6 +24,8 @@ class ImportOptions(TypedDict, total=False):
         thinking: The column of what a model thought, where that stands apart from its raw answer.
         evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
         coders: The coders' columns, in a table with a row an item.
+        fields: Columns that are variables of their own, in a table with a row an annotation: each a label, a
+            set of labels, a scale or a number. By default those that are, where one of them is a set.
         coder: The column of who labelled.
         variant: The columns of the prompts, each a factor.
         decoding: The column of how the answer was drawn.
@@ -61,6 +63,7 @@ class ImportOptions(TypedDict, total=False):
         Option("Reads the raw answers; by default first_label.", (), flags=("--evaluator",)),
     ]
     coders: Annotated[str | Sequence[str], Option("The coders' columns, one item a row: anna,ben,cleo.", ())]
+    fields: Annotated[str | Sequence[str], Option("Several variables, a column each: tone,topics,cost.", ())]
     coder: Annotated[str | None, Option("The column of who labelled.")]
     variant: Annotated[str | Sequence[str], Option("The columns of prompts; each is a factor.", ())]
     decoding: Annotated[str | None, Option("The column of decodings, such as the temperature.")]

@@ -120,9 +120,19 @@ def is_called(role: str, column: str) -> bool:
     return column.casefold() in _NAMES[role]
 
 
-def roles_of(table: Table, given: ImportOptions) -> dict[str, Any]:
-    """The columns by role, as the study file names them."""
-    table.ignore(given["ignore"])
+def plays_a_role(column: str) -> bool:
+    """Whether columns are often called so that play any role, or tell prompts apart."""
+    return column.casefold() in _VARIANTS or any(is_called(role, column) for role in _NAMES)
+
+
+def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[str, Any]:
+    """The columns by role, as the study file names them.
+
+    Args:
+        table: The table.
+        given: The options.
+        has_fields: Whether columns that are taken already are variables of their own.
+    """
     named: dict[str, Any] = {**given}
     played: dict[str, Any] = {
         role: table.take(role, name, "named") for role in _SINGLE if (name := named[role])
@@ -134,11 +144,11 @@ def roles_of(table: Table, given: ImportOptions) -> dict[str, Any]:
     for role, option in (("coders", "coders"), ("variant", "variant"), ("groups", "compare")):
         if named[option]:
             played[role] = [table.take(role, name, "named") for name in named[option]]
-    order = ("item", "gold", "text") if given["coders"] or given["raw"] else ("label", "item", "gold", "text")
-    _recognise(table, played, order)
+    others = given["coders"] or given["raw"] or has_fields
+    _recognise(table, played, ("item", "gold", "text") if others else ("label", "item", "gold", "text"))
     if "label" in played and not given["label"]:
         _answers(table, played)
-    if "label" in played or "raw" in played:
+    if "label" in played or "raw" in played or has_fields:
         _recognise(table, played, ("coder", "repeat", "decoding"))
         if "raw" in played:
             _recognise(table, played, ("thinking",))

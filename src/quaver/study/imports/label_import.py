@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,10 @@ from quaver.core.replaced_file import replacing, writing
 from quaver.design.items.text_lines import Row
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
+from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements
+from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
 from quaver.study.imports.gathered_files import (
     add_gold,
     files_of,
@@ -37,9 +41,13 @@ from quaver.study.imports.label_columns import (
     Table,
     is_called,
     place_of,
+    plays_a_role,
     roles_of,
 )
 from quaver.study.session import Study
+
+_GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
+"""What columns of a field's true labels are called."""
 
 _MOST_OUTSIDE = 8
 """Texts outside the label set that are shown one by one."""
@@ -84,22 +92,28 @@ def import_annotations(
         )
     _check_new(home)
     table = _table(path, files, given)
-    columns = _columns(table, given)
+    fields = _fields(table, given)
+    columns = _columns(table, given, has_fields=bool(fields))
     _check_read(columns, given["evaluators"])
-    label_set, also, outside = _labels(table, columns, given)
-    unlabelled = [*given["unlabelled"], *outside]
+    also, unlabelled = dict[str, str](), list[str]()
+    if fields:
+        documents, columns["fields"] = _documents(table, fields, given["unlabelled"])
+        task: dict[str, Any] = {"fields": documents}
+    else:
+        label_set, also, outside = _labels(table, columns, given)
+        task = {"labels": label_set} | (
+            {} if given["level"] in (None, "nominal") else {"level": given["level"]}
+        )
+        unlabelled = [*given["unlabelled"], *outside]
     is_copied = len(files) == 1 and not table.is_changed
     reading = {name: given[name] for name in ("encoding", "separator", "sheet")} if is_copied else {}
     source = f"imported{files[0].suffix.lower()}" if is_copied else "imported.csv"
     document = {
         "name": home.name if len(files) > 1 else path.stem,
-        "task": {
-            "labels": label_set,
-            **({} if given["level"] in (None, "nominal") else {"level": given["level"]}),
-        },
+        "task": task,
         "annotations": _annotations(source, columns, also, {**reading, "unlabelled": unlabelled}),
         **({"evaluators": list(given["evaluators"]) or ["first_label"]} if "raw" in columns else {}),
-        "measures": _measures(table, columns),
+        "measures": _measures(table, columns, fields),
     }
     study = _written(files[0] if is_copied else table.rows, path, home, document, table.taken)
     return study, [*table.taken, *_rest(table, study)]
@@ -127,9 +141,82 @@ def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     return table
 
 
-def _columns(table: Table, given: ImportOptions) -> dict[str, Any]:
+def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
+    """The columns that are variables of their own: those that are named, else where no other is of labels."""
+    table.ignore(given["ignore"])
+    others = ("label", "coders", "raw", "labels", "level")
+    if given["fields"] and any(given[name] for name in others):  # type: ignore[literal-required]
+        raise QuaverError(
+            "fields have columns and labels of their own",
+            where="fields",
+            found="--label, --coders, --raw, --labels or --level beside them",
+            fix="leave these out; the labels of a field stand in the study file, which you can edit",
+        )
+    if given["label"] or given["coders"] or given["raw"]:
+        return ()
+    named = {
+        one for value in given.values() for one in (value if isinstance(value, list | tuple) else [value])
+    }
+    golds = {form.format(_stem(name)) for name in table.columns for form in _GOLD_OF}
+    known = {one for one in table.columns if one in named or plays_a_role(one) or _stem(one) in golds}
+    seen = Table(table.path, _without(table.rows, given["unlabelled"]))
+    if given["fields"]:
+        found = named_fields(seen, given["fields"])
+    elif any(is_called("label", one) for one in table.columns):
+        return ()
+    else:
+        seen.used |= known
+        found = proposed_fields(seen)
+    table.used.update(name for one in found for name in one.columns)
+    table.taken += seen.taken
+    return found
+
+
+def _without(rows: list[Row], unlabelled: Sequence[str]) -> list[Row]:
+    """The rows with empty cells where a text stands for a missing label."""
+    left = {composed(text) for text in unlabelled}
+    if not left:
+        return rows
+    found = []
+    for row in rows:
+        bare = copy(row)
+        for name, cell in row.items():
+            if isinstance(cell, str) and composed(cell.strip()) in left:
+                bare[name] = ""
+        found.append(bare)
+    return found
+
+
+def _documents(
+    table: Table, fields: Sequence[FieldColumn], unlabelled: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the study file says of each field, and where its labels stand.
+
+    Its true labels are in a column that is called after it.
+    """
+    left = {"map": dict.fromkeys(unlabelled)} if unlabelled else {}
+    free = {_stem(name): name for name in table.free()}
+    documents, columns = {}, {}
+    for one in fields:
+        cells = one.document["gold"]
+        if left:
+            cells = {**(cells if isinstance(cells, dict) else {"column": cells}), **left}
+        columns[one.name] = cells
+        document = {name: value for name, value in one.document.items() if name != "gold"}
+        if called := [name for form in _GOLD_OF if (name := free.get(form.format(_stem(one.name))))]:
+            column = table.take("gold", called[0], f"recognised by its name: of {one.name}")
+            document["gold"] = {"column": column, **left} if left else column
+        documents[one.name] = document
+    return documents, columns
+
+
+def _stem(column: str) -> str:
+    return column.casefold().replace(" ", "_")
+
+
+def _columns(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[str, Any]:
     """The columns by role; of rows in one place the first alone, where that is asked."""
-    columns = roles_of(table, given)
+    columns = roles_of(table, given, has_fields=has_fields)
     if given["twice"] == "first":
         kept = without_later(table.rows, place_of(columns), table.taken)
         table.is_changed = table.is_changed or len(kept) < len(table.rows)
@@ -280,9 +367,10 @@ def _written(
                 opened.write("\n".join(head) + "\n")
                 YAML().dump(document, opened)
         study = Study.open(home)
-        frame = study.annotations()
-        for measurement in measurements(study.source, None, frame):
-            measurement.of(frame, resamples=0)  # no time for an interval
+        for one in fields_of(study.source).values():
+            frame = annotations_of(one)
+            for measurement in measurements(one, None, frame):
+                measurement.of(frame, resamples=0)  # no time for an interval
     except BaseException as error:
         _removed(home, there)
         if isinstance(error, QuaverError):  # the file is called as the user calls it
@@ -334,7 +422,7 @@ def _rest(table: Table, study: Study) -> list[Decision]:
     return [Decision(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
 
 
-def _measures(table: Table, played: Mapping[str, Any]) -> list[Any]:
+def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldColumn]) -> list[Any]:
     """What can be measured in annotations of this shape."""
 
     def several(role: str) -> bool:
@@ -354,6 +442,10 @@ def _measures(table: Table, played: Mapping[str, Any]) -> list[Any]:
         found.append({"use": "original_agreement", "by": ["model", "temperature"]})
     if several("coder") or len(played.get("coders", ())) > 1:
         found.append("inter_model")
+    if fields:
+        classes = [one.name for one in fields if one.kind != "number"]
+        found += ["accuracy"] * any(decision.role == "gold" for decision in table.taken)
+        return [*found, *([{"use": "label_shares", "field": classes}] if classes else []), "compliance"]
     if "gold" in played and table.values(played["gold"]):
         found += ["accuracy", "consistency"]
     return [*found, "label_shares", "compliance"]

@@ -57,8 +57,9 @@ class Imports(StudySource):
 
     @property
     def calls(self) -> int:
-        """How many labels or answers the table has."""
-        return self.imported.frame.height
+        """How many labels or answers the table has; one with several fields counts once."""
+        asked = self.spec.annotations
+        return self.imported.frame.height // max(1, len(asked.fields) if asked else 0)
 
     def _lock(self, rules: dict[str, str]) -> dict[str, Any]:
         document = lock_document(self.spec, self.experiment, self.served, rules)

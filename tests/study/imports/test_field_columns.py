@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.cli.commands import quaver
 
-from quaver import check, label, measure_agreement
+from quaver import check, measure_agreement
 from quaver.errors import ItemError, QuaverError
 from quaver.study.checking.check_design import rows_of
 from quaver.study.checking.check_options import CheckOptions
@@ -184,12 +184,6 @@ def test_a_mark_that_says_neither_yes_nor_no_is_named(
     asked["task"] = {"held": False, "fields": {"t": listed}}
     study = Study.open(asked, folder=tmp_path, functions={"m": annotate})
     assert [dict(item.golds) for item in study.experiment.items] == [{"t": "war"}, {"t": "tax"}]
-
-
-def test_labelling_is_of_one_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(QuaverError, match="one variable"):
-        label(_speeches()[:30], model=annotate, fields=["tone", "cost"], text="speech", prompts=2)
 
 
 @pytest.mark.parametrize("form", _WRITTEN)

@@ -113,7 +113,7 @@ def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
 
 def _may_be_coders(found: Sequence[FieldColumn]) -> bool:
     """Whether two columns have the same labels, as those of several coders have."""
-    sets = [one.labels for one in found if one.kind == "label"]
+    sets = [one.labels for one in found if one.kind in ("label", "set")]
     return len({*sets}) < len(sets)
 
 
@@ -179,18 +179,24 @@ def _of_sets(name: str, cells: Sequence[Any]) -> FieldColumn | None:
     return FieldColumn(name, "set", tuple(ordered(counts)), "nominal", name)
 
 
-def _wide(table: Table) -> list[FieldColumn]:
-    """Sets of which each label has a column: columns whose names begin alike and whose cells are marks."""
+def marked_columns(table: Table) -> dict[str, dict[str, str]]:
+    """The columns that are a label each, with marks in their cells, by label and by what they begin with."""
     found: dict[str, dict[str, str]] = {}
     for name in table.free():
         cut = max(name.rfind(sign) for sign in "_.:")
         marks = {text.casefold() for text in table.values(name)} if table.holds_texts(name) else set()
         if 0 < cut < len(name) - 1 and marks and marks <= MARKS.keys():
             found.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
+    return {
+        stem: columns for stem, columns in found.items() if len(columns) > 1 and stem not in table.columns
+    }
+
+
+def _wide(table: Table) -> list[FieldColumn]:
+    """Sets of which each label has a column."""
     return [
         FieldColumn(stem, "set", tuple(columns), "nominal", columns)
-        for stem, columns in found.items()
-        if len(columns) > 1 and stem not in table.columns
+        for stem, columns in marked_columns(table).items()
     ]
 
 

@@ -1,0 +1,152 @@
+"""Tables with a column for each variable: each annotation has a value of every field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import quaver
+from quaver.bundles.verification import verify
+from quaver.cli.main import app
+from quaver.errors import ItemError, QuaverError
+from quaver.study.imports.label_import import import_annotations
+
+TOPICS = ("tax", "war", "health")
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _true(at: int) -> tuple[str, list[str], float]:
+    return ("good", "bad")[at % 2], [one for n, one in enumerate(TOPICS) if at >> n & 1], at * 0.5
+
+
+def _said(at: int, model: str) -> tuple[str, list[str], float]:
+    """The truth, but for a few errors of the second model."""
+    tone, topics, cost = _true(at)
+    return (tone, topics, cost) if model == "a" or at % 5 else ("bad", ["tax"], cost + 1)
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    """Forty texts, two models: a label, a set and a number, with what is true."""
+    lines = ["id,text,model,tone,topics,cost,tone_gold,topics_gold,cost_gold"]
+    for at in range(40):
+        true = _true(at)
+        for model in "ab":
+            cells = [
+                cell
+                for one in (_said(at, model), true)
+                for cell in (one[0], ";".join(one[1]) or "[]", one[2])
+            ]
+            lines.append(f"t{at},Text {at},{model},{','.join(map(str, cells))}")
+    return written(tmp_path, "wide.csv", "\n".join(lines) + "\n")
+
+
+def test_a_wide_table_is_a_study_of_its_fields(wide: Path) -> None:
+    study, decisions = import_annotations(wide)
+    taken = {(one.role, one.column) for one in decisions}
+    assert {("field", "tone"), ("field", "topics"), ("field", "cost"), ("coder", "model")} <= taken
+    assert {("gold", "tone_gold"), ("gold", "topics_gold"), ("gold", "cost_gold")} <= taken
+    frame = study.annotations()
+    assert frame.height == 240
+    assert study.status().answered == 80, "an answer has all fields"
+    right = sum(_said(at, "b") == _true(at) for at in range(40))
+    for name in ("tone", "topics", "cost"):
+        found = {
+            one.cell["model"]: one.value
+            for one in study.measure("accuracy", field=name)
+            if one.measure == "accuracy"
+        }
+        own = sum(
+            _said(at, "b")[i] == _true(at)[i]
+            for at in range(40)
+            for i in [("tone", "topics", "cost").index(name)]
+        )
+        assert found == {"a": 1.0, "b": own / 40}
+    assert right < 40
+    assert {one.field for one in study.verdict().recommendations} == {"tone", "topics", "cost"}
+
+
+def test_it_is_reported_packed_and_verified(wide: Path, tmp_path: Path) -> None:
+    study, _ = import_annotations(wide)
+    assert "tone" in study.report().read_text(encoding="utf-8")
+    packed = quaver.bundle(study, tmp_path / "wide.quaver.zip")[0]
+    check = verify(packed)
+    assert check.differing == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells"),
+    [
+        ("topics", lambda topics: json.dumps(json.dumps(topics)).replace('\\"', '""')),
+        ("topics", lambda topics: '"' + ", ".join(topics or ["[]"]) + '"'),
+        (
+            "topics_tax,topics_war,topics_health",
+            lambda topics: ",".join(str(int(one in topics)) for one in TOPICS),
+        ),
+    ],
+)
+def test_sets_are_read_however_they_are_written(columns: str, cells: Any, tmp_path: Path) -> None:
+    lines = [f"id,coder,tone,{columns}"]
+    lines += [f"t{at},{who},{_true(at)[0]},{cells(_true(at)[1])}" for at in range(40) for who in "xy"]
+    path = written(tmp_path, "t.csv", "\n".join(lines) + "\n")
+    study, _ = import_annotations(path, fields=["tone", "topics"])
+    frame = study.annotations().filter(field="topics").select("item", "label").unique().sort("item")
+    expected = {f"t{at}": ";".join(one for one in TOPICS if one in _true(at)[1]) or "[]" for at in range(40)}
+    order = {frozenset(code.split(";")): code for code in frame["label"].cast(str).unique()}
+    assert {str(item): order[frozenset(label.split(";"))] for item, label in frame.cast(str).iter_rows()} == {
+        item: order[frozenset(label.split(";"))] for item, label in expected.items()
+    }
+
+
+def test_cells_for_no_label_are_no_label(tmp_path: Path) -> None:
+    lines = ["id,coder,tone,cost,topics_tax,topics_war"]
+    lines += [f"t{at},x,{'good' if at % 2 else 'bad'},{at},1,0" for at in range(20)]
+    lines += ["t20,x,NA,NA,NA,NA", "t21,x,,3,0,"]
+    path = written(tmp_path, "t.csv", "\n".join(lines) + "\n")
+    study, _ = import_annotations(path, fields=["tone", "cost", "topics"], unlabelled=["NA"])
+    found = study.annotations().filter(item="t20").select("field", "label", "status").cast(str).rows()
+    assert found == [(name, None, "no_label") for name in ("tone", "cost", "topics")]
+    found = study.annotations().filter(item="t21").select("field", "label", "status").cast(str).rows()
+    assert found == [("tone", None, "empty"), ("cost", "3", "valid"), ("topics", "[]", "valid")]
+
+
+def test_a_label_outside_its_field_says_where(wide: Path) -> None:
+    study, _ = import_annotations(wide)
+    file = study.folder / "imported.csv"
+    file.write_text(file.read_text().replace("t3,Text 3,a,bad", "t3,Text 3,a,sad"), encoding="utf-8")
+    with pytest.raises(ItemError, match="outside the label set") as error:
+        quaver.Study.open(study.folder).annotations()
+    assert "imported.csv:8" in str(error.value)
+    assert "tone" in str(error.value)
+
+
+def test_fields_with_labels_of_one_column_are_an_error(wide: Path) -> None:
+    with pytest.raises(QuaverError, match="labels of their own"):
+        import_annotations(wide, fields=["tone"], label="tone")
+
+
+def test_coders_of_sets_are_no_fields(tmp_path: Path) -> None:
+    """Two columns with the same labels are two people who coded one variable."""
+    lines = ["id,ann,bob"]
+    lines += [
+        f"t{at},{';'.join(_true(at)[1]) or 'none'},{';'.join(_true(at + 1)[1]) or 'none'}" for at in range(40)
+    ]
+    study, _ = import_annotations(written(tmp_path, "t.csv", "\n".join(lines) + "\n"))
+    assert not study.spec.task.fields
+
+
+def test_the_command_proposes_what_the_columns_are(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(wide.parent)
+    said = CliRunner().invoke(app(), ["import", "wide.csv"])
+    assert said.exit_code == 0, said.output
+    assert "a set" in said.output
+    assert "a number (ratio)" in said.output
