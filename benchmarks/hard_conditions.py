@@ -159,6 +159,10 @@ KINDS: Mapping[str, tuple[float, Faithful]] = {
     ),
     "skewed": (0.0, lambda rng, kinds: 0.9 - 0.9 * rng.beta(0.5, 4, kinds.size)),
     "of a long tail": (0.0, _of_a_long_tail),
+    "log-normally worse": (
+        0.0,
+        lambda rng, kinds: 1 - np.minimum(0.02 + 0.08 * rng.lognormal(0, 0.9, kinds.size), 0.95),
+    ),
 }
 """The share of the second kind, and how faithful prompts of the kinds are."""
 THREE = 3

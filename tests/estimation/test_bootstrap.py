@@ -169,6 +169,21 @@ def test_the_freedom_of_unequal_groups_is_that_of_their_variance(sizes):
     assert max(2 * variance.mean() ** 2 / variance.var(), 2) == pytest.approx(units.freedom, rel=0.07)
 
 
+def test_the_variance_of_a_mean_over_unequal_groups_is_cr2() -> None:
+    """Σ_g (Σ residuals)² / (n² (1 − n_g / n)), after Bell & McCaffrey; unbiased where items vary alike."""
+    units, rng = grouped_units([1, 2, 5, 20, 60]), np.random.default_rng(4)
+    x, n = rng.normal(0, 1, (4000, 88)), 88
+    sums = np.add.reduceat(x - x.mean(1, keepdims=True), np.r_[0, np.cumsum([1, 2, 5, 20])], axis=1)
+    by_hand = (sums**2 / (1 - np.array([1, 2, 5, 20, 60]) / n)).sum(1) / n**2
+    for one, variance in zip(x[:5], by_hand, strict=False):
+        draws = bootstrap(
+            lambda w, x=one: np.stack([w @ x, w @ x], 1) / w.sum(1)[:, None], units, Resampling()
+        )
+        assert draws.variance == pytest.approx([variance] * 2)
+        assert draws.covariance == pytest.approx(np.full((2, 2), variance))
+    assert by_hand.mean() == pytest.approx(1 / n, rel=0.04)
+
+
 def test_groups_of_one_size_have_one_degree_less_than_there_are():
     assert grouped_units([10] * 20).freedom == 19
     assert Units(20).freedom == 19

@@ -282,10 +282,14 @@ class Draws:
 
     @cached_property
     def variance(self) -> Floats:
-        """The jackknife variance of each statistic: (m − 1) / m · Σ (t₋ⱼ − mean)² over the m left out.
+        """The jackknife variance of each statistic: Σ wⱼ (t₋ⱼ − mean)², wⱼ = 1 − nⱼ / n, and the mean by w.
 
-        Values that are undefined do not count; NaN where fewer than two are defined. Source: Efron & Stein
-        (1981), Annals of Statistics 9, 586-596; groups: Shao & Wu (1989), Annals of Statistics 17, 1176-1197.
+        Units of one size, m of them, have w = (m − 1) / m, the usual one. Where groups differ in size, the
+        usual one is too large: without a large group, the rest moves more than it should. The weights make it
+        CR2 for a mean, unbiased where items vary alike and on their own. Values that are undefined do not
+        count; NaN where fewer than two are defined. Sources: Efron & Stein (1981), Annals of Statistics 9,
+        586-596; groups: Shao & Wu (1989), Annals of Statistics 17, 1176-1197; their sizes: Bell & McCaffrey
+        (2002), Survey Methodology 28, 169-181.
 
         >>> left = np.array([[2.0], [3.0], [4.0]])
         >>> Draws(np.array([3.0]), left[:0], left).variance  # of a mean: s² / n = 4 / 3
@@ -293,14 +297,24 @@ class Draws:
         """
         defined = np.isfinite(self.jackknife)
         count = defined.sum(0)
-        mean = np.where(defined, self.jackknife, 0).sum(0) / np.maximum(count, 1)
-        squares = (np.where(defined, self.jackknife - mean, 0) ** 2).sum(0)
-        return np.where(count > 1, squares * (count - 1) / np.maximum(count, 1), np.nan)
+        values = np.where(defined, self.jackknife, 0.0)
+        weights = np.where(defined, 1 - self._sizes[:, None] / np.maximum(self._sizes @ defined, 1), 0.0)
+        mean = (weights * values).sum(0) / np.maximum(weights.sum(0), 1e-300)
+        return np.where(count > 1, (weights * (values - mean) ** 2).sum(0), np.nan)
 
     @cached_property
     def covariance(self) -> Floats:
         """The jackknife covariance of the statistics, of the values that are defined together."""
-        return covariance_without_one(self.jackknife[np.isfinite(self.jackknife).all(1)])
+        defined = np.isfinite(self.jackknife).all(1)
+        return covariance_without_one(self.jackknife[defined], self._sizes[defined])
+
+    @property
+    def _sizes(self) -> Floats:
+        """How many items were left out; 1 of units of one size, and of random groups of many."""
+        units, count = self._units, len(self.jackknife)
+        if units is None or units.clusters is None or units.count != count:
+            return np.ones(count)
+        return np.bincount(units.clusters).astype(np.float64)
 
     @cached_property
     def freedom(self) -> Floats:
@@ -309,16 +323,18 @@ class Draws:
         return np.asarray(np.minimum(np.isfinite(self.jackknife).sum(0) - 1.0, most))
 
 
-def covariance_without_one(left: Floats) -> Floats:
-    """The jackknife covariance (m − 1)/m·Σ (x_(−i) − x̄)(x_(−i) − x̄)′ of a vector.
+def covariance_without_one(left: Floats, sizes: Floats | None = None) -> Floats:
+    """The jackknife covariance Σ wⱼ (x₋ⱼ − x̄)(x₋ⱼ − x̄)′ of a vector, wⱼ = 1 − nⱼ/n by the sizes left out.
 
     The mean of 1, 2 and 6 without each is 4, 3.5 and 1.5; its variance s²/m is 7/3:
 
     >>> covariance_without_one(np.array([[4.0], [3.5], [1.5]])).round(6).tolist()
     [[2.333333]]
     """
-    apart = left - left.mean(0) if len(left) else left
-    return np.asarray(apart.T @ apart * (len(left) - 1) / max(len(left), 1))
+    sizes = np.ones(len(left)) if sizes is None else sizes
+    weights = (1 - sizes / max(1.0, sizes.sum()))[:, None]
+    apart = left - (weights * left).sum(0) / max(1e-300, weights.sum()) if len(left) else left
+    return np.asarray(apart.T @ (weights * apart))
 
 
 def bootstrap(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:
