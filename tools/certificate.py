@@ -21,7 +21,16 @@ from typing import Any
 
 import altair as alt
 
-from quaver.certification.coverage import COVERED, FEW, NOMINAL, REJECTED, WIDTH, judged
+from quaver.certification.coverage import (
+    COVERED,
+    NOMINAL,
+    REJECTED,
+    WIDTH,
+    covers_of,
+    judged,
+    verdicts,
+    verdicts_in_words,
+)
 from quaver.report.charts.plane import svg_text
 from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
 from tools.certifying import gate
@@ -57,26 +66,6 @@ def document(lines: Sequence[Line], *, commit: str, seed: int, resamples: int, w
     }
 
 
-def verdicts(lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
-    """Of each verdict, how many lines there are, and what their intervals cover: least, on average."""
-    found: dict[str, dict[str, Any]] = {}
-    for verdict in _COLOURS:
-        some = [one for one in lines if one["verdict"] == verdict]
-        covers = _covers(some)
-        mean = round(sum(covers) / len(covers), 4) if covers else None
-        found[verdict] = {"lines": len(some), "coverage_least": min(covers, default=None), "coverage": mean}
-    return found
-
-
-def _covers(lines: Sequence[Line]) -> list[float]:
-    """What the intervals of lines cover, of those with as many intervals as a verdict takes."""
-    return [
-        one["coverage"]
-        for one in lines
-        if one["coverage"] is not None and one["interval"] * one["replications"] * one["places"] >= FEW
-    ]
-
-
 def written(made: Mapping[str, Any]) -> str:
     """The file's text, a row a line, so that a change is a change of few lines."""
     head = json.dumps({k: v for k, v in made.items() if k != "rows"}, ensure_ascii=False)
@@ -102,7 +91,7 @@ def summary(made: Mapping[str, Any]) -> str:
     text = [
         f"Made on {made['made']} at commit `{made['commit'][:12]}` ({versions}): {cells} populations, up to "
         f"{made['replications']} simulated studies of each (Monte-Carlo error at 95%: {error:.1f} points). "
-        f"{_all_verdicts(lines)} "
+        f"{verdicts_in_words(lines)} "
         f"Of the {len(fine):,} lines that cover 93 to 97%, {warned:,} carry a warning in most studies. "
         f"Intervals are {width:.2f} times as wide as an oracle's on average.",
         "",
@@ -116,7 +105,7 @@ def summary(made: Mapping[str, Any]) -> str:
     for one in lines:
         by.setdefault((one["measure"], one["estimand"]), []).append(one)
     for (measure, estimand), some in sorted(by.items()):
-        covers = sorted(_covers(some))
+        covers = sorted(covers_of(some))
         widths = sorted(one["width"] for one in some if one["width"] is not None)
         errors = [one["rejected"] for one in some if one["rejected"] is not None]
         text.append(
@@ -127,29 +116,6 @@ def summary(made: Mapping[str, Any]) -> str:
             + f" | {' | '.join(_cell(one) for one in verdicts(some).values())} |"
         )
     return "\n".join(text)
-
-
-_SAID = {
-    "pass": "pass",
-    "wide": "pass but are wide",
-    "warned": "miss with a warning",
-    "fail": "fail",
-    "open": "are open",
-}
-
-
-def _all_verdicts(lines: Sequence[Line]) -> str:
-    """The counts of all verdicts in one sentence, with what the lines cover."""
-    parts = []
-    for verdict, found in verdicts(lines).items():
-        covers, least = found["coverage"], found["coverage_least"]
-        beside = "" if covers is None else f" (covering {covers:.1%} on average, {least:.1%} at least)"
-        parts.append(f"{found['lines']:,} {_SAID[verdict]}{beside}")
-    few = sum(one["verdict"] == "open" and not _covers([one]) for one in lines)
-    return (
-        f"Of {len(lines):,} lines {', '.join(parts[:-1])}, and {parts[-1]}; {few:,} of these have no "
-        f"interval or test, or fewer than {FEW} intervals."
-    )
 
 
 def _cell(found: Mapping[str, Any]) -> str:

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.certification.coverage import FIXED, KeptEstimate, Line, Place, kept_of, line_of
+from quaver.certification.coverage import (
+    FIXED,
+    KeptEstimate,
+    Line,
+    Place,
+    kept_of,
+    line_of,
+    verdicts,
+    verdicts_in_words,
+)
 from quaver.certification.simulated_study import SimulatedStudies
 from quaver.core.records import Estimate
 from quaver.core.rows import presented
@@ -64,13 +73,19 @@ class Certificate:
     population: Mapping[str, Any] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
 
+    def in_words(self) -> str:
+        """How many lines have each verdict, and what they cover, in a sentence."""
+        return verdicts_in_words([line.document() for line in self.lines])
+
     def document(self) -> dict[str, Any]:
         """It as a mapping for JSON."""
+        lines = [line.document() for line in self.lines]
         return {
             "replications": self.replications,
             "population": dict(self.population),
             "failed": dict(self.failed),
-            "lines": [line.document() for line in self.lines],
+            "verdicts": verdicts(lines),
+            "lines": lines,
             "places": [line.document() for line in self.places],
         }
 
@@ -95,7 +110,7 @@ class StudyWork:
     ) -> None:
         self._asked, self._studies, self._options, self._seed = tuple(asked), studies, dict(options), seed
         self.failed: dict[str, str] = {}
-        self.population = studies.like.document()
+        self.population = studies.document()
         self.own: dict[str, Estimate] = self._taken(studies.frame, self._asked, {})
         self._fresh = tuple(one for one in self._asked if self._has(one.name, fixed=False))
         self._fixed = tuple(one for one in self._asked if self._has(one.name, fixed=True))

@@ -334,3 +334,46 @@ def _misses(coverage: float | None, error: float | None) -> bool:
 
 def _rejects(share: float | None, error: float | None) -> bool:
     return share is not None and share > REJECTED + _Z * (error or 0.0)
+
+
+_SAID: Mapping[Verdict, str] = {
+    "pass": "pass",
+    "wide": "pass but are wide",
+    "warned": "miss with a warning",
+    "fail": "fail",
+    "open": "are open",
+}
+
+
+def covers_of(lines: Sequence[Mapping[str, Any]]) -> list[float]:
+    """What the intervals of lines cover, of those with as many intervals as a verdict takes."""
+    return [
+        one["coverage"]
+        for one in lines
+        if one["coverage"] is not None and one["interval"] * one["replications"] * one["places"] >= FEW
+    ]
+
+
+def verdicts(lines: Sequence[Mapping[str, Any]]) -> dict[Verdict, dict[str, Any]]:
+    """Of each verdict, how many lines there are, and what their intervals cover: least, on average."""
+    found: dict[Verdict, dict[str, Any]] = {}
+    for verdict in _SAID:
+        some = [one for one in lines if one["verdict"] == verdict]
+        covers = covers_of(some)
+        mean = round(sum(covers) / len(covers), 4) if covers else None
+        found[verdict] = {"lines": len(some), "coverage_least": min(covers, default=None), "coverage": mean}
+    return found
+
+
+def verdicts_in_words(lines: Sequence[Mapping[str, Any]]) -> str:
+    """The counts of all verdicts in one sentence, with what the lines cover."""
+    parts = []
+    for verdict, found in verdicts(lines).items():
+        covers, least = found["coverage"], found["coverage_least"]
+        beside = "" if covers is None else f" (covering {covers:.1%} on average, {least:.1%} at least)"
+        parts.append(f"{found['lines']:,} {_SAID[verdict]}{beside}")
+    few = sum(one["verdict"] == "open" and not covers_of([one]) for one in lines)
+    return (
+        f"Of {len(lines):,} lines {', '.join(parts[:-1])}, and {parts[-1]}; {few:,} of these have no "
+        f"interval or test, or fewer than {FEW} intervals."
+    )

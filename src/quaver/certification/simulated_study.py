@@ -367,6 +367,13 @@ class SimulatedStudies:
         self._donors = _Donors(self.study)
         self._prompts = _Prompts(self.study, self.like)
 
+    def document(self) -> dict[str, object]:
+        """What they are like, in a few numbers; of items in groups, their sizes too."""
+        sizes = np.bincount(self.study.group)
+        largest = round(float(sizes.max() / sizes.sum()), 4) if sizes.size else 0.0
+        of_groups = {"groups": sizes.size, "largest_group": largest} if self.group else {}
+        return {**self.like.document(), **of_groups}
+
     def study_like(self, seed: int, prompts: int | None = None, copies: int = 1) -> pl.DataFrame:
         """The annotations of a study like it."""
         rng = np.random.default_rng([seed, 5])

@@ -53,7 +53,7 @@ def command(
         say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
 
 
-_COLUMNS = ("measure", "estimand", "interval", "covers", "width", "type I", "power", "warned")
+_COLUMNS = ("measure", "estimand", "interval", "covers", "status", "width", "type I", "power", "warned")
 
 
 def _rows(certificate: StudyCertificate) -> tuple[list[tuple[str, ...]], list[str]]:
@@ -71,12 +71,13 @@ def _rows(certificate: StudyCertificate) -> tuple[list[tuple[str, ...]], list[st
             line.estimand,
             _interval(line, own[line.measure, line.name, line.estimand]),
             _with_error(line.coverage, line.coverage_error),
+            line.verdict,
             "" if line.width is None else f"{line.width:.2f}",
             _with_error(line.rejected, line.rejected_error),
             "" if line.power is None else percent(line.power),
             "" if line.unwarned is None else percent(1 - line.unwarned),
         )
-        if any(row[3:]):
+        if line.coverage is not None or line.rejected is not None or line.power is not None:
             rows.append(row)
         else:
             without.append(_name(line))

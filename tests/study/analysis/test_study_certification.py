@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from shutil import copytree
 
+import numpy as np
 import polars as pl
 import pytest
-from tools.certifying.population import Population, study
+from tools.certifying.population import GROUP, Population, study
 
 import quaver
+from quaver.certification.simulated_study import SimulatedStudies
 from quaver.errors import QuaverError
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_certification import FILE, certified
@@ -63,6 +65,62 @@ def test_a_certificate_is_kept_and_shown_until_the_answers_change(folder: Path) 
     assert shown(one) == ["accuracy", "inter_pss"]
     assert "simulated studies like this one" in one.report().read_text(encoding="utf-8")
     assert shown(opened(folder, seed=2)) == []
+
+
+HARD = Population(
+    items=300,
+    variants=5,
+    repeats=1,
+    shares=(0.03, 0.97),
+    difficulty=2.0,
+    missing=0.25,
+    group_size=10,
+    unequal=True,
+    icc=0.3,
+)
+
+
+def test_simulated_studies_have_the_studys_groups_missing_answers_and_rare_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = ["item", "variant", "label", "gold", GROUP]
+    study(HARD, HARD.prompts(1), 1).select(columns).write_csv(tmp_path / "labels.csv")
+    (tmp_path / "study.yaml").write_text(
+        "name: labels\ntask: {labels: [a, b]}\nmeasures: [accuracy, inter_pss]\n"
+        "annotations: {source: labels.csv, item: item, label: label, variant: [variant], gold: gold, "
+        f"group: {GROUP}}}\n",
+        encoding="utf-8",
+    )
+    frames: list[pl.DataFrame] = []
+    drawn = SimulatedStudies.study_like
+
+    def seen(self: SimulatedStudies, *asked: int | None) -> pl.DataFrame:
+        frames.append(drawn(self, *asked))
+        return frames[-1]
+
+    monkeypatch.setattr(SimulatedStudies, "study_like", seen)
+    one = quaver.Study.open(tmp_path)
+    made = one.certify(replications=8).certificate
+    own = measurable(one.source)
+    sizes = own.group_by(GROUP).agg(pl.col("item").n_unique())["item"].sort(descending=True)
+    assert sizes[0] > 5 * sizes[len(sizes) // 2]
+    assert made.population["groups"] == len(sizes)
+    assert made.population["largest_group"] == pytest.approx(sizes[0] / sizes.sum(), abs=1e-4)
+    small = [frame for frame in frames if frame.height == own.height]
+    assert len(small) >= 8
+
+    def like(frame: pl.DataFrame) -> list[float]:
+        label = pl.col("label").cast(pl.String)
+        return list(frame.select(label.is_null().mean(), rare=(label == "a").mean()).row(0))
+
+    for frame in small:
+        again = frame.group_by(GROUP).agg(pl.col("item").n_unique())["item"].sort(descending=True)
+        assert again.equals(sizes)
+    assert np.mean([like(frame) for frame in small], axis=0) == pytest.approx(like(own), abs=0.03)
+    assert like(own)[0] > 0.2
+    counts = made.document()["verdicts"]
+    assert sum(said["lines"] for said in counts.values()) == len(made.lines)
+    assert f"{counts['open']['lines']} are open" in made.in_words()
 
 
 def test_a_certificate_is_not_shown_before_it_is_made(tmp_path: Path) -> None:
