@@ -53,6 +53,13 @@ def test_errors_that_weigh_more_count_for_more() -> None:
     assert heavy > light
 
 
+def test_unequal_weights_make_fewer_labels_effective() -> None:
+    assert one_set(0, 8, 50).effective == pytest.approx(8)
+    # Kish by hand: weights 1, 1, 1, 3 and 3 are worth (Σw)² / Σw² = 81 / 21
+    assert one_set(2, 5, 50, heavy=3.0).effective == pytest.approx(81 / 21)
+    assert one_set(0, 0, 50).effective == 0
+
+
 def test_nothing_checked_shows_nothing() -> None:
     assert exact_p(np.array([0]), np.array([0]), np.array([50]), 0.05)[0] == 1
     assert weighted_p(one_set(0, 0, 50, equal=False), 0.05)[0] == 1

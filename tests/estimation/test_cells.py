@@ -78,6 +78,13 @@ def test_groups():
         cells(FRAME.with_columns(author=pl.col("repeat")), raters=("repeat",), group="author")
 
 
+def test_the_error_names_the_first_row_without_a_value():
+    frame = FRAME.with_columns(item=pl.when(pl.int_range(pl.len()) == 2).then(None).otherwise(pl.col("item")))
+    with pytest.raises(MeasureError) as caught:
+        cells(frame, raters=("repeat",))
+    assert caught.value.found == "none in row 2"
+
+
 @pytest.mark.parametrize(
     ("frame", "options", "problem"),
     [

@@ -232,6 +232,15 @@ def test_the_method_says_what_was_resampled() -> None:
     assert population.high - population.low > fixed.high - fixed.low
 
 
+def test_a_method_says_nothing_of_prompts_that_were_not_counted() -> None:
+    (alone,) = accuracy(answers(prompts=1).drop("variant"), **FAST)
+    assert alone.low is not None
+    assert "prompts" not in alone.details
+    assert not alone.method.rstrip(" ").endswith(",")
+    (one,) = accuracy(answers(prompts=1), **FAST)
+    assert not one.method.endswith(one.scope)
+
+
 def test_cells_have_their_own_prompts() -> None:
     frame = pl.concat(
         answers(prompts=prompts, seed=seed).with_columns(model=pl.lit(model))

@@ -36,6 +36,12 @@ def test_values_that_fall_or_are_absent_are_no_evidence() -> None:
     assert after(5, [float("nan")] * 30).evidence == 1
 
 
+def test_the_smallest_value_so_far_begins_no_bet() -> None:
+    """All values are as large as it, so that a change before it is already refuted."""
+    change = after(5, [-1.0])
+    assert change.evidence == pytest.approx(1 - stake_of_start(1))
+
+
 def test_a_change_that_comes_late_is_found_with_fewer_values() -> None:
     """The more values there are, the less larger ones are needed: n choose k."""
     needed = []

@@ -230,6 +230,19 @@ def test_the_models_of_a_study_share_the_error() -> None:
     )
 
 
+def test_another_version_is_new_but_not_the_first_name_of_a_kind() -> None:
+    """A server that named its model from the first look on names another; one that begins to is no news."""
+    drift = Drift(Canary(SMALL, [("i", "v", "")]))
+
+    def served(number: int, model: str | None, fingerprint: str | None) -> list[str]:
+        response = Response("yes", served_model=model, fingerprint=fingerprint)
+        return drift.take_in(number, [CanaryAnswer(0, "m", number, 0, "yes", False, response)], None).served
+
+    assert served(0, "gpt-1", None) == []
+    assert served(1, "gpt-1", "fp-a") == []
+    assert served(2, "gpt-2", "fp-b") == ["model gpt-2"]
+
+
 def test_lengths_are_seen(look: Callable[[], Looked], model: Changing) -> None:
     for _ in range(20):
         look()

@@ -286,7 +286,12 @@ def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
 
 
 def without(estimates: Iterable[Estimate], column: str) -> dict[frozenset[tuple[str, str]], list[Estimate]]:
-    """The estimates by their cells, in which one column is ignored."""
+    """The estimates by their cells, in which one column is ignored.
+
+    >>> estimates = [Estimate("accuracy", 0.5, cell={"model": "m", "variant": name}) for name in "ab"]
+    >>> [(dict(cell), len(some)) for cell, some in without(estimates, "variant").items()]
+    [({'model': 'm'}, 2)]
+    """
     cells: dict[frozenset[tuple[str, str]], list[Estimate]] = {}
     for estimate in estimates:
         cells.setdefault(frozenset((k, v) for k, v in estimate.cell.items() if k != column), []).append(

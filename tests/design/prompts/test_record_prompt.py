@@ -1,0 +1,33 @@
+"""Prompts for records: answers have room for every field."""
+
+from __future__ import annotations
+
+from quaver.core.label_values import Codebook, TaskField
+from quaver.core.records import Label, LabelSet, Numbers, Variant
+from quaver.design.prompts.record_prompt import asking_for_fields
+
+
+def room(*fields: TaskField) -> int:
+    prompt = Variant("v", {}, "", "{{ text }}", "{{ text }}", "Label this.", "", {})
+    limit = asking_for_fields(prompt, Codebook(fields=fields), held=False, longest=0).max_tokens
+    assert limit is not None
+    return limit
+
+
+def field(name: str, *labels: str, several: bool = False) -> TaskField:
+    return TaskField(name, LabelSet(tuple(Label(one, one) for one in labels)), several=several)
+
+
+def test_a_longer_name_takes_a_token_more_for_each_character() -> None:
+    assert room(field("tone_of_voice", "good", "bad")) - room(field("tone", "good", "bad")) == 9
+
+
+def test_the_longest_label_counts_and_of_a_set_all_do() -> None:
+    assert room(field("t", "good", "excellent")) - room(field("t", "good", "bad")) == 5
+    one, several = field("t", "good", "bad"), field("t", "good", "bad", several=True)
+    assert room(several) - room(one) >= len("bad")
+
+
+def test_further_fields_take_more() -> None:
+    tone, amount = field("tone", "good", "bad"), TaskField("amount", Numbers())
+    assert room(tone, amount) > room(tone) + len("amount")
