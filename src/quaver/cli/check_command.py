@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from typing_extensions import Unpack
@@ -88,6 +88,13 @@ def _run(prepared: PreparedCheck, function: str | None) -> str:
     return f"quaver run {shlex.quote(str(prepared.file.parent))}{given}"
 
 
+_OF_ALL_FIELDS: Final = (
+    *("run", "ask again", "add prompts", "add items"),
+    *("label the rest", "keep this prompt", "label by hand", "label more by hand"),
+)
+"""Steps that are taken for all fields at once."""
+
+
 def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None) -> str:
     """What to type after a verdict; of several fields, about that whose labels may be used least."""
     from quaver.report.findings.verdict_card import best_of
@@ -96,14 +103,8 @@ def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None)
     label = f"quaver label {shlex.quote(str(path))} --check {study}"
     label += f" --function {function}" if function else ""
     field = best_of(card.recommendations).field
-    if field:
-        of_field = f"{study} --field {shlex.quote(field)}"
-        if card.step in ("label the rest", "keep this prompt"):
-            return f"take `sample` out of the study file, then {_run(prepared, function)}"
-        if card.step in ("label by hand", "label more by hand"):
-            return f"quaver gold {of_field}"
-        if card.step not in ("run", "ask again", "add prompts", "add items"):
-            return f"quaver worst {of_field}"
+    if field and card.step not in _OF_ALL_FIELDS:
+        return f"quaver worst {study} --field {shlex.quote(field)}"
     if card.step in ("run", "ask again"):
         return f"{_run(prepared, function)}{' --retry-errors' * (card.step == 'ask again')}"
     if card.step == "add prompts":
