@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.view import index_keeper
 from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import keep
-from quaver.view.serving import export, studies_of
+from quaver.view.serving import export, fields_in, studies_of
 
 STUDY = """\
 name: speeches
@@ -150,3 +151,26 @@ def test_answers_that_come_in_are_taken_in(tmp_path: Path) -> None:
     for at in range(12):
         query = {"q": f"label:{at * 5 + 1}"}
         assert browser.get("api/studies/speeches-amount/answers", params=query).json()["total"] == 2
+
+
+def test_a_bundle_shows_each_field(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    packed = quaver.bundle(quaver.Study.open(path, functions={"m": _answer}), tmp_path / "all.quaver.zip")[0]
+    studies = studies_of([packed])
+    assert [*studies] == ["all-tone", "all-topics", "all-amount"]
+    for one in studies.values():
+        keep(one.path, one.root, wanted=False, field=one.field)
+    browser = client_of(studies)
+    found = browser.get("api/studies").json()["studies"]
+    assert [one["name"] for one in found] == ["speeches: tone", "speeches: topics", "speeches: amount"]
+    assert browser.get("api/studies/all-topics/answers", params={"q": "label:health"}).json()["total"] == 6
+    with pytest.raises(UnknownName, match="tone"):
+        studies_of([packed], "tones")
+
+
+def test_a_bundle_with_fields_that_lead_elsewhere_shows_none(tmp_path: Path) -> None:
+    path = tmp_path / "odd.quaver.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        lock = {"study": {"task": {"fields": {"../../elsewhere": {}}}}}
+        archive.writestr("study.lock.json", json.dumps(lock))
+    assert fields_in(path) == ("",)

@@ -14,9 +14,14 @@ import threading
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from quaver.collect.store.read_only import journal
+from quaver.design.spec.task_spec import FieldName
 from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.study.sources.archive import document_in
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_folder import FIELDS
@@ -51,10 +56,21 @@ def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, Vie
 
 
 def fields_in(path: Path) -> Sequence[str]:
-    """The fields of a study file's task; one without a name where it has none."""
-    if _is_packed(path) or not path.exists():
+    """The fields of a study's task; one without a name where it has none."""
+    if _is_packed(path):
+        return _packed_fields(path)
+    return tuple(open_source(path).spec.task.fields) or ("",) if path.exists() else ("",)
+
+
+def _packed_fields(path: Path) -> Sequence[str]:
+    """The fields of a bundle that is not unpacked yet; what cannot be read is reported once it is."""
+    study = document_in(path, "study.lock.json").get("study")
+    task = study.get("task") if isinstance(study, dict) else None
+    fields = task.get("fields") if isinstance(task, dict) else None
+    try:
+        return (*TypeAdapter(dict[FieldName, Any]).validate_python(fields or {}),) or ("",)
+    except ValidationError:
         return ("",)
-    return tuple(open_source(path).spec.task.fields) or ("",)
 
 
 def place_of(path: Path, field: str = "") -> tuple[str, Path]:
@@ -64,6 +80,8 @@ def place_of(path: Path, field: str = "") -> tuple[str, Path]:
     user's cache.
     """
     if _is_packed(path):
+        if field and field not in _packed_fields(path):
+            raise UnknownName("field", field, _packed_fields(path), where=str(path))
         name = path.name.removesuffix(".zip").removesuffix(".quaver")
         return f"{name} {field}".strip(), _own_cache(path) / field
     if not path.exists():

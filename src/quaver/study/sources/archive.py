@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 _NAME = re.compile(r"[^\W.][^/\\:*?\"<>|]*|\.[^\W.][^/\\:*?\"<>|]*")
 """A file's own name on any system: no folder, no drive, nothing that a shell or Windows takes for more."""
 _LONGEST_AGO = (1980, 1, 1, 0, 0, 0)
-_MEMBERS = 64
+_MEMBERS = 256
 _CHUNK = 2**20
 _MOST_BYTES = 8 * 2**30
 _ANYWAY = 2**30
@@ -140,12 +140,17 @@ def is_archive(path: Path) -> bool:
 
 def form_of(path: Path) -> str:
     """The form that an archive's manifest names; empty where it names none, or cannot be read."""
+    return str(document_in(path, MANIFEST).get("form", ""))
+
+
+def document_in(path: Path, name: str) -> dict[str, Any]:
+    """A small document of an archive that is not unpacked; empty where it cannot be read."""
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(MANIFEST) as file:
-            manifest = json.loads(file.read(_SMALL))
+        with zipfile.ZipFile(path) as archive, archive.open(name) as file:
+            document = json.loads(file.read(_SMALL))
     except (OSError, RecursionError, *_UNREADABLE):
-        return ""
-    return str(manifest.get("form", "")) if isinstance(manifest, dict) else ""
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _member(name: str, how: int) -> zipfile.ZipInfo:
