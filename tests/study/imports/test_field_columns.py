@@ -97,6 +97,28 @@ def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path: Path
     }
 
 
+def test_what_is_known_of_all_rows_is_no_variable_where_people_coded_some(tmp_path: Path) -> None:
+    """The party is known of every speech; tone, topics and cost of those that somebody read."""
+    path = tmp_path / "some.jsonl"
+    read = ("tone", "topics", "cost", "stance")
+    rows = [
+        {
+            **{name: cell if name not in read or at % 4 == 0 else None for name, cell in row.items()},
+            "party": "ab"[at % 2],
+        }
+        for at, row in enumerate(_speeches())
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found = _read(path)
+    assert {one.name for one in found.fields} == {*read}
+    assert found.known == 35
+    full = [
+        {**row, "party": "ab"[at % 2], "topics": row["topics"] or ""} for at, row in enumerate(_speeches())
+    ]
+    path.write_text("\n".join(map(json.dumps, full)))
+    assert {one.name for one in _read(path).fields} == {*read, "party"}, "a cell without a topic is empty"
+
+
 def test_one_variable_stays_one_and_what_is_no_variable_is_named(tmp_path: Path) -> None:
     path = _table(tmp_path, _WRITTEN["semicolons"])
     assert _read(path, gold="tone").fields == ()

@@ -28,6 +28,9 @@ _STEPS: Final = 11
 _LONGEST: Final = 40
 """Characters: a column whose cells are longer on average holds texts."""
 
+_TOGETHER: Final = 0.9
+"""Rows with an empty cell in a column that people filled in are empty in all of these, but for so many."""
+
 Kind = Literal["label", "set", "scale", "number"]
 
 
@@ -104,11 +107,27 @@ def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
     alone = [
         _field(table, name) for name in table.free() if name not in gone and not _counts_rows(table, name)
     ]
-    found = [*(one for one in alone if one is not None), *wide]
+    found = _coded([*(one for one in alone if one is not None), *wide], table)
     if len(found) < 2 or not any(one.kind == "set" for one in found) or _may_be_coders(found):
         return ()
     _take(table, found)
     return tuple(sorted(found, key=lambda one: table.columns.index(one.columns[0])))
+
+
+def _coded(found: Sequence[FieldColumn], table: Table) -> Sequence[FieldColumn]:
+    """Where people coded a part of the rows, the columns that are empty together in the others."""
+    gaps = {
+        one.name: {
+            at
+            for at, row in enumerate(table.rows)
+            if all(row.get(name) in (None, "") for name in one.columns)
+        }
+        for one in found
+    }
+    own = [empty for empty in gaps.values() if empty]
+    if len(own) < 2 or len(set.intersection(*own)) < _TOGETHER * len(set.union(*own)):
+        return found
+    return [one for one in found if gaps[one.name]]
 
 
 def _may_be_coders(found: Sequence[FieldColumn]) -> bool:
