@@ -1,12 +1,16 @@
+import time
+
+import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaver.agreement.disagreement import Disagreement, scale
+from quaver.agreement import krippendorff_alpha
+from quaver.agreement.disagreement import Disagreement, disagreement, scale, waves
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.encoding import label_counts
+from quaver.estimation.encoding import Tally, label_counts
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -141,3 +145,60 @@ def test_one_agreement_on_a_rare_label_raises_alpha_by_its_step():
     ones = np.ones((1, 50))
     assert alone.alphas(ones)[0, 0] == pytest.approx(least)
     assert agreed.alphas(ones)[0, 0] == pytest.approx(least + step)
+
+
+def many_numbers(seed, items, raters):
+    """Items × raters, hardly two numbers of which are the same, some missing, some 0."""
+    rng = np.random.default_rng(seed)
+    table = np.exp(rng.normal(3, 0.2 + seed, (items, 1)) + 0.3 * rng.standard_normal((items, raters)))
+    table[rng.random(table.shape) < 0.05] = 0.0
+    table[rng.random(table.shape) < 0.1] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("seed", range(5))
+def test_alpha_of_many_different_numbers_is_the_krippendorff_package_s(level, seed):
+    table = many_numbers(seed, 240, 2 + seed)
+    assert np.unique(table[np.isfinite(table)]).size > 300
+    known = krippendorff.alpha(table.T, level_of_measurement=level)
+    assert krippendorff_alpha(table, level, resamples=0).value == pytest.approx(known, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_many_labels_are_the_same_from_the_answers_as_from_counts(level):
+    rng = np.random.default_rng(8)
+    codes = rng.integers(-1, 60, (40, 2, 5))
+    codes[3, 0] = -1
+    values = np.sort(rng.exponential(3, 60)).round(1) if level in ("interval", "ratio") else None
+    few, many = (
+        Disagreement(label_counts(codes, 60), level, values),
+        disagreement(Tally(codes, 60), level, values),
+    )
+    weights = rng.integers(0, 3, (7, 40)).astype(float)
+    for one, other in zip(few.sums(weights), many.sums(weights), strict=True):
+        assert other == pytest.approx(one, rel=1e-12)
+    assert many.alphas(weights) == pytest.approx(few.alphas(weights), abs=1e-12)
+    assert many.per_item == pytest.approx(few.per_item, rel=1e-12)
+    assert (many.totals == few.totals).all()
+    assert many.reasons() == few.reasons()
+    assert many.least == pytest.approx(few.least)
+    assert [many.range_squared(one) for one in (0, 1)] == [few.range_squared(one) for one in (0, 1)]
+
+
+@pytest.mark.parametrize("spread", [1e-3, 0.1, 1.0, 10.0, 100.0])
+def test_waves_stand_for_all_pairs_of_numbers(spread):
+    rng = np.random.default_rng(9)
+    logs, totals = spread * rng.standard_normal(300), rng.integers(0, 4, (3, 300)).astype(float)
+    apart = np.tanh(np.subtract.outer(logs, logs) / 2) ** 2
+    assert waves(logs, totals) == pytest.approx(((totals @ apart) * totals).sum(1), rel=1e-11)
+
+
+def test_the_time_of_alpha_does_not_grow_with_the_square_of_how_many_numbers_there_are():
+    seconds = []
+    for items in (3000, 12_000):
+        table = many_numbers(0, items, 2)
+        start = time.process_time()
+        krippendorff_alpha(table, "ratio")
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 8 * seconds[0]  # of pairs it would be sixteen times as long

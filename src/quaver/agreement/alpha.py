@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from quaver.agreement.coefficient import Ratings, coefficient
-from quaver.agreement.disagreement import REFERENCE, Disagreement
+from quaver.agreement.disagreement import REFERENCE, disagreement
 from quaver.agreement.stratified_alpha import (
     ROWS_WARNING,
     alpha_losses,
@@ -64,14 +64,14 @@ def krippendorff_alpha(
 
 
 def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
-    cell, counts = ratings.cell, ratings.cell.counts()
-    model = Disagreement(counts, ratings.level, ratings.values)
+    cell, counts = ratings.cell, ratings.cell.tally()
+    model = disagreement(counts, ratings.level, ratings.values)
     reason = model.reasons()[0] if model.strata else "no annotations"
     per_item = model.per_item[:, 0] if model.strata else np.zeros(0)
     statistic = replace(
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
         differing=cell.units.touched(per_item > 1e-12),
-        rarest=rarest_labels(ratings.counts, cell.units),
+        rarest=rarest_labels(counts, cell.units),
         many_groups=True,
         n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
         reason=reason,

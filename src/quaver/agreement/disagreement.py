@@ -7,8 +7,8 @@ With n_uv ratings of value v in unit u and m_u = Σ_v n_uv (units with m_u < 2 d
 * E = Σ_vk N_v N_k δ²(v, k), n (n − 1) times the expected one.
 
 Nominal and interval differences need no sum over pairs of values (the second is a variance); ordinal
-ones are interval ones between midranks, which depend on the weights; ratio ones need the pairs, and so do
-those of sets of labels, whose Jaccard or MASI distance stands for δ².
+ones are interval ones between midranks, which depend on the weights; ratio ones need the pairs, or waves in
+their place (`waves`), and the pairs those of sets of labels, whose Jaccard or MASI distance stands for δ².
 Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12; Krippendorff (2011), Computing alpha.
 """
 
@@ -16,19 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
+import scipy
 
 from quaver.agreement.set_distance import set_distances
 from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.encoding import Tally
 
 REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
 
 _OF_PAIRS = OF_SETS | {"ratio"}
 """The levels whose differences need each pair of values."""
+
+_REACH, _FASTEST, _WAVES = 36.0, 13.0, 64
+"""How far apart logarithms are alike to the last digit, above which frequency waves are nothing, and how many
+are added at a time."""
 
 _ENTRIES = 2**22
 _MANY = 100
@@ -106,16 +112,23 @@ class Disagreement:
     """
 
     def __init__(self, counts: Floats, level: Level = "nominal", values: Floats | None = None) -> None:
-        m = over_values(counts)
+        self._rated(over_values(counts), level, values)
+        kept = self.pairable
+        self._counts = counts if kept.all() else np.where(kept[:, :, None], counts, 0.0)
+
+    def _rated(self, m: Floats, level: Level, values: Floats | None) -> None:
         pairable = m >= 2
         self.pairable = pairable
-        self._counts = counts if pairable.all() else np.where(pairable[:, :, None], counts, 0.0)
         self._m = np.where(pairable, m, 0.0)
         self._share = np.where(pairable, 1 / np.maximum(m - 1, 1), 0.0)
         self._level = level
         # Centred, so that a variance of large numbers keeps its digits.
         self._values = values if values is None or level in _OF_PAIRS else values - values.mean()
-        self.strata = counts.shape[1]
+        self.strata = m.shape[1]
+
+    def _of(self, stratum: int) -> Any:
+        """The counts of one stratum, shape (items, values)."""
+        return self._counts[:, stratum]
 
     @property
     def ratings(self) -> Floats:
@@ -133,10 +146,14 @@ class Disagreement:
         if given.size < 2:
             return 0.0
         if self._level == "ordinal":
-            ranks = self._midranks(np.ones((1, self._counts.shape[0])), stratum)[0][given]
+            ranks = self._midranks(np.ones((1, len(self._m))), stratum)[0][given]
             return float(np.ptp(ranks) ** 2)
-        if self._level in _OF_PAIRS:
+        if self._level in OF_SETS:
             return float(self._apart[np.ix_(given, given)].max())
+        if self._level == "ratio":
+            assert self._values is not None
+            low, high = self._values[given].min(), self._values[given].max()
+            return float(((high - low) / (high + low)) ** 2)
         return 1.0 if self._values is None else float(np.ptp(self._values[given]) ** 2)
 
     @cached_property
@@ -196,7 +213,7 @@ class Disagreement:
         return np.asarray(((self._values[:, None] - self._values) / np.where(total == 0, 1, total)) ** 2)
 
     def _midranks(self, weights: Floats, stratum: int) -> Floats:
-        totals = weights @ self._counts[:, stratum]
+        totals = weights @ self._of(stratum)
         return np.asarray(np.cumsum(totals, 1) - totals / 2)
 
     def _moments(self, counts: Floats, ranks: Floats, stratum: int) -> Floats:
@@ -249,7 +266,7 @@ class Disagreement:
         return np.asarray(((totals @ self._apart) * totals).sum(2))
 
     def _ordinal(self, weights: Floats, stratum: int) -> tuple[Floats, Floats, Floats]:
-        counts, m, share = self._counts[:, stratum], self._m[:, stratum], self._share[:, stratum]
+        counts, m, share = self._of(stratum), self._m[:, stratum], self._share[:, stratum]
         ranks = self._midranks(weights, stratum)
         totals = weights @ counts
         n = totals.sum(1)
@@ -278,7 +295,7 @@ class Disagreement:
 
     def reasons(self) -> list[str | None]:
         """Why each stratum's alpha is undefined; None where it is defined."""
-        totals = self._counts.sum(0)
+        totals = self.totals
         result: list[str | None] = []
         for stratum in range(self.strata):
             units = int(self.pairable[:, stratum].sum())
@@ -291,3 +308,120 @@ class Disagreement:
             else:
                 result.append(None)
         return result
+
+
+class _OfMany(Disagreement):
+    """The same of many labels, from the answers: nothing grows with the square of their number.
+
+    Args:
+        tally: The answers.
+        level: Level of measurement.
+        values: See `Disagreement`.
+    """
+
+    def __init__(self, tally: Tally, level: Level = "nominal", values: Floats | None = None) -> None:
+        self._rated((tally.codes >= 0).sum(2).astype(np.float64), level, values)
+        self._codes = np.where(self.pairable[:, :, None], tally.codes, -1)
+        self._labels = tally.labels
+
+    def _of(self, stratum: int) -> Any:
+        return self._tables[stratum]
+
+    @cached_property
+    def _tables(self) -> list[Any]:
+        tables = []
+        for stratum in range(self.strata):
+            item, rater = np.nonzero(self._codes[:, stratum] >= 0)
+            places = item, self._codes[item, stratum, rater]
+            table = scipy.sparse.csr_array((np.ones(item.size), places), (len(self._m), self._labels))
+            table.sum_duplicates()
+            tables.append(table)
+        return tables
+
+    @cached_property
+    def totals(self) -> Floats:
+        return np.array([table.sum(0) for table in self._tables]).reshape(self.strata, self._labels)
+
+    @cached_property
+    def per_item(self) -> Floats:
+        between = np.zeros(self._m.shape)
+        ranks = None
+        if self._level == "ordinal":
+            ones = np.ones((1, len(self._m)))
+            ranks = np.array([self._midranks(ones, stratum)[0] for stratum in range(self.strata)])
+        for step in range(1, self._codes.shape[2]):
+            one, other = self._codes[:, :, step:], self._codes[:, :, :-step]
+            both = (one >= 0) & (other >= 0)
+            between += np.where(both, self._squared(one, other, ranks), 0.0).sum(2)
+        return np.asarray(2 * between * self._share)
+
+    def _squared(self, one: Any, other: Any, ranks: Floats | None) -> Floats:
+        """δ² of each two codes, shape (items, strata, pairs); anything where one is missing."""
+        if self._level == "nominal":
+            return np.asarray(one != other, np.float64)
+        if ranks is not None:
+            strata = np.arange(self.strata)[:, None]
+            return np.asarray((ranks[strata, one] - ranks[strata, other]) ** 2)
+        if self._level in OF_SETS:
+            return np.asarray(self._apart[one, other])
+        assert self._values is not None
+        first, second = self._values[one], self._values[other]
+        if self._level == "interval":
+            return np.asarray((first - second) ** 2)
+        total = first + second
+        return np.asarray(((first - second) / np.where(total == 0, 1, total)) ** 2)
+
+    def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        if self._level == "ordinal":
+            return super().sums(weights)
+        n, e = np.zeros((2, len(weights), self.strata))
+        for stratum in range(self.strata):
+            totals = weights @ self._of(stratum)
+            n[:, stratum] = totals.sum(1)
+            e[:, stratum] = self._expected(totals, n[:, stratum])
+        return weights @ self.per_item, e, n
+
+    def _expected(self, totals: Floats, n: Floats) -> Floats:
+        if self._level != "ratio":
+            return np.asarray(super()._expected(totals[:, None], n[:, None])[:, 0])
+        assert self._values is not None
+        above = self._values > 0
+        positive = totals[:, above]
+        zeros = n - positive.sum(1)
+        return np.asarray(waves(np.log(self._values[above]), positive) + 2 * zeros * (n - zeros))
+
+
+def waves(logs: Floats, totals: Floats) -> Floats:
+    """Σ_vk N_v N_k ((v − k) / (v + k))² of positive numbers, from their logarithms, without the pairs.
+
+    With x = ln v, the difference of two numbers is tanh²((x_v − x_k) / 2), which is 1 less four times a bell
+    whose Fourier transform is πω / sinh πω. Both fall so fast that a sum of few waves is the bell to fifteen
+    digits, and each wave's part is n² − |Σ_v N_v exp(iωx_v)|².
+
+    Args:
+        logs: x, shape (values,).
+        totals: N, shape (samples, values).
+
+    Of 1, 1 and 3 two of nine pairs are 1 and 3, in either order: 4 · (2 / 4)²:
+
+    >>> waves(np.log([1.0, 3.0]), np.array([[2.0, 1.0]])).round(12).tolist()
+    [1.0]
+    """
+    n, found = totals.sum(1, keepdims=True), np.zeros(len(totals))
+    x = logs - logs.mean() if logs.size else logs
+    length = float(np.ptp(x)) + _REACH if logs.size else _REACH
+    every = np.arange(1, int(_FASTEST * length / (2 * np.pi)) + 2) * (2 * np.pi / length)
+    for omega in np.array_split(every, -(-every.size // _WAVES)):
+        half = np.multiply.outer(x, omega / 2)
+        # 1 − cos and sin, so that numbers that are all nearly the same keep their digits.
+        lost, turned = totals @ (2 * np.sin(half) ** 2), totals @ np.sin(2 * half)
+        found += (2 * n * lost - lost**2 - turned**2) @ (omega / np.sinh(np.pi * omega))
+    return found * 8 * np.pi / length
+
+
+def disagreement(
+    counts: Floats | Tally, level: Level = "nominal", values: Floats | None = None
+) -> Disagreement:
+    """`Disagreement` of counts; of many labels from the answers themselves."""
+    made = _OfMany if isinstance(counts, Tally) else Disagreement
+    return made(counts, level, values)  # type: ignore[arg-type]

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.agreement.disagreement import Disagreement, over_values, scale
+from quaver.agreement.disagreement import Disagreement, disagreement, over_values, scale
 from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
-from quaver.estimation.encoding import Ints
+from quaver.estimation.encoding import Ints, Tally
 from quaver.estimation.intervals import Interval, percentile
 from quaver.estimation.means import none_goes_far, over_strata
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
@@ -276,8 +276,8 @@ def alpha_over_strata(
         warned of: one without variation is one where nothing moved.
     """
     level, values = scaled(cell.labels, level, cell.label_set, missing)
-    counts = cell.counts()
-    model = Disagreement(counts, level, values)
+    counts = cell.tally()
+    model = disagreement(counts, level, values)
     reasons = model.reasons()
     kept = [index for index, reason in enumerate(reasons) if reason is None]
     lost = Counter(reason for reason in reasons if reason)
@@ -290,14 +290,14 @@ def alpha_over_strata(
         many_groups=True,
         details=details or {},
     )
-    statistic = replace(statistic, warnings=(*statistic.warnings, *stray_labels(cell, counts.sum(1))))
+    statistic = replace(statistic, warnings=(*statistic.warnings, *stray_labels(cell, counts)))
     if not kept:
         return replace(statistic, reason=lost.most_common(1)[0][0] if lost else "no annotations")
     if len(kept) < len(reasons):
         why = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
         warning = f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({why})"
         statistic = replace(statistic, warnings=(*statistic.warnings, warning))
-        model = Disagreement(counts[:, kept], level, values)
+        model = disagreement(in_strata(counts, kept), level, values)
     return replace(
         ranged(statistic, model, range(model.strata)),
         under=over_strata(model.alphas),
@@ -307,46 +307,59 @@ def alpha_over_strata(
     )
 
 
-def rarest_labels(counts: Floats, units: Units) -> int:
+def in_strata(counts: Floats | Tally, strata: Sequence[int]) -> Floats | Tally:
+    """The counts, or the answers, of some strata."""
+    if isinstance(counts, Tally):
+        return counts._replace(codes=counts.codes[:, list(strata)])
+    return counts[:, list(strata)]
+
+
+def rarest_labels(counts: Floats | Tally, units: Units) -> int:
     """How many units have a label that is not the most frequent one: without any, agreement is undefined.
 
     Args:
         counts: Shape (items, labels); or (items, strata, labels), for the mean over strata, since a number
-            that averages over strata rests on what each of them has.
+            that averages over strata rests on what each of them has; or the answers.
         units: What is resampled.
 
     >>> rare = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])
     >>> rarest_labels(rare.sum(1), Units(3)), rarest_labels(rare, Units(3))
     (2, 1)
     """
-    if not counts.size:
-        return 0
+    each = rarest_in_each(counts, units)
+    return int(each.mean()) if each.size else 0
+
+
+def rarest_in_each(counts: Floats | Tally, units: Units) -> Ints:
+    """`rarest_labels` of each stratum."""
+    return np.array([units.touched(column) for column in (_deviating(counts)[1] > 0).T], np.int64)
+
+
+def _deviating(counts: Floats | Tally) -> tuple[Floats, Floats]:
+    """How many labels each item has in each stratum, and how many are not the stratum's most frequent."""
+    if isinstance(counts, Tally):
+        return counts.deviating()
     if counts.ndim == 2:
         counts = counts[:, None]
-    return int(rarest_in_each(counts, units).mean())
-
-
-def rarest_in_each(counts: Floats, units: Units) -> Ints:
-    """`rarest_labels` of each stratum, from counts of shape (items, strata, labels)."""
+    total = over_values(counts)
     if not counts.size:
-        return np.zeros(counts.shape[1], np.int64)
+        return total, total
     most = counts.sum(0).argmax(-1)
-    frequent = np.take_along_axis(counts, most[None, :, None], 2)[..., 0]
-    rare = over_values(counts) > frequent
-    return np.array([units.touched(column) for column in rare.T], np.int64)
+    return total, total - np.take_along_axis(counts, most[None, :, None], 2)[..., 0]
 
 
-def stray_labels(cell: Cell, counts: Floats) -> tuple[IntervalWarning, ...]:
+def stray_labels(cell: Cell, counts: Floats | Tally) -> tuple[IntervalWarning, ...]:
     """A warning where labels other than the most frequent one are stray answers alone (`none_goes_far`).
 
     Args:
         cell: The cell.
-        counts: Shape (items, labels).
+        counts: Shape (items, labels) or (items, strata, labels), or the answers; of all strata together.
     """
-    if not counts.size:
-        return ()
-    total = over_values(counts)
-    others = total - counts[:, int(counts.sum(0).argmax())]
+    if isinstance(counts, Tally):
+        counts = counts._replace(codes=counts.codes.reshape(len(counts.codes), 1, -1))
+    elif counts.ndim > 2:
+        counts = counts.sum(1)
+    total, others = (part.ravel() for part in _deviating(counts))
     share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
     return none_goes_far(share, "item", cell.resampling.confidence_level)
 

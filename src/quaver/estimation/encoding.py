@@ -20,6 +20,36 @@ UNANSWERED, UNDECIDED = 1, 2
 """Marks of an answer without a label, and of one that is valid all the same; both stand together."""
 
 
+MANY_LABELS = 300
+"""Of more labels no table is made: of numbers, each answer may be a label of its own."""
+
+
+class Tally(NamedTuple):
+    """Answers that are to be counted.
+
+    Attributes:
+        codes: Label codes, shape (items, strata, raters); -1 where there is none.
+        labels: How many labels there are.
+    """
+
+    codes: Small
+    labels: int
+
+    def deviating(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How many labels each item has in each stratum, and how many are not the stratum's most frequent.
+
+        >>> total, others = Tally(np.array([[[7, 7]], [[7, 2]]]), 9).deviating()
+        >>> total.tolist(), others.tolist()
+        ([[2.0], [2.0]], [[0.0], [1.0]])
+        """
+        there, most = self.codes >= 0, np.zeros(self.codes.shape[1], np.int64)
+        for stratum in range(most.size):
+            given = self.codes[:, stratum][there[:, stratum]]
+            most[stratum] = np.bincount(given, minlength=1).argmax()
+        other = there & (self.codes != most[:, None])
+        return there.sum(2).astype(np.float64), other.sum(2).astype(np.float64)
+
+
 class Grid:
     """Which label each rater gave to each item of each stratum.
 
@@ -84,6 +114,10 @@ class Grid:
         if 2 * result.size <= self._codes.size:
             self._counted[labels] = result
         return result
+
+    def tally(self, labels: int) -> NDArray[np.float64] | Tally:
+        """The counts; of many labels the answers themselves, as few of which are in any one item."""
+        return self.counts(labels) if labels <= MANY_LABELS else Tally(self._codes, labels)
 
     def emptied(self, gone: NDArray[np.bool_]) -> Grid:
         """Without the answers that are marked, shape as ``codes``."""

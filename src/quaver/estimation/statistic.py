@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
-from quaver.estimation.encoding import Grid, Ints
+from quaver.estimation.encoding import Grid, Ints, Tally
 from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, effective, percentile
 from quaver.estimation.multiple_testing import bootstrap_p, level_of
 
@@ -422,6 +422,10 @@ class Cell:
     def counts(self) -> NDArray[np.float64]:
         """How many raters gave each label to each item, shape (items, strata, labels): read-only."""
         return self.grid.counts(len(self.labels))
+
+    def tally(self) -> NDArray[np.float64] | Tally:
+        """The same; of many labels the answers themselves (`Grid.tally`)."""
+        return self.grid.tally(len(self.labels))
 
 
 def never_labelled(cell: Cell) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.agreement.disagreement import Disagreement, scale
+from quaver.agreement.disagreement import disagreement, scale
 from quaver.agreement.stratified_alpha import (
     alpha_losses,
+    in_strata,
     ranged,
     rarest_in_each,
     scaled,
@@ -22,6 +23,7 @@ from quaver.agreement.stratified_alpha import (
 from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
+from quaver.estimation.encoding import Tally
 from quaver.estimation.grouped_items import ItemGroups
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import differing, ratio
@@ -213,11 +215,11 @@ class Part(NamedTuple):
 
 
 def each_alpha(
-    cell: Cell, counts: Floats, parts: Sequence[Part], level: Level | None, missing: Missing
+    cell: Cell, counts: Floats | Tally, parts: Sequence[Part], level: Level | None, missing: Missing
 ) -> Iterator[Statistic]:
     """The mean alpha of each part, from shared resamples."""
     level, values = scaled(cell.labels, level, cell.label_set, missing)
-    model = Disagreement(counts, level, values)
+    model = disagreement(counts, level, values)
     reasons = model.reasons()
     usable = [[s for s in part.strata if reasons[s] is None] for part in parts]
     # A column a part: which strata it is the mean of.
@@ -245,7 +247,7 @@ def each_alpha(
             n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
             differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
-            warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
+            warnings=(*part.said.warnings, *partly, *stray_labels(cell, in_strata(counts, own))),
             rarest=int(rarest[own].mean()),
             many_groups=True,
             spread=spread_over(losses[strata]),

@@ -20,6 +20,7 @@ from quaver.estimation.answer_views import View, viewed
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
+from quaver.estimation.encoding import MANY_LABELS, Grid, Tally
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.label_pairs import Part, each_alpha
@@ -291,7 +292,7 @@ def paraphrase_stability(
         if not strata:
             yield cell.estimated(replace(statistic, n=0, reason="no annotations"))
         parts = [Part(replace(statistic, where=dict(which)), own) for which, own in strata.items()]
-        yield from map(cell.estimated, each_alpha(cell, cell.counts(), parts, level, missing))
+        yield from map(cell.estimated, each_alpha(cell, cell.tally(), parts, level, missing))
 
 
 @measure(
@@ -373,7 +374,8 @@ def _with_original(
         why = "no original paraphrase is named" if original is None else why
         yield replace(statistic, n=0, reason=why if cell.items else "no annotations")
         return
-    first, of_a_variant = cell.raters.index(original), cell.codes[:, :, 0].size * len(cell.labels) * 8
+    first = cell.raters.index(original)
+    of_a_variant = cell.codes[:, :, 0].size * min(len(cell.labels), MANY_LABELS) * 8
     room = max(1, _BYTES // max(of_a_variant, 1))
     for start in range(0, len(others), room):
         some = others[start : start + room]
@@ -385,24 +387,21 @@ def _with_original(
                     where={"variant": cell.raters[index]},
                     details={"original": original} | ({} if share is None else {"same": share}),
                 ),
-                range(position, counts.shape[1], len(some)),
+                range(position, cell.codes.shape[1] * len(some), len(some)),
             )
             for position, (index, share) in enumerate(zip(some, same, strict=True))
         ]
         yield from each_alpha(cell, counts, parts, level, missing)
 
 
-def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Floats, list[float | None]]:
+def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Floats | Tally, list[float | None]]:
     """Label counts of each of some raters with the first, shape (items, strata × raters, labels).
 
     With the share of each one's answers that are the first's; None where there are none.
     """
     codes, one = cell.codes[:, :, others], cell.codes[:, :, [first]]
-    labels = np.arange(len(cell.labels))
-    counts = (codes[..., None] == labels).astype(np.float64)
-    counts += one[..., None] == labels
     both = (codes >= 0) & (one >= 0)
     same, answers = ((codes == one) & both).sum((0, 1)), both.sum((0, 1))
     shares = [float(s / n) if n else None for s, n in zip(same, answers, strict=True)]
-    items, strata, raters, _ = counts.shape
-    return counts.reshape(items, strata * raters, labels.size), shares
+    pairs = np.stack(np.broadcast_arrays(codes, one), -1).reshape(len(codes), -1, 2)
+    return Grid(pairs).tally(len(cell.labels)), shares

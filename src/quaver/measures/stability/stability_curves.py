@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.disagreement import disagreement
 from quaver.agreement.stratified_alpha import over_rows, said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
 from quaver.core.rows import defined
@@ -130,7 +130,7 @@ def _subsampled(
     cell: Cell, resampling: Resampling, shares: Sequence[float], level: Level | None, missing: Missing
 ) -> Iterator[Estimate]:
     level, values = scaled(cell.labels, level, cell.label_set, missing)
-    model = Disagreement(cell.counts(), level, values)
+    model = disagreement(cell.tally(), level, values)
     said = said_of_alpha(cell, "mean stability score of subsamples", missing)
     reasons = model.reasons()
     if all(reason is not None for reason in reasons):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.disagreement import Disagreement, disagreement
 from quaver.agreement.stratified_alpha import alpha_over_strata, rarest_labels, scaled
 from quaver.core.number_format import composed
 from quaver.core.records import Estimate, IntervalWarning, Level
@@ -139,7 +139,7 @@ def _sides(found: Coded, level: Level | None) -> tuple[_Side, _Side]:
 
 def _side(cell: Cell, codes: Ints, about: Sequence[frozenset[str]], level: Level | None) -> _Side:
     at, values = scaled(cell.labels, level, cell.label_set, "drop")
-    alphas = Disagreement(label_counts(codes, len(cell.labels)), at, values)
+    alphas = disagreement(Grid(codes).tally(len(cell.labels)), at, values)
     return _Side(alphas, about, np.array([reason is None for reason in alphas.reasons()]))
 
 
