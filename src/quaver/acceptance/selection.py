@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from quaver.estimation.means import quotient
 from quaver.estimation.multiple_testing import holm
 
 Floats = NDArray[np.float64]
@@ -55,7 +56,7 @@ class Checked(NamedTuple):
     def share(self) -> Floats:
         """The estimated share of wrong labels in each set; NaN where none was checked."""
         whole = self.weight_right + self.weight_wrong
-        return np.asarray(np.where(whole > 0, self.weight_wrong / np.where(whole > 0, whole, 1.0), np.nan))
+        return quotient(self.weight_wrong, whole)
 
     @property
     def effective(self) -> Floats:

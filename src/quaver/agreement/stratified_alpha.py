@@ -19,7 +19,7 @@ from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Ints, Tally
 from quaver.estimation.intervals import Interval, percentile
-from quaver.estimation.means import none_goes_far, over_strata
+from quaver.estimation.means import none_goes_far, over_strata, quotient
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
 ROWS_WARNING = (
@@ -360,7 +360,7 @@ def stray_labels(cell: Cell, counts: Floats | Tally) -> tuple[IntervalWarning, .
     elif counts.ndim > 2:
         counts = counts.sum(1)
     total, others = (part.ravel() for part in _deviating(counts))
-    share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
+    share = quotient(others, total)
     return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 

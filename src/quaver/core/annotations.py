@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -92,19 +92,11 @@ Without fields there is no such column, so that a group or a factor may have its
 GOLD_COLUMNS: Final = ("gold", "gold_probability", "gold_drawn", "gold_stratum", "gold_round")
 """The columns about an item's gold label: they have one value in all rows of an item."""
 
-ADDED_COLUMNS: Final[frozenset[str]] = frozenset(GOLD_COLUMNS[1:])
-"""Columns that were added after annotations had been published without them; they are null in these."""
 
-
-def with_added_columns(frame: Frame) -> Frame:
-    """Annotations of an earlier Quaver with the columns that were added since, null."""
-    known = frame.collect_schema().names()
-    lacking = {name: kind for name, kind in ANNOTATION_COLUMNS.items() if name in ADDED_COLUMNS}
-    return frame.with_columns(
-        pl.lit(None, pl.Series(dtype=kind).dtype).alias(name)
-        for name, kind in lacking.items()
-        if name not in known
-    )
+def rows_with(frame: Frame, column: str, values: str | Iterable[str]) -> Frame:
+    """The annotations that have a value in a column, or one of several; the column may be of categories."""
+    wanted = [values] if isinstance(values, str) else list(values)
+    return frame.filter(pl.col(column).cast(pl.String).is_in(wanted))
 
 
 def misfit(schema: Mapping[str, pl.DataType]) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.arrangement import ColumnReader
@@ -62,7 +63,7 @@ def left_out(annotations: pl.DataFrame, cell: Mapping[str, str]) -> int:
     mine = annotations.filter(pl.col(FLAGGED).fill_null(value=False))
     for column, value in cell.items():
         if column in mine.columns:
-            mine = mine.filter(pl.col(column).cast(pl.String) == value)
+            mine = rows_with(mine, column, value)
     return mine.height
 
 

@@ -18,12 +18,20 @@ _SURPRISE = 4.0
 """How many times an interval's half width the exact bound must be for `none_goes_far` to warn."""
 
 
+def quotient(above: NDArray[Any], below: NDArray[Any], least: float = 0.0) -> Floats:
+    """One number divided by another, place by place; NaN where what is below is not more than the least.
+
+    >>> quotient(np.array([1.0, 2.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    return np.asarray(np.where(below > least, above / np.where(below > least, below, 1), np.nan))
+
+
 def ratio(numerator: Floats, denominator: Floats) -> Weighted:
     """The statistic Σ w·numerator / Σ w·denominator, column by column; NaN where nothing is below."""
 
     def statistic(weights: Floats) -> Floats:
-        below = weights @ denominator
-        return np.asarray(np.where(below > 0, weights @ numerator / np.where(below > 0, below, 1), np.nan))
+        return quotient(weights @ numerator, weights @ denominator)
 
     return statistic
 
@@ -36,7 +44,7 @@ def over_strata(statistic: Weighted) -> Weighted:
         defined = np.isfinite(values)
         count = defined.sum(1)
         total = np.where(defined, values, 0.0).sum(1)
-        return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan)[:, None])
+        return quotient(total, count)[:, None]
 
     return mean
 

@@ -44,7 +44,7 @@ def treatment(missing: Missing) -> str:
 
 def judge(cell: Cell, missing: Missing = "wrong") -> Judged:
     """Judge a cell's answers by its gold labels."""
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     known = (gold >= 0)[:, None, None]
     answered = (cell.codes >= 0) & known
     asked = answered | (cell.unanswered & known) if missing == "wrong" else answered

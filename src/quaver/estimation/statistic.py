@@ -364,6 +364,11 @@ class Cell:
     numbers: Mapping[str, Floats] = field(default_factory=dict)
     sampler: Sampler | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def gold_codes(self) -> NDArray[np.int32]:
+        """Code of each item's true label, -1 where unknown, as it is of all without gold labels."""
+        return np.full(len(self.items), -1, np.int32) if self.gold is None else self.gold
+
     def draws(self, under: Weighted) -> Draws:
         """A function of item weights on the data, on the resamples, and with each unit left out."""
         assert self.sampler is not None, "only the cells of a reading are resampled"

@@ -22,9 +22,8 @@ from quaver.papers.published_table import PublishedTable, answers_of
 from quaver.report.charts.accuracy_charts import size_spread_figure
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery
-from quaver.report.charts.plane import inline_svg
 from quaver.report.page.figure_data import download
-from quaver.report.page.notes import NARROW, WIDE, drawn, write_pictures
+from quaver.report.page.notes import drawn, figure_part, write_pictures
 from quaver.report.page_templates import template
 from quaver.report.page_words import visible
 from quaver.report.tables.written_tables import write_tables
@@ -133,18 +132,7 @@ def _figures(figures: list[Figure], folder: Path) -> tuple[list[dict[str, Any]],
     shown = Gallery(figures)
     pictures = drawn(shown)
     svg = write_pictures(shown, pictures, folder) if shown.figures else {}
-    parts: list[dict[str, Any]] = [
-        {
-            "figure": figure,
-            "wide": inline_svg(pictures[figure.name].wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
-            "narrow": inline_svg(
-                pictures[figure.name].narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW
-            ),
-            "table": figure.table,
-            "notes": [],
-        }
-        for figure in shown.figures
-    ]
+    parts = [figure_part(figure, pictures[figure.name], figure.table) for figure in shown.figures]
     return parts, _saved(svg, "svg", "image/svg+xml")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.measure_input import beside
@@ -38,8 +39,7 @@ def evaluators(answers: StoredAnswers, use: str, *, normalised: bool | None = No
 
 def by_evaluator(answers: StoredAnswers, name: str, model: str) -> pl.DataFrame:
     """One model's annotations by an evaluator."""
-    mine = pl.col("model").cast(pl.String) == model
-    return answers.every.filter((pl.col("evaluator").cast(pl.String) == name) & mine)
+    return answers.of(model, rows_with(answers.every, "evaluator", name))
 
 
 def prompts(answers: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
@@ -50,11 +50,6 @@ def prompts(answers: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]
         for variant in answers.variants
         if variant.id in answered
     ]
-
-
-def of_prompt(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
-    """The annotations of one prompt."""
-    return frame.filter(pl.col("variant").cast(pl.String) == variant)
 
 
 SPREAD = ("paraphrase", "moved", "examples", "bare")
@@ -85,7 +80,7 @@ def token_ece(answers: Answers) -> TableRows:
         for name in evaluators(one, _TOKEN, normalised=True):
             frame = by_evaluator(one, name, model)
             for variant, shown in prompts(one, frame):
-                own = of_prompt(frame, variant)
+                own = rows_with(frame, "variant", variant)
                 shift = one.points("ece_shift", own, by=[])[0]
                 normal = one.take("ece", own, by=[])[0]
                 both = (shift.details.get(f"ece_{kind}") for kind in ("raw", "normalised"))
@@ -117,7 +112,7 @@ def stated(
     answers: StoredAnswers, model: str, name: str, variant: str, threshold: float, **options: Any
 ) -> dict[str, Estimate]:
     """The verbal calibration of one cell, beside its token confidence where there is one."""
-    frame = of_prompt(with_token(answers, model, name), variant)
+    frame = rows_with(with_token(answers, model, name), "variant", variant)
     estimates = answers.take("verbal_calibration", frame, by=[], threshold=threshold, **options)
     return {e.measure.removeprefix("verbal_calibration_"): e for e in estimates}
 
@@ -239,7 +234,7 @@ def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, pl.Data
         for name in evaluators(one, _TOKEN, normalised=True)[:1]:
             frame = by_evaluator(one, name, model)
             for variant, shown in prompts(one, frame):
-                yield one, shown, of_prompt(frame, variant)
+                yield one, shown, rows_with(frame, "variant", variant)
 
 
 def ece_shifts(answers: Answers) -> TableRows:

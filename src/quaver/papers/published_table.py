@@ -11,6 +11,7 @@ import polars as pl
 from markupsafe import Markup
 
 from quaver import measures
+from quaver.core.annotations import rows_with
 from quaver.core.number_format import decimals
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.core.rows import Estimates
@@ -19,7 +20,7 @@ from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.left_out_prompts import ORIGINAL, in_every_group
 from quaver.report.table_rows import Table
-from quaver.report.tables.printed_tables import html, latex_float, markdown, markdown_text
+from quaver.report.tables.printed_tables import as_text
 from quaver.report.tables.written_tables import csv_text, tidy
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
@@ -119,7 +120,7 @@ class StoredAnswers:
     def of(self, model: str, frame: pl.DataFrame | None = None) -> pl.DataFrame:
         """One model's annotations: of the first evaluator, or of a part of them."""
         some = self.frame if frame is None else frame
-        return some.filter(pl.col("model").cast(pl.String) == model)
+        return rows_with(some, "model", model)
 
     def bare(self, measure: str, frame: pl.DataFrame) -> Estimate:
         """A measure of texts that are no labels of the task."""
@@ -137,7 +138,7 @@ class StoredAnswers:
         """
         lone = self._decodings(several=False)
         if lone:
-            return self.frame.filter(pl.col("decoding").cast(pl.String).is_in(lone))
+            return rows_with(self.frame, "decoding", lone)
         if ORIGINAL in self.frame.columns and self.frame[ORIGINAL].dtype == pl.Boolean:
             return self.frame.filter(pl.col(ORIGINAL).fill_null(value=False))
         return self.frame
@@ -145,7 +146,7 @@ class StoredAnswers:
     @cached_property
     def reworded(self) -> pl.DataFrame:
         """The annotations of several prompts under one decoding."""
-        return self.frame.filter(pl.col("decoding").cast(pl.String).is_in(self._decodings(several=True)))
+        return rows_with(self.frame, "decoding", self._decodings(several=True))
 
     def _decodings(self, *, several: bool) -> list[str]:
         prompts = self.frame.group_by(pl.col("decoding").cast(pl.String)).agg(pl.col("variant").n_unique())
@@ -184,7 +185,7 @@ def answers_of(studies: Mapping[str, Study], *, intervals: Intervals = "all") ->
             missing = error
             continue
         first = study.spec.evaluators[0].title
-        frame = every.filter(pl.col("evaluator").cast(pl.String) == first)
+        frame = rows_with(every, "evaluator", first)
         answers.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))
     if not answers and missing is not None:
         raise missing
@@ -259,12 +260,7 @@ class PublishedTable:
             raise UnknownName("format", form, FORMATS, where="format")
         if form == "csv":
             return csv_text(tidy(self.data or self.table))
-        if form == "latex":
-            return latex_float(self.table, self.caption, self.name, self.notes)
-        if form == "html":
-            return html(self.table, self.caption, self.notes)
-        notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
-        return f"{markdown(self.table)}\nTable: {markdown_text(self.caption)}\n{notes}"
+        return as_text(self.table, self.caption, form, self.name, self.notes)
 
     def __str__(self) -> str:
         return self.as_()
@@ -367,11 +363,6 @@ def p_of(estimate: Estimate) -> float | None:
     """An estimate's p value, adjusted for several tests where it is."""
     result: float | None = estimate.details.get("p_holm", estimate.details.get("p"))
     return result
-
-
-def by_cell(estimates: Iterable[Estimate], *names: str) -> Mapping[tuple[str, ...], Estimate]:
-    """Estimates by some columns of their cells, in their order."""
-    return {tuple(estimate.cell.get(name, "") for name in names): estimate for estimate in estimates}
 
 
 Answers = Sequence[StoredAnswers]

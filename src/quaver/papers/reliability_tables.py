@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from quaver import measures
+from quaver.core.annotations import rows_with
 from quaver.papers.confidence_tables import (
     average,
     baseline,
     by_evaluator,
     evaluators,
     of_paper,
-    of_prompt,
     prompts,
 )
 from quaver.papers.published_table import (
@@ -88,7 +88,7 @@ def repairs(answers: Answers) -> TableRows:
         four = average(e.value for e in one.points("accuracy", of_paper(base), by=["variant"]))
         for variant, shown in prompts(one, base):
             right = {
-                name: one.points("accuracy", of_prompt(frame, variant), by=[])[0].value
+                name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0].value
                 for name, frame in frames.items()
             }
             own = of_paper(one.of(model, one.every), variant)
@@ -107,7 +107,7 @@ def _recovered(
     answers: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str
 ) -> float | None:
     """The share of a prompt's gap to the paper's four that the second rule of a pair closes."""
-    both = frame.filter(pl.col("evaluator").cast(pl.String).is_in(pair))
+    both = rows_with(frame, "evaluator", pair)
     if both["evaluator"].n_unique() < 2:
         return None
     estimates = answers.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from quaver import measures
+from quaver.core.annotations import rows_with
 from quaver.core.number_format import decimals
 from quaver.errors import QuaverError
 from quaver.papers.published_table import (
@@ -32,7 +33,7 @@ def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, p
     for one, model in each_model(answers):
         mine = one.of(model)
         for level in one.levels(FACTOR) or ["all"]:
-            frame = mine if level == "all" else mine.filter(pl.col(FACTOR).cast(pl.String) == level)
+            frame = mine if level == "all" else rows_with(mine, FACTOR, level)
             if frame.height:
                 yield one, model, level, frame
 
@@ -80,7 +81,7 @@ def label_shares(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     for one, model, level, frame in each_strategy(answers):
         points = item_points(one, frame)
         for item in items or _of_a_class(points):
-            mine = frame.filter(pl.col("item").cast(pl.String) == item)
+            mine = rows_with(frame, "item", item)
             given = mine["label"].cast(pl.String).to_list()
             gold, _, s, c = points.get(item, (NOTHING, NOTHING, None, None))
             for code in (*one.labels.codes, None):
@@ -104,7 +105,7 @@ def pair_values(answers: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
     """The consistency of every pair of items of one class, an item with itself among them."""
     found = []
     for code in frame["gold"].cast(pl.String).drop_nulls().unique().sort():
-        ids = frame.filter(pl.col("gold").cast(pl.String) == code)["item"].unique().sort().head(_MOST)
+        ids = rows_with(frame, "gold", code)["item"].unique().sort().head(_MOST)
         matrix = class_matrix(answers, frame.filter(pl.col("item").is_in(ids.to_list())), code)
         if matrix is not None:
             found.append(matrix.matrix.ravel())
@@ -266,5 +267,5 @@ _MOVED = 10
 
 def _of_one_class(answers: StoredAnswers, frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
     """Some items' annotations, as if all were of one class: then every pair of them is made."""
-    some = frame.filter(pl.col("item").cast(pl.String).is_in(list(ids)))
+    some = rows_with(frame, "item", ids)
     return some.with_columns(pl.lit(answers.labels.codes[0]).alias("gold"))

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import polars as pl
 
+from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate, Variant
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import OUTPUT
@@ -78,7 +79,7 @@ def between_models(answers: Answers) -> TableRows:
     rows, found = [], []
     for one in answers:
         for first, second in combinations(one.models, 2):
-            both = one.again.filter(pl.col("model").cast(pl.String).is_in([first, second]))
+            both = rows_with(one.again, "model", [first, second])
             between = one.take("inter_model", both, by=[], missing=one.unlabelled)[0]
             estimates = [
                 one.one("intra_pss", model, one.again, missing=one.unlabelled, keep=["draws"])

@@ -14,7 +14,7 @@ from quaver.agreement.disagreement import scale
 from quaver.agreement.stratified_alpha import alphas_of_rows
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError, StoreError, UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.encoding import encode
 from quaver.estimation.intervals import percentile
 from quaver.measures.stability.prompt_stability import inter_pss
@@ -112,17 +112,13 @@ def row_interval(
         (len(item.values), len(rater.values)),
         labels=max(1, len(labels.values)),
         level=level,
-        values=_numbers(labels.values, level),
+        values=scale(tuple(labels.values), level),
         resampling=resampling,
     )
     ends = percentile(drawn, resampling.tail)
     if ends is None:
         return math.nan, (math.nan, math.nan)
     return float(np.nanmean(drawn)), (ends.low, ends.high)
-
-
-def _numbers(labels: Sequence[str], level: Level) -> Floats | None:
-    return scale(tuple(labels), level)
 
 
 def intra_scores(
@@ -136,22 +132,9 @@ def intra_scores(
         samples: Resamples of rows.
         seed: Root seed.
     """
-    frame = pl.DataFrame(
-        {
-            "item": [str(row["id"]) for row in rows],
-            "repeat": [row["iteration"] for row in rows],
-            "label": pl.Series([plain(row["annotation"]) for row in rows], dtype=pl.String),
-        }
-    )
     last = max((row["iteration"] for row in rows), default=0)
-    curve = (
-        {
-            int(estimate.cell["repeats"]): estimate
-            for estimate in intra_pss_cumulative(frame, level=level, seed=seed)
-        }
-        if last
-        else {}
-    )
+    estimates = intra_pss_cumulative(_labels(rows), level=level, seed=seed) if last else ()
+    curve = {int(estimate.cell["repeats"]): estimate for estimate in estimates}
     scores = {}
     for iteration in range(1, last + 1):
         some = [row for row in rows if row["iteration"] <= iteration]
@@ -174,17 +157,21 @@ def inter_scores(
     scores = {}
     for temperature in dict.fromkeys(row["temperature"] for row in rows):
         some = [row for row in rows if row["temperature"] == temperature]
-        frame = pl.DataFrame(
-            {
-                "item": [str(row["id"]) for row in some],
-                "variant": [str(row["prompt_id"]) for row in some],
-                "repeat": [row["iteration"] for row in some],
-                "label": pl.Series([plain(row["annotation"]) for row in some], dtype=pl.String),
-            }
-        )
-        (estimate,) = inter_pss(frame, level=level, seed=seed)
+        prompts = pl.Series("variant", [str(row["prompt_id"]) for row in some])
+        (estimate,) = inter_pss(_labels(some).with_columns(prompts), level=level, seed=seed)
         scores[temperature] = _score(some, [row["prompt_id"] for row in some], estimate, level, samples, seed)
     return scores
+
+
+def _labels(rows: Rows) -> pl.DataFrame:
+    """Annotations as measures take them."""
+    return pl.DataFrame(
+        {
+            "item": [str(row["id"]) for row in rows],
+            "repeat": [row["iteration"] for row in rows],
+            "label": pl.Series([plain(row["annotation"]) for row in rows], dtype=pl.String),
+        }
+    )
 
 
 def _score(
@@ -202,11 +189,8 @@ def _score(
     ends = (estimate.value, estimate.low, estimate.high) if estimate else (None, None, None)
     keys = ("Alpha", "Alpha Lower", "Alpha Upper")
     score |= {key: math.nan if end is None else end for key, end in zip(keys, ends, strict=True)}
-    notes = [
-        *([estimate.reason] if estimate and estimate.reason else []),
-        *(estimate.warnings if estimate else ()),
-    ]
-    return score | {"Note": "; ".join(notes)}
+    notes = [estimate.reason or "", *estimate.warnings] if estimate else []
+    return score | {"Note": "; ".join(filter(None, notes))}
 
 
 def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:

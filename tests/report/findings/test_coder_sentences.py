@@ -7,8 +7,8 @@ import pytest
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.findings.key_results import cluster_line, coder_sentences
-from quaver.report.findings.verdicts import clusters
+from quaver.report.findings.key_results import coder_sentences, quality_lines
+from quaver.report.findings.verdicts import Quality, clusters
 
 
 def gap(value: float, low: float | None, high: float | None, **cell: str) -> Estimate:
@@ -68,6 +68,6 @@ def test_an_interval_for_other_prompts_is_named_in_words() -> None:
     }
     details = {"effect": 4.0, "quantity": "accuracy", "groups": 15, "clustered": True, "again": [again]}
     like = Estimate("item_clusters", 0.33, 0.2, 0.6, n=150, cell={"column": "author"}, details=details)
-    said = cluster_line(clusters([like])[0])
+    (said,) = quality_lines(Quality(clusters=tuple(clusters([like]))))
     assert "accuracy (model m), for prompts like these 5, 66% [58% to 73%] becomes [53% to 77%]" in said
     assert "estimand" not in said

@@ -389,14 +389,9 @@ def _with_whole_numbers(row: tuple[Any, ...]) -> list[Any]:
     return values
 
 
-def _as_float(name: str) -> str:
-    """A column whose whole numbers are read as floats; a text in it, from an old store, stays one."""
-    return f"CASE typeof(r.{name}) WHEN 'integer' THEN r.{name} + 0.0 ELSE r.{name} END"
-
-
 def _placed_answers(db: sqlite3.Connection) -> str:
     """The query for the study's calls with their responses, and the responses that follow-ups quote."""
-    names = [_as_float(name) if name in WHOLE_NUMBERS else f"r.{name}" for name in SUMMED.split(", ")]
+    names = [f"r.{name}{' + 0.0' * (name in WHOLE_NUMBERS)}" for name in SUMMED.split(", ")]
     some = ", ".join(("r.id", "r.checksum", *names))
     rest = "JOIN responses r ON r.id = c.response"
     if not has_quoting_follow_ups(db):

@@ -169,9 +169,8 @@ _RESPONSE = (
     *("prompt_tokens", "cached_tokens", "completion_tokens", "latency", "received", "raw"),
     *("thinking_tokens", "served_model", "fingerprint", "terms", "checksum"),
 )
-"""The columns in the order of a row's values; older rows have fewer."""
+"""The columns in the order of a row's values."""
 
-_FEWEST = _RESPONSE.index("raw") + 1
 _SUMMED = [_RESPONSE.index(name) for name in SUMMED.split(", ")]
 _FINISH = _RESPONSE.index("finish")
 _BATCH, _REQUEST = 1 + len(BATCH_COLUMNS.split(", ")), 7
@@ -210,19 +209,17 @@ class Salvage:
             return
         number, values = row
         match values:
-            case [None, bytes(), _, _, _, str(), "stop" | "length" | "content_filter" | "error", *_] if (
-                len(values) >= _FEWEST
-            ):
+            case [None, bytes(), _, _, _, str(), "stop" | "length" | "content_filter" | "error", *_] if len(
+                values
+            ) == len(_RESPONSE):
                 self._add_response(number, values)
-            case [None, str(messages)] | [None, str(messages), None] if _is_prompt(messages):
-                self.prompts.setdefault(number, messages)
             case [None, str(messages), int(kept)] if checksum_of_prompt(messages) == kept:
                 self.prompts[number] = messages
             case [None, str(asked)] if asked.startswith("[{"):
                 self._other("terms", number, asked)
-            case [None, str(), str(), str(provenance), _, *_] if len(values) <= 6 and provenance[:1] == "{":
-                self._other("sources", number, *values[1:], *[None] * (6 - len(values)))
-            case [None, int(), int(), int(), *_] if len(values) in (4, 5):  # a call, and so a response
+            case [None, str(), str(), str(provenance), _, _] if provenance[:1] == "{":
+                self._other("sources", number, *values[1:])
+            case [None, int(), int(), int(), _]:  # a call, and so a response
                 self.highest = max(self.highest, number)
             case [None, *counts] if len(values) == 9 and all(isinstance(n, int | float) for n in counts):
                 self._other("traffic", number, *counts)
@@ -238,13 +235,11 @@ class Salvage:
                 self._other("meta", name, value)
 
     def _add_response(self, number: int, values: Sequence[Any]) -> None:
-        whole = [number, *values[1:], *[None] * (len(_RESPONSE) - len(values))]
+        whole = [number, *values[1:]]
         self.highest = max(self.highest, number)
-        summed = checksum(*(whole[index] for index in _SUMMED))
-        if whole[-1] not in (None, summed):
+        if whole[-1] != checksum(*(whole[index] for index in _SUMMED)):
             self.unread += 1
             return
-        whole[-1] = summed
         known = self.responses.get(number)
         if known is None or known[_FINISH] == "error":  # an unused page may still hold the error
             self.responses[number] = whole
@@ -263,10 +258,6 @@ def _reached(values: Sequence[Any]) -> tuple[bool, ...]:
     """How far a batch had come."""
     steps = ("closed", "remote", "sent", "upload")
     return tuple(values[1 + BATCH_COLUMNS.split(", ").index(step)] is not None for step in steps)
-
-
-def _is_prompt(messages: str) -> bool:
-    return messages in ("", "[]") or messages.startswith('[["')
 
 
 def put_back(store: Store, tables: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:

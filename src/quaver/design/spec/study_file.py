@@ -394,17 +394,8 @@ def bind(
         The options, converted to the annotated types.
 
     Raises:
-        SpecError: An option is unknown, missing, of the wrong type, or was removed (the plug-in's ``gone``
-            says what replaces it).
+        SpecError: An option is unknown, missing or of the wrong type.
     """
-    for name, instead in getattr(plugin, "gone", {}).items():
-        if name in options:
-            raise SpecError(
-                f"the option {name!r} was removed",
-                where=source.where(*loc, name),
-                found=repr(options[name]),
-                fix=instead,
-            )
     model = model_of(plugin)
     try:
         checked = model.model_validate(dict(options))

@@ -12,7 +12,7 @@ from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, quotient, ratio
 from quaver.estimation.measure_input import graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import (
@@ -212,9 +212,7 @@ class _Answers:
 
 def _expected(gaps: Floats, n: Floats) -> Weighted:
     def under(weights: Floats) -> Floats:
-        total = weights @ n.sum(1)
-        error = np.abs(weights @ gaps).sum(1) / np.where(total > 0, total, 1)
-        return np.asarray(np.where(total > 0, error, np.nan)[:, None])
+        return quotient(np.abs(weights @ gaps).sum(1), weights @ n.sum(1))[:, None]
 
     return under
 
@@ -223,6 +221,6 @@ def _largest(gaps: Floats, n: Floats) -> Weighted:
     def under(weights: Floats) -> Floats:
         each = weights @ n
         error = np.where(each > 0, np.abs(weights @ gaps) / np.where(each > 0, each, 1), -1).max(1)
-        return np.asarray(np.where(error >= 0, error, np.nan)[:, None])
+        return np.where(error >= 0, error, np.nan)[:, None]
 
     return under

@@ -14,6 +14,7 @@ from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.intervals import Interval
 from quaver.estimation.inversion import deviations, inverted
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import Graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, Bins, assigned
@@ -115,7 +116,7 @@ class Both(NamedTuple):
                 np.abs(weights @ gaps).reshape(len(weights), self.strata, bins).sum(2)
                 for gaps in (raw, normalised)
             ]
-            errors = [np.where(total > 0, sums / np.where(total > 0, total, 1), np.nan) for sums in both]
+            errors = [quotient(sums, total) for sums in both]
             return np.concatenate(errors, 1)
 
         return under

@@ -15,7 +15,7 @@ from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import above_floor, affordable
 from quaver.estimation.intervals import Interval
 from quaver.estimation.inversion import deviations, inverted
-from quaver.estimation.means import none_goes_far
+from quaver.estimation.means import none_goes_far, quotient
 from quaver.estimation.measure_input import Graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
@@ -159,7 +159,7 @@ def stray_errors(graded: Graded) -> tuple[str, ...]:
     """A warning where no item is mostly wrong although some answers are (`none_goes_far`)."""
     n = np.bincount(graded.item, minlength=graded.items)
     right = np.bincount(graded.item, graded.right, minlength=graded.items)
-    return none_goes_far(np.where(n > 0, right / np.maximum(n, 1), np.nan), "item", 0.95)
+    return none_goes_far(quotient(right, n), "item", 0.95)
 
 
 def like_units(sums: Floats) -> float:

@@ -19,7 +19,7 @@ from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import share_of
+from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import Graded, MeasureInput, arranged, beside, column_for, graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
@@ -264,12 +264,11 @@ class _Stated:
 
 
 def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:
-    error = np.abs(weights @ gaps).sum(1) / np.where(total > 0, total, 1)
-    return np.asarray(np.where(total > 0, error, np.nan))
+    return quotient(np.abs(weights @ gaps).sum(1), total)
 
 
 def _mean(weights: Floats, values: Floats, total: Floats) -> Floats:
-    return np.asarray(np.where(total > 0, weights @ values / np.where(total > 0, total, 1), np.nan))
+    return quotient(weights @ values, total)
 
 
 def excluded_cells(estimates: Sequence[Estimate]) -> list[dict[str, Any]]:

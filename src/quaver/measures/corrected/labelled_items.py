@@ -15,6 +15,7 @@ from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import Codes, Ints, combine, encode, encode_labels
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 
 ASKED = ("model", "decoding", "evaluator", "variant")
@@ -99,7 +100,7 @@ class LabelledItems:
             return result
         total = np.bincount(positions[some], values[some], minlength=shape[0] * shape[1])
         count = np.bincount(positions[some], minlength=shape[0] * shape[1])
-        return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(shape))
+        return quotient(total, count).reshape(shape)
 
     def valued(self, numbers: Floats) -> Floats:
         """Each predictor's outcome of each item, NaN where it gave no label."""

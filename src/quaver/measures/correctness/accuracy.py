@@ -88,7 +88,7 @@ def _hamming(cell: Cell) -> Statistic:
     statistic = Statistic(
         part="_hamming", method="share of labels, over answers with a set, that differ from gold"
     )
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     labels, held = members(cell.labels)
     given = np.where((gold >= 0)[:, None], cell.counts()[:, 0], 0.0) if cell.codes.size else np.zeros((0, 1))
     if not given.any():
@@ -100,7 +100,7 @@ def _hamming(cell: Cell) -> Statistic:
 
 def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
     """What guessing gives, and the accuracy under either treatment of answers without a label."""
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     known = gold >= 0
     answered, bare = (int(marked[known].sum()) for marked in (cell.codes >= 0, cell.unanswered))
     truths = np.bincount(gold[known & (asked > 0)], minlength=len(cell.labels))

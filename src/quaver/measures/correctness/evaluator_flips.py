@@ -22,7 +22,7 @@ from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, ratio, share_of
+from quaver.estimation.means import differing, quotient, ratio, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.statistic import Cell, Statistic
@@ -152,7 +152,7 @@ class _Pair:
         (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
         self._both = read_a & read_b
         self._unpaired = int((read_a ^ read_b).sum())
-        gold = (np.full(len(cell.items), -1) if cell.gold is None else cell.gold)[:, None]
+        gold = cell.gold_codes[:, None]
         self._judged = self._both & (gold >= 0)
         self._right, self._now = self._judged & (a == gold), self._judged & (b == gold)
         given, other = a >= 0, b >= 0
@@ -313,7 +313,7 @@ def _differences(
     if judged.reason or (asked > 0).any(0).sum() < 2:
         yield replace(statistic, reason=judged.reason or "fewer than two conditions")
         return
-    own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
+    own = quotient(right, asked)
     other = _others(own) if reference is None else own[:, [names.index(reference)]]
     apart = own - other
     known = np.isfinite(apart)
@@ -351,7 +351,7 @@ def _others(own: Floats) -> Floats:
     total, count = np.where(known, own, 0).sum(1, keepdims=True), known.sum(1, keepdims=True)
     left = count - known
     rest = total - np.where(known, own, 0)
-    return np.asarray(np.where(left > 0, rest / np.maximum(left, 1), np.nan))
+    return quotient(rest, left)
 
 
 def _units(units: Units, some: Any) -> Any:

@@ -15,7 +15,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
 from quaver.estimation.intervals import ends_of, mean_within, no_narrower, of_mean
-from quaver.estimation.means import differing, none_goes_far, share_of
+from quaver.estimation.means import differing, none_goes_far, quotient, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.statistic import FEW_DIFFERING, FEW_RARE, Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -236,9 +236,9 @@ def f1_statistic(counts: Floats) -> Weighted:
         each = np.where(occurs, 2 * right / np.where(occurs, both, 1), np.nan)
         number = occurs.sum(1)
         total = np.where(occurs, each, 0).sum(1)
-        macro = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+        macro = quotient(total, number)
         whole = both.sum(1)
-        micro = np.where(whole > 0, 2 * right.sum(1) / np.where(whole > 0, whole, 1), np.nan)
+        micro = quotient(2 * right.sum(1), whole)
         return np.concatenate([macro[:, None], micro[:, None], each], 1)
 
     return statistic
@@ -293,7 +293,7 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
         counts, labels = _with_unanswered(counts, cell, judged), (*labels, NO_LABEL)
     sums = counts.sum(0)
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
-    own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
+    own = quotient(right, asked)
     statistic = replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
     having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
     expected = cell.expected if labels is cell.labels else ()

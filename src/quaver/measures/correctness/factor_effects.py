@@ -256,7 +256,7 @@ class _Outcomes:
 
     def _f1(self, positions: NDArray[np.int64], levels: int) -> Weighted:
         cell, judged, size = self._cell, self._judged, len(self._cell.labels)
-        gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+        gold = cell.gold_codes
         truth = np.broadcast_to(gold[:, None, None], cell.codes.shape).astype(np.int64)
         answer = cell.codes.astype(np.int64)
         parts = []

@@ -14,7 +14,7 @@ from quaver.core.rows import Presentation
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.intraclass import agreement_of_sums
-from quaver.estimation.means import differing
+from quaver.estimation.means import differing, quotient
 from quaver.estimation.statistic import Cell, Statistic
 
 _NORMAL = 1.96
@@ -52,7 +52,7 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     statistic = Statistic(
         method="", excluded=cell.counted, n=0, reason="no item has an answer and a gold label"
     )
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     codes = cell.codes.reshape(len(cell.items), -1)
     used = (codes >= 0) & (gold >= 0)[:, None]
     if not used.any():
@@ -62,7 +62,7 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     middle = values.mean()  # taken off, so that squares of large numbers keep their digits
     sums = _sums(np.where(used, values[np.maximum(codes, 0)] - middle, 0.0), (true - middle) * used, used)
     known = np.asarray(used.any(1))
-    own = np.where(known, sums[:, 2] / np.maximum(used.sum(1), 1), np.nan)
+    own = quotient(sums[:, 2], used.sum(1))
     widest = float(np.ptp(values))
     shown = replace(
         statistic,

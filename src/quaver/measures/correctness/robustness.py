@@ -18,7 +18,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import over_strata
+from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import Gap, gap, within
 from quaver.estimation.rank_correlation import covariate_correlation
@@ -149,7 +149,7 @@ class _Accuracies:
     def accuracies(self, weights: Floats) -> Floats:
         """Accuracy of each column under item weights; NaN where nothing was asked."""
         total = weights @ self.asked
-        return np.asarray(np.where(total > 0, weights @ self.right / np.where(total > 0, total, 1), np.nan))
+        return quotient(weights @ self.right, total)
 
     def spreads(self, accuracies: Floats) -> Floats:
         """The spread in each part, shape (samples, parts)."""

@@ -14,7 +14,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode, encode_labels
 from quaver.estimation.intervals import Interval
-from quaver.estimation.means import differing, none_goes_far, ratio
+from quaver.estimation.means import differing, none_goes_far, quotient, ratio
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -89,7 +89,7 @@ def shares_at(cell: Cell, levels: Encoded, level: str) -> Floats:
     codes = np.where(at == code, cell.codes, -1).reshape(len(cell.items), -1)
     counts = np.stack([(codes == one).sum(1) for one in range(len(cell.labels))], 1).astype(np.float64)
     total = counts.sum(1, keepdims=True)
-    return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), np.nan))
+    return quotient(counts, total)
 
 
 @measure(
@@ -196,7 +196,7 @@ def _of_items(cell: Cell, codes: np.ndarray) -> np.ndarray:
 def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
     labelled = cell.codes.reshape(len(cell.items), -1) if cell.items else np.zeros((0, 1), np.int32)
     count = (labelled >= 0).sum(1)
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     used = (named >= 0) & (gold >= 0) & (count > 0)
     judge = (labelled == named[:, None]).sum(1) / np.maximum(count, 1)
     people = (gold == named).astype(np.float64)

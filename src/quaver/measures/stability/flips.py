@@ -31,7 +31,7 @@ from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, quotient, ratio
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
@@ -249,7 +249,7 @@ def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statis
         statistic,
         under=ratio(apart[:, None], whole[:, None]),
         spread=partial(mean_within, low=-furthest, high=furthest),
-        differing=differing(np.where(whole > 0, apart / np.maximum(whole, 1), np.nan), units),
+        differing=differing(quotient(apart, whole), units),
     )
 
 
@@ -269,7 +269,7 @@ def _correct(answers: pl.DataFrame, groups: ItemGroups) -> _Group:
 
 def _mean(statistic: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:
     """A ratio of sums over items."""
-    own = np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
+    own = quotient(part, whole)
     share = replace(
         statistic,
         under=ratio(part[:, None], whole[:, None]),
@@ -341,6 +341,6 @@ def _shift(
 def _ranges(totals: Floats) -> Floats:
     """The largest less the smallest share of each label over levels; totals of shape (…, levels, labels)."""
     whole = totals.sum(-1, keepdims=True)
-    shares = np.where(whole > 0, totals / np.where(whole > 0, whole, 1), np.nan)
+    shares = quotient(totals, whole)
     with np.errstate(all="ignore"):
         return np.asarray(np.nan_to_num(np.nanmax(shares, -2) - np.nanmin(shares, -2)))

@@ -26,7 +26,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Tally
 from quaver.estimation.grouped_items import ItemGroups
 from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, quotient, ratio
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 
 
@@ -160,8 +160,8 @@ class LabelPairs:
         if self.alike is not None:
             by_level = _shares([Pairs(pairs.counts, self.alike) for pairs in self.strata], weights)
         repeats, prompts, chance, beside = by_level
-        agreement = np.where(chance > 1e-12, 1 - prompts / np.where(chance > 1e-12, chance, 1), np.nan)
-        noise = np.where(beside > 1e-12, repeats / np.where(beside > 1e-12, beside, 1), np.nan)
+        agreement = 1 - quotient(prompts, chance, 1e-12)
+        noise = quotient(repeats, beside, 1e-12)
         return np.stack([*shares[:3], agreement, noise], 1)
 
     def spreads(self) -> Mapping[str, Callable[[float, float], Interval]]:
@@ -204,7 +204,7 @@ def _share(strata: Sequence[Pairs], of: str, weights: Floats) -> Floats:
 
 def share_differing(pairs: Floats, agree: Floats) -> Floats:
     """The share of pairs that do not agree; NaN where there is none."""
-    return np.asarray(np.where(pairs > 0, 1 - agree / np.where(pairs > 0, pairs, 1), np.nan))
+    return np.asarray(1 - quotient(agree, pairs))
 
 
 class Part(NamedTuple):
@@ -232,7 +232,7 @@ def each_alpha(
         known = np.isfinite(each)
         n = known.astype(np.float64) @ member
         total = np.where(known, each, 0.0) @ member
-        return np.asarray(np.where(n > 0, total / np.maximum(n, 1), np.nan))
+        return quotient(total, n)
 
     differ, losses = model.per_item > 1e-12, alpha_losses(model, level)
     rarest = rarest_in_each(counts, cell.units)
@@ -342,7 +342,7 @@ class PromptAnswers:
 
     def share(self, above: Floats, below: Floats, method: str) -> Statistic:
         """A ratio of sums over items."""
-        own = np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+        own = quotient(above, below)
         return Statistic(
             method=method,
             under=ratio(above[:, None], below[:, None]),

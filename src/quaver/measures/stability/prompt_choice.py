@@ -23,7 +23,7 @@ from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import clopper_pearson, mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, quotient, ratio
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.label_pairs import (
     NO_LABEL_CODE,
@@ -268,7 +268,7 @@ def _best(answers: PromptAnswers) -> Iterator[Estimate]:
     if answers.gold is None:
         return
     wrong, asked = _wrong(answers)
-    shares = np.where(asked > 0, wrong / np.maximum(asked, 1), np.nan)
+    shares = quotient(wrong, asked)
     best, prompts = int(np.argmin(_means(wrong, asked))), len(answers.variants)
     where = {"variant": answers.variants[best]}
     known = np.isfinite(answers.gold[:, :1])
@@ -278,7 +278,7 @@ def _best(answers: PromptAnswers) -> Iterator[Estimate]:
         )
     others = np.delete(shares, best, 1)
     there = np.isfinite(others).sum(1)
-    apart = np.where(there > 0, np.nansum(others, 1) / np.maximum(there, 1), np.nan) - shares[:, best]
+    apart = quotient(np.nansum(others, 1), there) - shares[:, best]
     both = np.isfinite(apart)
     better = Statistic(
         method="mean share of wrong answers of the other prompts less that of this one, on the same items",

@@ -10,6 +10,7 @@ import numpy as np
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import guarded
 from quaver.estimation.encoding import Ints
+from quaver.estimation.means import quotient
 
 _MOST = (1000, 100)
 """The largest numbers of variants and repeats that a design is sought among."""
@@ -68,7 +69,7 @@ def dependabilities(
         error = error + positive[:, index] / divisor
     item = positive[:, list(names).index("item")]
     total = item + error
-    return np.asarray(np.where(total > 1e-12, item / np.where(total > 1e-12, total, 1), np.nan))
+    return quotient(item, total, 1e-12)
 
 
 @guarded

@@ -20,7 +20,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, over_strata, ratio, share_of
+from quaver.estimation.means import differing, over_strata, quotient, ratio, share_of
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -288,7 +288,7 @@ class _Bounds:
             several = m > 1
             own = np.where(several, (counts * (counts - 1)).sum(2) / np.maximum(m * (m - 1), 1), 0.0)
             known = several.any(1)
-            item = np.where(known, own.sum(1) / np.maximum(several.sum(1), 1), np.nan)
+            item = quotient(own.sum(1), several.sum(1))
             statistic = self._said(
                 "agreement", end, "share of pairs of answers that agree", "fewer than two answers"
             )

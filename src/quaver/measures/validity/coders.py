@@ -20,7 +20,7 @@ from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Grid, label_counts
-from quaver.estimation.means import none_goes_far
+from quaver.estimation.means import none_goes_far, quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_cell import ItemWeights, drawn_weights
@@ -71,7 +71,7 @@ class _Side(NamedTuple):
         known = self.alphas.pairable[:, columns]
         apart = (self.alphas.per_item[:, columns] > 1e-12) & known
         count = known.sum(1)
-        share = np.where(count > 0, apart.sum(1) / np.maximum(count, 1), np.nan)
+        share = quotient(apart.sum(1), count)
         return none_goes_far(share, "item", level)
 
 
@@ -148,7 +148,7 @@ def _mean(values: Floats) -> Floats:
     known = np.isfinite(values)
     count = known.sum(1)
     total = np.where(known, values, 0.0).sum(1)
-    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+    return quotient(total, count)
 
 
 @measure(
@@ -342,7 +342,7 @@ def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]
     known = (ratings >= 0).all(2)
     apart = (ratings[:, :, 0] != ratings[:, :, 1]) & known
     count = known.sum(1)
-    share = np.where(count > 0, apart.sum(1) / np.maximum(count, 1), np.nan)
+    share = quotient(apart.sum(1), count)
     return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 

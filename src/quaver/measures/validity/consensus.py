@@ -159,7 +159,7 @@ def consensus(
         counts = votes(cell.codes, len(cell.labels))
         found = majority(counts) if method == "majority" else dawid_skene(counts).posterior
         best = [(int(np.argmax(row)), float(row.max())) if np.isfinite(row).all() else None for row in found]
-        gold = [-1] * len(cell.items) if cell.gold is None else cell.gold.tolist()
+        gold = cell.gold_codes.tolist()
         listed: dict[str, list[object]] = {name: [value] * len(gold) for name, value in cell.where.items()}
         listed["item"] = list(cell.items)
         listed["gold"] = [cell.labels[code] if code >= 0 else None for code in gold]

@@ -16,6 +16,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.intraclass import Likeness, Partition
+from quaver.estimation.means import quotient
 from quaver.estimation.multiple_testing import adjusted
 
 _METHOD = (
@@ -165,7 +166,7 @@ def _of_units(
     counts = np.zeros_like(sums)
     np.add.at(sums, codes, np.where(known, values, 0.0))
     np.add.at(counts, codes, known)
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    means = quotient(sums, counts)
     first = np.unique(codes, return_index=True)[1]
     return means, table[first.tolist()], settled
 

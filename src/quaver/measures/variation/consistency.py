@@ -26,7 +26,7 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, no_narrower
-from quaver.estimation.means import none_goes_far, over_strata
+from quaver.estimation.means import none_goes_far, over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import FEW_RARE, Cell, Statistic, never_labelled
 from quaver.measures.variation.item_sensitivity import (
@@ -124,7 +124,7 @@ def _consistency(
 ) -> Iterator[Statistic]:
     """The statistic of all classes, and of each one."""
     counts, scale = cell.counts(), Scale.of(cell, level, missing)
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     pairs = [Pairs(counts[:, s], gold, scale=scale, **pairing) for s in range(counts.shape[1])]
     statistic = _said(cell, gold, missing, pairing, level)
     codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
@@ -182,7 +182,7 @@ def _few_deviating(cell: Cell, counts: Floats, gold: NDArray[np.int32]) -> tuple
         total = own.sum(1)
         others = total - own[:, int(own.sum(0).argmax())]
         few.append(cell.units.touched(np.asarray(others > 0)))
-        share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
+        share = quotient(others, total)
         far = far or none_goes_far(share, "item of a class", cell.resampling.confidence_level)
     if min(few) >= FEW_RARE:
         return far
@@ -417,14 +417,14 @@ class Pairs:
     def by_class(self, weights: Floats) -> Floats:
         """Each class's consistency, shape (samples, classes); NaN where it has no pair."""
         total, pairs = self._sums(weights)
-        return np.asarray(np.where(pairs > 0, total / np.where(pairs > 0, pairs, 1), np.nan))
+        return quotient(total, pairs)
 
     def overall(self, weights: Floats) -> Floats:
         """Consistency over all classes, shape (samples, 1); NaN where there is no pair."""
         if not self._pooled:
             return over_strata(self.by_class)(weights)
         total, pairs = (one.sum(1) for one in self._sums(weights))
-        return np.asarray(np.where(pairs > 0, total / np.where(pairs > 0, pairs, 1), np.nan)[:, None])
+        return quotient(total, pairs)[:, None]
 
     def per_item(self) -> Floats:
         """Each item's mean consistency with the others of its class; NaN where there are none."""

@@ -25,7 +25,7 @@ from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups
 from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, quotient, ratio
 from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
 
@@ -173,7 +173,7 @@ def _of_items(statistic: Statistic, table: _Table) -> Statistic:
         whole = ordered.sum(1, keepdims=True)
         taken = np.clip(part * whole - (ordered.cumsum(1) - ordered), 0.0, ordered)
         total = ordered @ each[order]
-        return np.where(total > 0, taken @ each[order] / np.where(total > 0, total, 1), np.nan)[:, None]
+        return quotient(taken @ each[order], total)[:, None]
 
     return replace(statistic, under=under, differing=differing(each, table.units))
 
@@ -191,7 +191,7 @@ def _of_variants(statistic: Statistic, table: _Table, resampling: Resampling) ->
     def under(weights: Floats) -> Floats:
         sums = weights @ deviating
         total = sums.sum(1)
-        held = np.where(total > 0, beyond(sums) / np.where(total > 0, total, 1), np.nan)
+        held = quotient(beyond(sums), total)
         return np.asarray(held[:, None])
 
     apart = (deviating - deviating.mean(1, keepdims=True)) / deviating.sum()
@@ -209,7 +209,7 @@ def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resam
     levels = frame[name].to_list()
     units, deviating, answers = _table(found, levels, name)
     sampler, under = Sampler(units, resampling, measure="deviation_share"), ratio(deviating, answers)
-    own = np.where(answers > 0, deviating / np.maximum(answers, 1), np.nan)
+    own = quotient(deviating, answers)
     for index, level in enumerate(levels):
         statistic = Statistic(
             method="share of answers that deviate from their item’s modal label, or have none",

@@ -22,7 +22,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, entropy, jackknifed_entropy, over_strata, ratio
+from quaver.estimation.means import differing, entropy, jackknifed_entropy, over_strata, quotient, ratio
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.rank_correlation import spearman
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
@@ -119,7 +119,7 @@ def mean_defined(values: Floats) -> Floats:
     """Row means over what is not NaN; NaN for a row without."""
     known = np.isfinite(values)
     total = np.where(known, values, 0).sum(1)
-    return np.asarray(np.where(known.any(1), total / np.maximum(known.sum(1), 1), np.nan))
+    return quotient(total, known.sum(1))
 
 
 @measure(

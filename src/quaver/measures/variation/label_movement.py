@@ -21,7 +21,7 @@ from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations
 from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, quotient, ratio
 from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
 
@@ -172,7 +172,7 @@ def _of_factor(counted: _Counts, sampler: Sampler) -> Iterator[Statistic]:
 def _shares(counted: _Counts, units: Units) -> Iterator[Statistic]:
     items, levels, labels = counted.counts.shape
     whole = counted.counts.sum(2)
-    own = np.where(whole[..., None] > 0, counted.counts / np.maximum(whole, 1)[..., None], np.nan)
+    own = quotient(counted.counts, whole[..., None])
     under = ratio(counted.counts.reshape(items, levels * labels), np.repeat(whole, labels, axis=1))
     for index in range(levels * labels):
         level, label = divmod(index, labels)

@@ -402,7 +402,7 @@ def item_stability(
 def _of_cell(cell: Cell, schema: Mapping[str, type[pl.String]], *, self_pairs: bool) -> pl.DataFrame:
     """The rows of one cell's items."""
     counts = cell.counts()
-    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    gold = cell.gold_codes
     strata = range(counts.shape[1])
     alike = [Pairs(counts[:, s], gold, self_pairs=self_pairs).per_item() for s in strata]
     entropies = Entropies.of(counts)

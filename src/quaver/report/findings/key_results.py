@@ -15,7 +15,7 @@ from quaver.core.number_format import count, percent, rounded
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Section, defined, ranked
 from quaver.report.estimate_index import NO_LABEL, Results, varying
-from quaver.report.findings.verdicts import STEADY, Clusters, Quality, Verdict, quality, verdicts
+from quaver.report.findings.verdicts import STEADY, Quality, Verdict, quality, verdicts
 from quaver.report.page_templates import marked_phrases, phrases
 from quaver.report.page_words import (
     between,
@@ -73,20 +73,6 @@ def quality_lines(quality: Quality) -> list[str]:
         say(issue.kind, issue.estimate, f" of “{issue.model}”" if several else "") for issue in quality.issues
     ]
     return lines + [say("clusters", clusters) for clusters in quality.clusters]
-
-
-def cluster_line(clusters: Clusters) -> str:
-    """The finding in words: what is alike, what it does to intervals, and what to do.
-
-    >>> from quaver.report.findings.verdicts import clusters
-    >>> details = {"effect": 4.0, "quantity": "accuracy", "groups": 15, "clustered": True}
-    >>> like = Estimate("item_clusters", 0.33, 0.2, 0.6, n=150, cell={"column": "author"}, details=details)
-    >>> print(cluster_line(clusters([like])[0]))  # doctest: +NORMALIZE_WHITESPACE
-    Items of one author are labelled alike: the intraclass correlation of their accuracy is 0.33 [0.20 to
-    0.60], 150 items in 15 groups. Its intervals are too narrow where items are resampled, by a factor of
-    about 2.0. To resample these groups, put `group: author` under items.
-    """
-    return quality_lines(Quality(clusters=(clusters,)))[0]
 
 
 def coder_sentences(results: Results) -> list[Markup]:

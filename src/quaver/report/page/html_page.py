@@ -19,23 +19,19 @@ from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
 from quaver.core.rows import SECTIONS, of_measures
 from quaver.errors import StoreError
-from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, gallery
-from quaver.report.charts.plane import inline_svg
 from quaver.report.estimate_index import Results
-from quaver.report.findings.causes import Cause, causes
+from quaver.report.findings.causes import causes
 from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
 from quaver.report.findings.verdicts import STEADY, Issue, quality
 from quaver.report.page.figure_data import Behind, download, figure_data
-from quaver.report.page.method import departures, measured, noise_in_words, references, rules
+from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.notes import (
-    NARROW,
-    WIDE,
     Notes,
-    Pictures,
     drawn,
+    figure_part,
     marks,
     shown_prompts,
     write_pictures,
@@ -167,23 +163,6 @@ _ORDER = (
 """The sections whose figures have notes, in the order of the page."""
 
 
-@dataclass(slots=True)
-class _Made:
-    """What the page shows, made once."""
-
-    results: Results
-    shown: Gallery
-    pictures: Mapping[str, Pictures]
-    causes: Sequence[Cause]
-    tables: Mapping[str, Table]
-    figure_tables: Mapping[str, Table]
-    notes: Notes
-    noted: Mapping[str, Sequence[Any]]
-    data: Markup
-    csv: Mapping[str, str]
-    svg: Mapping[str, str]
-
-
 def write_report(
     folder: Path,
     *,
@@ -208,19 +187,51 @@ def write_report(
     tables = page_tables(results, deviations, found, behind)
     notes = Notes()
     noted = _noted(shown, results, notes)
-    of_figures = {
-        figure.name: replace(_figure_table(figure, notes), name=f"figure-{figure.name}")
-        for figure in shown.figures
-    }
+    parts = []
+    for figure in shown.figures:
+        table = figure.table or estimates_table(figure.estimates, notes.mark)
+        part = figure_part(figure, pictures[figure.name], replace(table, name=f"figure-{figure.name}"))
+        parts.append({**part, "notes": noted[figure.name]})
+    paper, script = paper_parts(results, tables["cost"]), _script()
+    measures = [*results.estimates, *results.audit]
     try:
         svg = write_pictures(shown, pictures, folder / "figures" if figures else None)
         csv = _written_tables(
-            folder, results, {**{table.name: table for table in of_figures.values()}, **tables}
+            folder, results, {**{part["table"].name: part["table"] for part in parts}, **tables}
         )
-        data = figure_data(results, deviations, behind)
-        page = _Made(results, shown, pictures, found, tables, of_figures, notes, noted, data, csv, svg)
+        text = template("report.html").render(
+            results=results,
+            lock=lock,
+            sentences=section_sentences(results),
+            card=first_screen(results),
+            figures={
+                name: {
+                    part["figure"].name: part for part in parts if (part["figure"].section or "more") == name
+                }
+                for name in SECTIONS
+            },
+            broken=shown.broken,
+            tables=tables,
+            notes=notes,
+            noted=noted,
+            marked_notes=marks,
+            saved=_downloads(csv, svg),
+            causes=found,
+            paper=paper,
+            boxes=paper_boxes(paper),
+            measured=measured(measures),
+            references=references(measures),
+            rules=rules(results),
+            stable=STEADY,
+            printed_rows=_PRINTED_ROWS,
+            listed_prompts=_LISTED_PROMPTS,
+            prompts=list(shown_prompts(results, _MOST_PROMPTS)),
+            figure_data=figure_data(results, deviations, behind),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
         path = folder / "report.html"
-        replace_text(path, _page(page))
+        replace_text(path, visible(text))
     except OSError as error:
         raise _unwritten(folder, error) from error
     return path
@@ -256,82 +267,27 @@ def _noted(shown: Gallery, results: Results, notes: Notes) -> dict[str, Sequence
     return {**noted, "evaluators": notes.take(flips, "answers", "Two ways of reading the answers")}
 
 
-def _figure_table(figure: Figure, notes: Notes) -> Table:
-    return figure.table or estimates_table(figure.estimates, notes.mark)
-
-
-def _page(page: _Made) -> str:
-    script = _script()
-    results, tables = page.results, page.tables
-    measures = [*results.estimates, *results.audit]
-    paper = paper_parts(results, tables["cost"])
-    text = template("report.html").render(
-        results=results,
-        lock=results.lock,
-        sentences=section_sentences(results),
-        card=first_screen(results),
-        figures=_by_section(page),
-        broken=page.shown.broken,
-        tables=tables,
-        notes=page.notes,
-        noted=page.noted,
-        marked_notes=marks,
-        saved=_downloads(page),
-        causes=page.causes,
-        noise_in_words=noise_in_words(results),
-        paper=paper,
-        boxes=paper_boxes(paper),
-        measured=measured(measures),
-        references=references(measures),
-        rules=rules(results),
-        stable=STEADY,
-        printed_rows=_PRINTED_ROWS,
-        listed_prompts=_LISTED_PROMPTS,
-        prompts=list(shown_prompts(results, _MOST_PROMPTS)),
-        figure_data=page.data,
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    )
-    return visible(text)
-
-
 def _script() -> str:
     """The page's one script: its parts, none of which needs another to have run before it."""
-    parts = (one for one in (files("quaver.report") / "templates" / "script").iterdir())
-    some = sorted((part for part in parts if part.name.endswith(".js")), key=lambda one: one.name)
-    return '"use strict";\n' + "\n".join(one.read_text(encoding="utf-8") for one in some)
+    parts = [
+        one for one in (files("quaver.report") / "templates" / "script").iterdir() if one.name.endswith(".js")
+    ]
+    texts = [one.read_text(encoding="utf-8") for one in sorted(parts, key=lambda one: one.name)]
+    return "\n".join(['"use strict";', *texts])
 
 
-def _downloads(page: _Made) -> dict[str, Markup]:
+def _downloads(csv: Mapping[str, str], svg: Mapping[str, str]) -> dict[str, Markup]:
     """The files inside the page, as links, by the names of tables and figures."""
-    tables = {
-        f"{name}.csv": download(f"{slug(name)}.csv", text, "text/csv", words="CSV")
-        for name, text in page.csv.items()
-        if name not in ("estimates", "annotations")
-    }
-    pictures = {
-        f"{name}.svg": download(f"{name}.svg", text, "image/svg+xml", words="SVG")
-        for name, text in page.svg.items()
-    }
-    whole = {"estimates.csv": download("estimates.csv", page.csv["estimates"], "text/csv")}
-    return tables | pictures | whole
+    links = {"estimates.csv": download("estimates.csv", csv["estimates"], "text/csv")}
+    for name, text in csv.items():
+        if name not in ("estimates", "annotations"):
+            links[f"{name}.csv"] = download(f"{slug(name)}.csv", text, "text/csv", words="CSV")
+    for name, text in svg.items():
+        links[f"{name}.svg"] = download(f"{name}.svg", text, "image/svg+xml", words="SVG")
+    return links
 
 
 def _further(results: Results) -> list[Estimate]:
     """The audit's estimates that the study did not ask for itself."""
     asked = {(estimate.measure, *estimate.cell.items()) for estimate in results.estimates}
     return [estimate for estimate in results.audit if (estimate.measure, *estimate.cell.items()) not in asked]
-
-
-def _by_section(page: _Made) -> dict[str, dict[str, dict[str, Any]]]:
-    sections: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in SECTIONS}
-    for figure in page.shown.figures:
-        pictures = page.pictures[figure.name]
-        sections[figure.section or "more"][figure.name] = {
-            "figure": figure,
-            "wide": inline_svg(pictures.wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
-            "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW),
-            "table": page.figure_tables[figure.name],
-            "notes": page.noted[figure.name],
-        }
-    return sections

@@ -199,20 +199,3 @@ def references(estimates: Iterable[Estimate]) -> dict[str, str]:
 def rules(results: Results) -> dict[str, str]:
     """The evaluators' rules by name, without the indentation of the code."""
     return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}
-
-
-def noise_in_words(results: Results) -> str:
-    """The engine's own noise in one sentence, to stand beside the stability scores."""
-    counts = []
-    for model, rows in results.noise.items():
-        answers = sum(int(row.get("answers") or 0) for row in rows)
-        other = sum(int(row.get("other_text") or 0) for row in rows)
-        counts.append(f"{other} of {answers} answers of {model}")
-    if results.imported:
-        return "These labels were imported, so their source’s own noise is not known."
-    if not counts:
-        return "The engine’s own noise was not measured."
-    return (
-        "The engine’s own noise: when identical calls were made in other ways (cached, reordered, batched), "
-        f"{' and '.join(counts)} had another text."
-    )

@@ -12,8 +12,9 @@ from markupsafe import Markup, escape
 
 from quaver.core.records import Estimate
 from quaver.core.variant_display import Change, marked_messages, origin_in_words
+from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, in_words
-from quaver.report.charts.plane import svg_text, titled, unchecked
+from quaver.report.charts.plane import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.page_templates import paragraph
 from quaver.report.page_words import kind, phrase
@@ -153,6 +154,17 @@ def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Pat
             (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
         written[figure.name] = svg
     return written
+
+
+def figure_part(figure: Figure, pictures: Pictures, table: Table | None) -> dict[str, Any]:
+    """A figure as templates show it, with its table."""
+    return {
+        "figure": figure,
+        "wide": inline_svg(pictures.wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
+        "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW),
+        "table": table,
+        "notes": [],
+    }
 
 
 def _written(svg: str, path: Path) -> bool:

@@ -30,7 +30,11 @@ from quaver.report.page_words import (
     presentation_of,
 )
 from quaver.report.table_rows import Table
-from quaver.report.tables.printed_tables import html, latex_float, latex_text, markdown, markdown_text
+from quaver.report.tables.printed_tables import (
+    as_text,
+    latex_text,
+    markdown_text,
+)
 
 _MOST_GROUPS = 6
 """A measure of more parts (labels, classes, models) is summed up in one row."""
@@ -151,7 +155,8 @@ class Paper:
         Raises:
             UnknownName: There is no such format.
         """
-        return _table_as(self.table, self.caption, form, "Table: ")
+        _check(form)
+        return as_text(self.table, self.caption, form)
 
     def methods_as(self, form: Format = "markdown") -> str:
         """The paragraph on methods.
@@ -181,19 +186,18 @@ class Paper:
         """
         if name not in self.checklists:
             raise UnknownName("checklist", name, self.checklists, where="checklist")
-        return _table_as(self.checklists[name], self.checklists[name].note, form)
+        _check(form)
+        return as_text(self.checklists[name], self.checklists[name].note, form, before="")
 
     def files(self) -> Mapping[str, str]:
         """All of it as files, by their names."""
-        endings = {"markdown": "md", "latex": "tex", "html": "html"}
-        made = {f"table.{endings[form]}": self.table_as(form) for form in FORMATS}
-        made |= {f"methods.{endings[form]}": self.methods_as(form) for form in FORMATS}
-        made |= {
-            f"checklist-{name}.{endings[form]}": self.checklist_as(name, form)
-            for name in self.checklists
-            for form in FORMATS
-        }
-        return made | {"references.bib": self.bibtex}
+        made: dict[str, str] = {}
+        for form, ending in zip(FORMATS, ("md", "tex", "html"), strict=True):
+            made[f"table.{ending}"] = self.table_as(form)
+            made[f"methods.{ending}"] = self.methods_as(form)
+            for name in self.checklists:
+                made[f"checklist-{name}.{ending}"] = self.checklist_as(name, form)
+        return {**made, "references.bib": self.bibtex}
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write all of it to a folder, without keys.
@@ -237,16 +241,6 @@ def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] |
     return Paper(
         paper_table(results), caption, methods, bibtex(results.estimates, version), keys, checklists or {}
     )
-
-
-def _table_as(table: Table, caption: str, form: Format, before: str = "") -> str:
-    """A table with its caption in a format."""
-    _check(form)
-    if form == "latex":
-        return latex_float(table, caption, "quaver")
-    if form == "html":
-        return html(table, caption)
-    return f"{markdown(table)}\n{before}{markdown_text(caption)}\n"
 
 
 def _check(form: str) -> None:

@@ -308,6 +308,23 @@ def html(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
     return made.render(caption=caption, spans=spans, heads=table.columns, rows=rows, notes=notes)
 
 
+def as_text(
+    table: Table,
+    caption: str,
+    form: str,
+    label: str = "quaver",
+    notes: Sequence[str] = (),
+    before: str = "Table: ",
+) -> str:
+    """The table with its caption and notes, in ``latex``, in ``html`` or, by default, in Markdown."""
+    if form == "latex":
+        return latex_float(table, caption, label, notes)
+    if form == "html":
+        return html(table, caption, notes)
+    below = "".join(f"\n{markdown_text(note)}\n" for note in notes)
+    return f"{markdown(table)}\n{before}{markdown_text(caption)}\n{below}"
+
+
 def _escaped(cell: str) -> str:
     return escape(plain(cell))
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, with_added_columns
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
 from quaver.core.records import Item
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
@@ -37,7 +37,7 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
 def scan(study: StudySource) -> pl.LazyFrame:
     """The annotation frame, to be read as it is needed: memory does not grow with its rows."""
     if study.annotations is not None:
-        return _with_gold_of(study, with_added_columns(study.annotations), GoldFiles(study.folder)).lazy()
+        return _with_gold_of(study, study.annotations, GoldFiles(study.folder)).lazy()
     kept = _kept(study)
     return rescored(study) if kept is None else kept
 

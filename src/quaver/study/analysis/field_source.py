@@ -14,7 +14,7 @@ import polars as pl
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
-from quaver.core.annotations import FIELD
+from quaver.core.annotations import FIELD, rows_with
 from quaver.core.label_values import Codebook, TaskField, labels_in
 from quaver.core.records import Label, LabelSet, Numbers, Request
 from quaver.design.calls.experiment import Experiment
@@ -151,7 +151,7 @@ class FieldSource(StudySource):
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of this field among the study's."""
-        return frame.filter(pl.col(FIELD).cast(pl.String) == self.field.name).drop(FIELD)
+        return rows_with(frame, FIELD, self.field.name).drop(FIELD)
 
     def requests(self, model: str) -> Iterator[Request]:
         """What a model was asked: all fields at once."""

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from quaver.core.annotations import rows_with
 from quaver.core.estimate_frame import Deviations
 from quaver.core.label_values import ASKED
 from quaver.core.records import Estimate, LabelSet, Numbers
@@ -273,7 +274,7 @@ class MeasuredStudy:
         shares = [] if found is None else deviation_shares(found, seed=seed)
         models = frame["model"].unique().cast(pl.String).sort() if "model" in self.several else ()
         for model in models:
-            own = deviations(frame.filter(pl.col("model").cast(pl.String) == model), group=group)
+            own = deviations(rows_with(frame, "model", model), group=group)
             for estimate in deviation_shares(own, seed=seed) if own else []:
                 if "variant" in estimate.cell:
                     shares.append(replace(estimate, cell={"model": model, **estimate.cell}))
@@ -307,7 +308,7 @@ class MeasuredStudy:
             str(estimate.cell.get("variant", estimate.details.get("prompt", ""))) for estimate in chosen
         } - {""}
         for prompt in sorted(prompts):
-            frames = [frame.filter(pl.col("variant").cast(pl.String) == prompt) for frame in (few, known)]
+            frames = [rows_with(frame, "variant", prompt) for frame in (few, known)]
             parts = _with_gold(self._vouched, frames[0], frames[-1] if self.beside else frames[0])
             estimates += [replace(estimate, cell={**estimate.cell, "variant": prompt}) for estimate in parts]
         return estimates
@@ -496,4 +497,4 @@ def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
     items = frame["item"].unique().cast(pl.String).sort()
     count = max(2, int(len(items) * _MOST_ROWS / frame.height))
     kept = items.sample(min(count, len(items)), seed=abs(seed))
-    return frame.filter(pl.col("item").cast(pl.String).is_in(kept.to_list()))
+    return rows_with(frame, "item", kept.to_list())

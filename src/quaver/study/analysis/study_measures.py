@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from quaver.core.annotations import rows_with
 from quaver.core.records import Estimand, Estimate, Numbers
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
@@ -50,7 +51,7 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
     for name in stated:
         if name in evaluators:
             specs.append(MeasureSpec(use="verbal_calibration", evaluator=name))
-    first = frame.filter(pl.col("evaluator").cast(pl.String) == evaluators[0])
+    first = rows_with(frame, "evaluator", evaluators[0])
     if first["label"].null_count():
         specs.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0]))
         specs.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0], by=_CONDITION))

@@ -10,6 +10,7 @@ from polars.expr.whenthen import ChainedThen, Then
 
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
+from quaver.core.annotations import rows_with
 from quaver.errors import StoreError, UnknownName
 from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
@@ -104,7 +105,7 @@ def _chosen(
             if name not in known:
                 raise UnknownName(column, name, known, where=column)
         if wanted and column in columns:
-            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(wanted)))
+            frame = rows_with(frame, column, wanted)
     found = frame.select(name for name in kept if name in columns).collect()
     if found.is_empty():
         raise StoreError(

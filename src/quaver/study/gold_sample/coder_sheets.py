@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.annotations import GOLD_COLUMNS, with_added_columns
+from quaver.core.annotations import GOLD_COLUMNS
 from quaver.core.input_budget import parsed_json, read_file
 from quaver.core.label_values import SEPARATOR
 from quaver.core.replaced_file import replace_bytes, writing
@@ -380,7 +380,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
         if not again.equals(state.draw["drawn"], check_names=False):
             found.append("the items of the gold sample are not those that its seed and probabilities draw")
     if state.draw is None and state.coded.is_empty():
-        columns = with_added_columns(stored).select(GOLD_COLUMNS[1:])
+        columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width
         return ["annotations speak of a gold sample that is not there"] if filled else []
     known = {item.id: item.gold for item in source.experiment.items}

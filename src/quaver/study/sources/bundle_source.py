@@ -17,7 +17,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_validation import check_cells, check_places, make_sound
-from quaver.core.annotations import misfit, with_added_columns
+from quaver.core.annotations import misfit
 from quaver.core.input_budget import parsed_json, read_file, read_parquet
 from quaver.core.model import Model
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
@@ -138,7 +138,7 @@ def frame_in(folder: Path) -> pl.DataFrame:
     """A bundle's ``annotations.parquet``."""
     path = folder / "annotations.parquet"
     with _reading(path):
-        frame = with_added_columns(read_parquet(path))
+        frame = read_parquet(path)
     if found := misfit(frame.schema):
         raise _misshapen(path, found)
     for name in ("model", "variant", "decoding", "item", "repeat", "evaluator", "status"):

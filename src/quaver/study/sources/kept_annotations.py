@@ -19,7 +19,7 @@ import polars as pl
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys
-from quaver.core.annotations import misfit, with_added_columns
+from quaver.core.annotations import misfit
 from quaver.core.replaced_file import replace_bytes, replace_text, writing
 from quaver.design.items.item_data import (
     TEXT,
@@ -51,7 +51,7 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     parts = parts_of(kept)
     for part in parts:
         pl.read_parquet_schema(part)
-    frame = with_added_columns(pl.scan_parquet(parts))
+    frame = pl.scan_parquet(parts)
     if found := misfit(frame.collect_schema()):
         raise pl.exceptions.SchemaError(found)
     keys = pl.col("model", "variant", "decoding", "item", "repeat", "evaluator", "status")
@@ -67,7 +67,7 @@ def rewrite_kept(kept: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> 
             path.mkdir()
         for part in parts_of(kept):
             file = path / part.name if kept.is_dir() else path
-            change(with_added_columns(pl.read_parquet(part))).write_parquet(file)
+            change(pl.read_parquet(part)).write_parquet(file)
 
 
 @contextmanager
