@@ -1,13 +1,15 @@
 """How many labels `accept` accepts, and how often it breaks its promise: the table in docs/simulations.md.
 
 Usage: python benchmarks/accepted.py [studies [promise]]
+       python benchmarks/accepted.py alike [promise]
 
 Each study has items of three labels, labelled by eight prompts that err more on hard items and share part of
 their errors, with a token confidence that is noisy and too high. Errors are independent of everything else,
 or come on top in one class or one group, where all prompts share them. People check a gold sample drawn by
 design. A line is one kind of study: for each score the share of open labels that is accepted, and the share
 of studies in which more of these than promised are wrong. ``one prompt`` is what one prompt's labels and its
-token confidence alone give; ``confidence`` the mean confidence over all prompts.
+token confidence alone give; ``confidence`` the mean confidence over all prompts. With ``alike``, all labels
+are equally sure, and all are accepted or none: how often they are, and how often wrongly, is exact.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from quaver.acceptance.item_scores import ItemEvidence, scored
-from quaver.acceptance.selection import Candidates, select
+from quaver.acceptance.selection import Candidates, exact_p, select
 from quaver.estimation.bootstrap import one_thread
 from quaver.gold.gold_draw import drawn, first_draw
 
@@ -144,5 +146,24 @@ def main(studies: int = 500, promise: float = 0.05) -> None:
         )
 
 
+def alike(promise: float = 0.05) -> None:
+    """Print how often labels that are equally sure are accepted, and how often wrongly."""
+    print("| labels, checked | wrong | accepted | promise broken | broken, of the accepted |")
+    for labels, checked in ((1500, 200), (20_000, 300), (20_000, 1000)):
+        for share in (0.02, 0.03, 0.04, 0.045, 0.05, 0.051, 0.055, 0.06, 0.07):
+            bad = round(share * labels)
+            found = np.arange(min(checked, bad) + 1)  # so many of the checked labels are wrong
+            whole, drawn = np.full(found.size, labels), np.full(found.size, checked)
+            chance = stats.hypergeom.pmf(found, labels, bad, checked)
+            passes = exact_p(found, drawn, whole, promise) <= 0.05
+            broken = (bad - found) / (labels - checked) > promise + 1e-12
+            taken, wrongly = chance[passes].sum(), chance[passes & broken].sum()
+            cells = f"{taken:.1%} | {wrongly:.1%} | {wrongly / taken:.0%}"
+            print(f"| {labels:,}, {checked:,} | {share:.1%} | {cells} |")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["alike"]:
+        alike(*map(float, sys.argv[2:]))
+        sys.exit()
     main(*(kind(text) for kind, text in zip((int, float), sys.argv[1:], strict=False)))

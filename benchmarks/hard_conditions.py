@@ -72,7 +72,7 @@ def alpha_of(chances: np.ndarray, weights: np.ndarray) -> float:
     pairs = (each**2).sum(1) - (chances**2).sum((1, 2))
     alike = float(weights @ pairs) / (prompts * (prompts - 1))
     shares = np.einsum("k,kpl->l", weights, chances) / prompts
-    return (alike - float(shares @ shares)) / (1 - float(shares @ shares))
+    return float((alike - shares @ shares) / (1 - shares @ shares))
 
 
 def entropy_of(codes: np.ndarray, labels: int) -> float:
@@ -144,7 +144,7 @@ Faithful = Callable[[np.random.Generator, np.ndarray], np.ndarray]
 
 
 def _of_a_long_tail(rng: np.random.Generator, kinds: np.ndarray) -> np.ndarray:
-    return scipy.special.expit(2.0 + 0.5 * rng.standard_t(2, kinds.size))
+    return np.asarray(scipy.special.expit(2.0 + 0.5 * rng.standard_t(2, kinds.size)))
 
 
 KINDS: Mapping[str, tuple[float, Faithful]] = {

@@ -6,14 +6,15 @@ rows whose names begin with ``quiet`` change nothing; those with ``breaks`` brea
 granted; the others change something, and say how soon it is found. Models answer every prompt as before
 (steady), or waver (each prompt by its own probability, 5% on average).
 
-Run it as ``python benchmarks/watch.py [HISTORIES [WORDS [SEED]]]``, with words in the names of rows to take.
+Run it as ``python benchmarks/watch.py [HISTORIES [WORDS [SEED [LOOKS]]]]``, with words in the names of rows
+to take, and how many looks a quiet row has (365: one a day for a year).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,9 @@ class Case:
         shift: What a look adds to all of its log-probabilities, in units of the noise; look 0 is the first.
         own_units: Whether it adds it in units of each prompt's own noise.
         scale: What a look multiplies its noise by.
+        repeated: How often a look asks each of its prompts.
         replica: How often the second of two replicas serves a look.
+        stays: How likely the replica of the look before is to serve the next, whatever it would be else.
         mixed: Whether either replica serves each call of the first occasion; else the first serves all.
         labels_differ: The share of prompts that the replicas label differently.
         values_differ: How far their log-probabilities are apart, a prompt, in units of the noise.
@@ -70,7 +73,9 @@ class Case:
     shift: Callable[[int, Rng], float] = _never
     own_units: bool = False
     scale: Callable[[int, Rng], float] = _one
+    repeated: int = 1
     replica: float = 0.0
+    stays: float = 0.0
     mixed: bool = True
     labels_differ: float = 0.0
     values_differ: float = 0.0
@@ -90,6 +95,7 @@ class History:
         self.other_label = rng.random(SIZE) < case.labels_differ
         self.other_value = case.values_differ * self.noise * rng.standard_normal(SIZE)
         self.length = 5 + rng.poisson(6.0, SIZE)
+        self.serves = False
 
     def happens(self) -> None:
         """The change."""
@@ -103,7 +109,9 @@ class History:
         """The labels and log-probabilities of a look, a row for each time."""
         case, rng = self.case, self.rng
         shift, scale = case.shift(number, rng), case.scale(number, rng)
-        second = np.full((times, len(prompts)), rng.random() < case.replica)
+        if rng.random() >= case.stays:
+            self.serves = rng.random() < case.replica
+        second = np.full((times, len(prompts)), self.serves)
         if number == 0:
             second = (rng.random(second.shape) < case.replica) & case.mixed
         label = self.label[prompts] ^ (rng.random(second.shape) < self.often[prompts])
@@ -149,7 +157,9 @@ def first_alarm(case: Case, rng: Rng) -> tuple[float, float]:
         part = CANARY.asked_at(number)
         suspects = [one for one in drift.suspects() if one not in part][: OPTIONS.confirmed]
         asked += len(part) + len(suspects)
-        if reached(drift.take_in(number, history.look(number, [*part, *suspects]), None), limits):
+        if reached(
+            drift.take_in(number, history.look(number, [*part, *suspects], case.repeated), None), limits
+        ):
             return number, asked / number
     return np.inf, asked / case.looks
 
@@ -219,6 +229,24 @@ CASES = {
         YEAR, noise=N, replica=0.7, mixed=False, labels_differ=0.05, values_differ=2
     ),
     "quiet, shifts follow each other, 0.9": Case(YEAR, noise=N, shift=autoregressive(0.9, 1)),
+    "quiet, the same, each question 40 times within a look": Case(
+        YEAR, replica=0.3, labels_differ=0.05, repeated=40
+    ),
+    "breaks, replica serves 30% of looks, 20 in a row, 5% of labels": Case(
+        YEAR, replica=0.3, labels_differ=0.05, stays=0.95
+    ),
+    "breaks, shifts follow each other, 0.9, uneven": Case(
+        YEAR, noise=N, shift=autoregressive(0.9, 1), uneven=True, own_units=True
+    ),
+    "swapped, look 1, wavering": Case(60, 1, wavers=True, noise=N, flips=0.3, moves=0.5),
+    "swapped, look 31, wavering": Case(90, 31, wavers=True, noise=N, flips=0.3, moves=0.5),
+    "swapped, look 101, wavering": Case(160, 101, wavers=True, noise=N, flips=0.3, moves=0.5),
+    "swapped, no log-probabilities, look 1, wavering": Case(60, 1, wavers=True, flips=0.3),
+    "swapped, no log-probabilities, look 31, wavering": Case(90, 31, wavers=True, flips=0.3),
+    "5% flip, look 1, wavering": Case(60, 1, wavers=True, flips=0.05),
+    "5% flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.05),
+    "5% flip, look 101, wavering": Case(160, 101, wavers=True, flips=0.05),
+    "10% flip, look 101, wavering": Case(160, 101, wavers=True, flips=0.1),
     "one of 200 flips, look 1, steady": Case(60, 1, noise=None, flips=-1),
     "one of 200 flips, look 31, steady": Case(90, 31, flips=-1),
     "one of 200 flips, look 31, wavering": Case(90, 31, wavers=True, flips=-1),
@@ -235,15 +263,19 @@ CASES = {
     "values move by 5 times the noise, look 31": Case(90, 31, noise=0.02, moves=0.1),
     "values move by 5 times the noise, look 101": Case(160, 101, noise=0.02, moves=0.1),
     "values move by 2 times the noise, look 31": Case(90, 31, noise=0.02, moves=0.04),
+    "values move by 2 times the noise, look 101": Case(160, 101, noise=0.02, moves=0.04),
+    "values move by the noise, look 101": Case(200, 101, noise=0.02, moves=0.02),
 }
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     only = sys.argv[2] if len(sys.argv) > 2 else ""
     root = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    looks = int(sys.argv[4]) if len(sys.argv) > 4 else YEAR
     for row, (name, case) in enumerate(CASES.items()):
         if only not in name:
             continue
+        case = replace(case, looks=looks) if case.change is None else case
         taken = [first_alarm(case, np.random.default_rng([root, row, at])) for at in range(count)]
         when = np.array([look for look, _ in taken])
         asked = np.mean([one for _, one in taken])

@@ -105,6 +105,29 @@ def test_rounds_within_one_of_many_looks_share_what_the_look_may_spend(
     assert again.look.spent == found.look.spent
 
 
+def rare(share: int) -> Callable[[str, str], str]:
+    """Answers "no" to so many of a hundred texts."""
+    return lambda text, prompt: "no" if int(text.split()[1]) % 100 < share else "yes"
+
+
+@pytest.mark.parametrize(("bounds", "asked"), [(["inter_pss > -0.5"], ITEMS), (["compliance > -0.2"], 50)])
+def test_no_round_is_decided_before_each_label_has_its_texts(
+    bounds: list[str], asked: int, tmp_path: Path
+) -> None:
+    """Of 400 texts, 4 have a label: too few for alpha, and nothing to a mean."""
+    sides = [study(tmp_path / name, rare(1)) for name in ("one", "other")]
+    for side in sides:
+        path = side.folder / "study.yaml"
+        given = json.loads(path.read_text())
+        paraphrases = {"use": "instructions", "texts": {"again": "no or yes?"}}
+        path.write_text(json.dumps(given | {"variants": [paraphrases], "measures": ["inter_pss"]}))
+    before, after = (quaver.Study.open(side.folder, functions={"m": rare(1)}) for side in sides)
+    before.run()
+    found = compare(before, after, fail_unless=bounds, in_rounds=True)
+    assert found.round is not None
+    assert found.round.asked == asked
+
+
 def test_a_run_that_ends_before_its_round_is_one_error(before: quaver.Study, tmp_path: Path) -> None:
     after = study(tmp_path / "after", wrong_in(5), budget=20)
     with pytest.raises(QuaverError, match="ended before") as caught:

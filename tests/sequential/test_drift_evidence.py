@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import comb
 
 import numpy as np
 import pytest
 
-from quaver.sequential.drift_evidence import LastingChange, Moved, stake_of_start
+from quaver.sequential.drift_evidence import LastingChange, Moved, lasting_difference, stake_of_start
 
 PARTS = [list(range(start, start + 10)) for start in (0, 10, 20, 30)]
 
@@ -28,7 +29,7 @@ def after(earlier: int, values: list[float]) -> LastingChange:
 def test_a_value_that_is_larger_for_good_is_seen() -> None:
     # all bets but those of the first kind lose by construction, so this is a bound by hand
     evidence = after(5, [1.0] * 30).evidence
-    assert 0.35 * stake_of_start(1) * comb(35, 5) <= evidence <= comb(35, 5)
+    assert 0.225 * stake_of_start(1) * comb(35, 5) <= evidence <= comb(35, 5)
 
 
 def test_values_that_fall_or_are_absent_are_no_evidence() -> None:
@@ -63,6 +64,48 @@ def test_what_always_wavered_is_no_alarm(share: float) -> None:
             change.learn(float(value))
         reached += any(change.look(float(value)) >= 20 for value in rng.random(60) < share)
     assert reached / 400 <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
+
+
+def test_a_small_lasting_change_is_found_though_not_every_look_shows_it() -> None:
+    rng = np.random.default_rng(4)
+    change = LastingChange()
+    for value in rng.binomial(20, 0.3, 105):
+        change.look(float(value))
+    assert change.evidence < 20
+    assert max(change.look(float(value)) for value in rng.binomial(20, 0.45, 60)) > 1000
+
+
+def test_an_answer_that_differs_once_after_five_that_did_not() -> None:
+    """By hand: five noughts have a Jeffreys likelihood of 63/256, and with the one 63/256/12."""
+    stake = stake_of_start(1)
+    changed = stake * (1 / 2 + 63 / 512) * (1 / 2 + 1 / 4)
+    same = (1 - stake) * 63 / 512 / 12
+    best = (1 / 6) * (5 / 6) ** 5
+    assert lasting_difference([False] * 5 + [True], 5) == pytest.approx((changed + same) / best)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.1, 0.3, 0.5, 0.9, 1.0])
+def test_its_mean_over_all_answers_of_one_share_is_at_most_one(share: float) -> None:
+    mean = 0.0
+    for differs in product([False, True], repeat=10):
+        ones = sum(differs)
+        mean += share**ones * (1 - share) ** (10 - ones) * lasting_difference(differs, 4)
+    assert mean <= 1
+
+
+def test_a_replica_that_serves_whole_looks_is_no_alarm_over_all_of_its_prompts() -> None:
+    """Ten prompts of forty differ together in three looks of ten; their mean seldom reaches 20."""
+    rng = np.random.default_rng(5)
+    reached = 0
+    for _ in range(100):
+        first = rng.random((5, 10)) < 0.3
+        served = rng.random(60) < 0.3
+        prompts = [[*first[:, at].tolist(), *served.tolist()] for at in range(10)]
+        reached += any(
+            sum(lasting_difference(one[: 5 + look], 5) for one in prompts) / 40 >= 20
+            for look in range(5, 61, 5)
+        )
+    assert reached / 100 <= 0.05
 
 
 def most_of(shift: float, scale: float, *, rounded: int = 9, looks: int = 60) -> float:

@@ -170,7 +170,8 @@ def test_a_model_that_answers_everything_differently_is_found_and_then_left_alon
         model.asked.clear()
         alarms = look().alarms
         looks += 1
-    assert {one.aspect for one in alarms} == {"answers"}
+    assert {one.aspect for one in alarms} <= {"labels", "answers"}
+    assert alarms
     assert looks <= 8
     model.asked.clear()
     look()

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from quaver.comparison.bounds import LOSS, Bound, Judgement
 from quaver.comparison.call_costs import COSTS
-from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, gravest, size_of, verdict_on, worded
+from quaver.comparison.difference_verdict import (
+    FAMILY,
+    LOST,
+    Verdict,
+    by_interval,
+    gravest,
+    size_of,
+    verdict_on,
+    worded,
+)
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.number_format import decimals, short_name, span
@@ -356,11 +365,7 @@ def loss_rows(comparison: Comparison) -> list[Row]:
 
 def _alone(estimate: Estimate) -> Estimate:
     """A difference by its interval alone, which is wide enough for all that bounds judge."""
-    if FAMILY in estimate.details:  # which are judged together, not by wider intervals
-        return estimate
-    return replace(
-        estimate, details={name: value for name, value in estimate.details.items() if name != "p_holm"}
-    )
+    return estimate if FAMILY in estimate.details else by_interval(estimate)  # else judged together
 
 
 def _varying(rows: Iterable[Row]) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from typing import Any, Final, Literal, get_args
@@ -174,6 +174,12 @@ def _kind(estimate: Estimate, margin: float, better: Literal["higher", "lower"] 
     if worst > 0 and not by_chance:
         return "gain"
     return "no loss" if -worst <= margin else "cannot tell"
+
+
+def by_interval(estimate: Estimate) -> Estimate:
+    """A difference without Holm's p, where its interval is wide enough for all that are judged with it."""
+    details = {name: value for name, value in estimate.details.items() if name != "p_holm"}
+    return replace(estimate, details=details)
 
 
 def size_of(measure: str, value: float, *, up: bool = False) -> str:

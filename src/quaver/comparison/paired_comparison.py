@@ -10,12 +10,12 @@ import polars as pl
 from pydantic import Field
 
 from quaver.comparison.alignment import Sides, strings_of
-from quaver.comparison.bounds import Bound, judged, lost_classes, of_family, read_bounds
+from quaver.comparison.bounds import LOSS, Bound, judged, lost_classes, of_family, read_bounds
 from quaver.comparison.call_costs import cost_differences
 from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.difference_verdict import MARGIN, verdict_on
+from quaver.comparison.difference_verdict import MARGIN, by_interval, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
 from quaver.comparison.kept_looks import Looks, judged_differences
 from quaver.comparison.second_run import beyond_repeats
@@ -165,7 +165,7 @@ def _in_rounds(
         judged = len(judged_differences(bounds, first.judgeable))
         return single / max(1, judged if bounds else 1) if looks is None else looks.allowed(judged)
 
-    comparison = compare_in_rounds(after, single, share, at)
+    comparison = compare_in_rounds(whole, after, bounds, single, share, at)
     if looks is None or comparison.round is None or task is None or task.whole is None:
         return comparison
     ids = task.pairs[0].sides.before["item"].unique().to_list()
@@ -188,12 +188,11 @@ def compared(
         return estimates
 
     def family(resampling: Resampling) -> list[Estimate]:
-        estimates = [
+        return [
             estimate
             for pair in task.pairs
             for estimate in of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
         ]
-        return adjusted(estimates)
 
     looks, look = None, None
     if kept is not None and task.whole is not None:
@@ -209,6 +208,8 @@ def compared(
         verdict for pair in task.pairs for verdict in lost_classes(pair.judged, pair.labels, pair.place, tail)
     ]
     shared = shared or look is not None
+    each_has_its_share = shared and any(bound.measure == LOSS for bound in bounds)
+    lost = [by_interval(estimate) for estimate in lost] if each_has_its_share else adjusted(lost)
     repeats = [beyond_repeats(pair.judged, pair.group, resampling) for pair in task.pairs]
     return Comparison(
         task.before,

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from quaver.collect.run.progress import Price
-from quaver.sequential.drift_evidence import Floats, LastingChange, Moved
+from quaver.sequential.drift_evidence import Floats, Moved, lasting_difference
 from quaver.watch.occasions import Canary, CanaryAnswer
 
 Aspect = Literal["labels", "log-probabilities", "answers", "refusals", "lengths", "prices"]
@@ -104,10 +104,11 @@ class Drift:
 
     def __init__(self, canary: Canary, models: int = 1) -> None:
         self._canary, self._models = canary, models
-        self._labels = [LastingChange() for _ in canary.pool]
+        self._labels = np.ones(len(canary.pool))
         self._moved: dict[Aspect, Moved] = {}
         self._reference: dict[int, CanaryAnswer] = {}
         self._differing: dict[int, list[bool]] = {}
+        self._first: dict[int, int] = {}
         self._configurations: set[str] = set()
 
     def thresholds(self) -> dict[Aspect, float]:
@@ -124,7 +125,7 @@ class Drift:
         here = rows.get(0, {})
         for row in rows.values() if number == 0 else [here]:
             for answer in row.values():
-                self._compare(answer, learns=number == 0)
+                self._compare(answer)
         asked = [prompt for prompt in self._canary.asked_at(number) if prompt in here]
         for prompt in asked:
             occasion.labels[here[prompt].label] += 1
@@ -136,7 +137,7 @@ class Drift:
             for name, moved in self._moved.items():
                 moved.look(asked, self._values(name, [here[prompt] for prompt in asked], price))
         occasion.evidence = {name: moved.evidence for name, moved in self._moved.items()}
-        occasion.evidence["labels"] = max(one.evidence for one in self._labels) / len(self._labels)
+        occasion.evidence["labels"] = float(self._labels.mean())
         occasion.served = self._new_configurations(answers, first=number == 0)
         return occasion
 
@@ -145,15 +146,19 @@ class Drift:
         last = [prompt for prompt, differ in self._differing.items() if differ[-1]]
         return sorted(last, key=lambda prompt: sum(self._differing[prompt]) / len(self._differing[prompt]))
 
-    def _compare(self, answer: CanaryAnswer, *, learns: bool) -> None:
+    def _compare(self, answer: CanaryAnswer) -> None:
         """Hold an answer against its prompt's first one."""
         if answer.prompt not in self._reference:
             self._reference[answer.prompt], self._differing[answer.prompt] = answer, [False]
+            self._first[answer.prompt] = 1
             return
-        differs = self._differs(answer)
-        self._differing[answer.prompt].append(differs)
-        take = self._labels[answer.prompt].learn if learns else self._labels[answer.prompt].look
-        take(float(differs))
+        differing = self._differing[answer.prompt]
+        differing.append(self._differs(answer))
+        if answer.occasion == 0:
+            self._first[answer.prompt] = len(differing)
+        else:
+            others = self._first[answer.prompt] - 1
+            self._labels[answer.prompt] = lasting_difference(differing[1:], others)
 
     def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]], price: Price | None) -> None:
         """Take in the first occasion's answers, row by row."""

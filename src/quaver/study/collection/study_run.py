@@ -161,7 +161,7 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         return record.end(outcome)
 
 
-_CATEGORIES = ("nominal", "ordinal")
+CATEGORIES = ("nominal", "ordinal")
 """Levels of measurement at which a label can be rare."""
 
 
@@ -203,7 +203,7 @@ def _run_in_rounds(
     def at(part: Part, level: float) -> list[Estimate]:
         frame = answers(part)
         found = estimates(frame, confidence_level=level, keep=("draws", "distribution"))
-        texts = _texts_with_the_rarest(frame) if study.experiment.labels.level in _CATEGORIES else RARE
+        texts = _texts_with_the_rarest(frame) if study.experiment.labels.level in CATEGORIES else RARE
         return [held_together(estimate, ERROR) or too_rare(estimate, texts) for estimate in found]
 
     def tell(number: int, one: Round) -> None:
