@@ -229,9 +229,12 @@ def _marked(browser: TestClient, *given: tuple[str, str, str]) -> None:
 def test_labels_become_gold(browser: TestClient, path: Path, works: Callable[[str], bool]) -> None:
     _marked(browser, ("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i1", "ben", "neg"))
     said = browser.post(f"{ALL}/gold", json={"preview": True}).json()
+    assert (said["waiting"], said["conflicts"], said["agreement"]) == ({"ben": 1}, [], None)
+    _marked(browser, ("i3", "ben", "pos"))
+    said = browser.post(f"{ALL}/gold", json={"preview": True}).json()
     assert (said["items"], said["new"], said["seen"]) == (1, 1, 0)  # i3 had no gold label
     assert said["conflicts"] == [{"item": "i1", "labels": {"ada": "pos", "ben": "neg"}}]
-    assert (said["twice"], said["agreement"]) == (1, 0)
+    assert (said["waiting"], said["twice"], said["agreement"]) == ({}, 2, 1 / 2)
     assert not (path.parent / "gold").exists()
     done = browser.post(f"{ALL}/gold", json={"preview": False}).json()
     assert done["items"] == 1
@@ -239,7 +242,10 @@ def test_labels_become_gold(browser: TestClient, path: Path, works: Callable[[st
     kept = pl.read_csv(path.parent / "gold" / "labels.csv", infer_schema=False)
     again(studies_of([path])["tones"])
     assert _gold(browser, "i3", "i1") == ["pos", "neg"]  # the table has "neg" for i1
-    assert set(kept.select("item", "coder", "label").iter_rows()) == {("i3", "ada", "pos")}
+    assert set(kept.select("item", "coder", "label").iter_rows()) == {
+        ("i3", "ada", "pos"),
+        ("i3", "ben", "pos"),
+    }
 
 
 def _gold(browser: TestClient, *items: str) -> list[str | None]:
@@ -248,7 +254,8 @@ def _gold(browser: TestClient, *items: str) -> list[str | None]:
 
 
 def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser: TestClient, path: Path) -> None:
-    _marked(browser, ("i0", "ada", "pos"), ("i1", "ada", "pos"), ("i3", "ada", "neu"), ("i3", "ben", "neu"))
+    _marked(browser, ("i0", "ada", "pos"), ("i1", "ada", "pos"), ("i3", "ada", "neu"))
+    _marked(browser, ("i3", "ben", "neu"), ("i0", "ben", "pos"), ("i1", "ben", "pos"))
     said = browser.post(f"{ALL}/gold", json={}).json()
     assert (said["items"], said["new"], said["disagreed"]) == (2, 1, 0)
     assert said["other"] == [{"item": "i1", "gold": "neg", "label": "pos"}]
@@ -259,7 +266,7 @@ def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser: Te
     again(studies_of([path])["tones"])
     assert (said["items"], said["new"]) == (3, 0)
     assert _gold(browser, "i0", "i1", "i3") == ["pos", "pos", "neu"]
-    _marked(browser, ("i1", "ada", "neu"))  # she changes what she said: no other label is lost
+    _marked(browser, ("i1", "ada", "neu"), ("i1", "ben", "neu"))  # they change what they said: none is lost
     assert browser.post(f"{ALL}/gold", json={}).json()["other"] == []
 
 

@@ -88,18 +88,18 @@ def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some rows, with what is known of their items."""
     view, window = study.view(given.asked), given.window(100, 1000)
     if not given.find:
-        return {"version": study.version, "rows": row_documents(study, view, window)}
+        return {"version": study.version, "rows": row_documents(study, view, window, given.who)}
     index = view.place_of(study.index.ids.find(given.find))
     if index is not None:
         count = window.stop - window.start
         start = max(0, index - count // 2)
         window = slice(start, start + count)
-    return {"version": study.version, "rows": row_documents(study, view, window), "found": index}
+    return {"version": study.version, "rows": row_documents(study, view, window, given.who), "found": index}
 
 
-def row_documents(study: ViewedStudy, view: GridView, window: slice) -> list[dict[str, Any]]:
-    """The items of some rows, as the grid shows them beside these."""
-    marks = study.book.by_item()
+def row_documents(study: ViewedStudy, view: GridView, window: slice, who: str = "") -> list[dict[str, Any]]:
+    """The items of some rows, as the grid shows them beside these; with marks of one person or all."""
+    marks = study.book.by_item(who)
     return [
         _row(study, view, index, int(row), marks) for index, row in enumerate(view.rows[window], window.start)
     ]

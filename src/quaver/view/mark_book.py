@@ -106,11 +106,12 @@ class MarkBook:
             return "0"
         return f"{about.st_size}.{about.st_mtime_ns}"
 
-    def by_item(self) -> Mapping[str, list[Mark]]:
-        """The marks by item."""
+    def by_item(self, who: str = "") -> Mapping[str, list[Mark]]:
+        """The marks by item; one person's, or everybody's."""
         result: dict[str, list[Mark]] = defaultdict(list)
         for mark in self.marks():
-            result[mark.item].append(mark)
+            if who in ("", mark.who):
+                result[mark.item].append(mark)
         return result
 
     def add(self, given: Mapping[str, Any], who: str, when: str | None = None) -> Mark:

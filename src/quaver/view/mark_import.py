@@ -23,7 +23,8 @@ from quaver.core.spreadsheet import plain_cell, safe_cell, write_csv
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.gold.returned_labels import CODED_COLUMNS, ratings
 from quaver.study.gold_sample.coder_sheets import returned_in
-from quaver.study.gold_sample.gold_status import coder_agreement, others_gold
+from quaver.study.gold_sample.gold_rounds import CODER
+from quaver.study.gold_sample.gold_status import GoldStatus, coder_agreement, gold_status, others_gold
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.view.asked import Asked, Given
 from quaver.view.mark_book import Mark
@@ -233,7 +234,8 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
     Returns:
         How many items would have a gold label, and how many of these have none now; the items on which people
         disagree and those that have another gold label, which stays unless it is replaced; how well people
-        agree; the files; and the next step as a command.
+        agree; for whom the others wait, and until then nothing of the three before; the files; and the next
+        step as a command.
     """
     body = request.body()
     state = GoldFiles(Path(study.index.design.folder)).state()
@@ -253,9 +255,13 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
     folder = study.book.path.parent
     of_field = ["--field", study.field] if study.field else []
     named = shlex.join([str(study.path), *of_field])
+    waiting = _left_to_label(gold_status(after, study.index.design.labels), frame)
+    if waiting:  # who still labels learns nothing about what the others said
+        conflicts, other, twice, agreement = [], [], 0, None
     result = {
         "items": len(kept),
         "new": sum(gold[item] is None for item in kept),
+        "waiting": waiting,
         "conflicts": [
             {"item": item, "labels": dict(frame.filter(item=item).select("coder", "label").iter_rows())}
             for item in conflicts[:_MOST_CONFLICTS]
@@ -281,6 +287,14 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
             apart = ["--apart", REASON, *["--replace"] * body.replace] if role == "apart" else []
             _take(study.path, folder / name, of_field + apart)
     return result | {"file": ", ".join(files)}
+
+
+def _left_to_label(after: GoldStatus, given: pl.DataFrame) -> dict[str, int]:
+    """For how many items each coder has no label yet: of those given to them, else of all that have one."""
+    every = given["item"].n_unique()
+    left = {coder: every - done for coder, done in given["coder"].value_counts().iter_rows()}
+    dealt = {coder: total - done for coder, (total, done) in after.coders.items() if coder != CODER and total}
+    return {coder: number for coder, number in (dealt or left).items() if number > 0}
 
 
 def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame:

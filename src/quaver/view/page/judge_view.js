@@ -31,7 +31,7 @@ export class JudgeView {
     Object.assign(this, {design, legend});
     this.blind = given.blind === "1";
     this.what = given.what === "items" ? "items" : "answers";
-    const asked = {...app.asked(), ...(this.blind ? {blind: 1} : {})};
+    const asked = {...app.asked(), who: app.who, ...(this.blind ? {blind: 1} : {})};
     delete asked.fold;
     const key = JSON.stringify([app.study, asked, this.what]);
     if (key !== this.key) {
@@ -91,7 +91,7 @@ export class JudgeView {
       const known = await this.app.source.setWho(who.trim());
       this.app.who = known.who ?? who.trim();
       this.shown = "";
-      await this.#show();
+      await this.update(current().given);
     } catch (error) {
       this.app.refused(error, this.element);
     }
@@ -111,7 +111,7 @@ export class JudgeView {
     this.app.matched.textContent = this.what === "items" ? `${count(this.total)} items` : counted(this.total, "answer");
     const column = one.column ?? 0;
     const given = {item: one.item, column: String(column), e: this.asked.e, ...(this.blind ? {blind: 1, part: this.what === "answers" ? "answer" : ""} : {})};
-    const [answer, own] = await Promise.all([this.app.source.answer(this.app.study, given), this.app.source.marks(this.app.study, {item: one.item})]);
+    const [answer, own] = await Promise.all([this.app.source.answer(this.app.study, given), this.app.source.marks(this.app.study, {item: one.item, ...(this.blind ? {who: this.app.who} : {})})]);
     if (this.shown !== key) return;
     this.#draw(answer, one, own.marks);
   }
@@ -121,10 +121,9 @@ export class JudgeView {
     const about = this.what === "items" ? null : one.column;
     const prompt = answer.prompt || [];
     const seen = blind ? null : this.what === "items" ? answer.modal ?? null : answer.reading?.label ?? null;
-    const mine = blind ? marks.filter((mark) => mark.who === this.app.who) : marks;
     const canLabel = design.labels.length > 0 && design.may_mark && !this.app.source.isStatic;
     this.form.aboutItem = about === null;
-    this.form.show({item: one.item, column: about, marks: mine.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind, labelled: canLabel});
+    this.form.show({item: one.item, column: about, marks: marks.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind, labelled: canLabel});
     const read = this.what === "items"
       ? [seen === null ? null : made("p", {class: "label"}, "Most frequent label: ", legend.labelChip(seen))]
       : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer, () => "#"), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {})];

@@ -50,11 +50,13 @@ function golden(app, said) {
   const look = async (preview, replace = false) => {
     try {
       const known = await app.source.marksToGold(app.study, {who: null, preview, replace});
-      const {items, twice, agreement, alpha, conflicts, disagreed, other, seen} = known;
+      const {items, twice, agreement, alpha, conflicts, disagreed, other, seen, waiting} = known;
+      const left = Object.entries(waiting).map(([who, number]) => `${who} has ${counted(number, "item")} left`).join(", ");
       const some = other.slice(0, 5).map((one) => `${one.item} (${one.gold}, not ${one.label})`).join(", ") + (other.length > 5 ? ", …" : "");
       fill(
         said,
         preview ? `${counted(items, "item")} would have a gold label from marks, ${count(known.new)} of them had none. ` : made("span", {}, `${counted(items, "gold label")} written to ${known.file}. Next: `, made("code", {}, known.how), ". "),
+        left ? `${left}: how well people agree, and on which items, is shown when all are done. ` : null,
         disagreed ? made("a", {href: app.href("judge", {what: "items", q: `item:${conflicts.map((one) => quoted(one.item)).join(",")}`})}, `People disagree on ${counted(disagreed, "item")}`) : null,
         disagreed ? "; nothing changes there. " : null,
         other.length ? `${counted(other.length, "item")} with another gold label, which ${replace ? "is replaced" : "stays"}: ${some}. ` : null,
