@@ -141,8 +141,10 @@ def test_a_damaged_beginning_is_one_error(tmp_path: Path) -> None:
 def test_a_study_that_began_elsewhere_says_so(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "study.yaml").write_text("name: mine\n", encoding="utf-8")
+    here = Here(tmp_path)
     with pytest.raises(QuaverError, match="not begun in the browser"):
-        _ = Here(tmp_path).begun("mine").source
+        _ = here.begun("mine").source
+    assert here.begun("mine") is here.begun("mine")  # its verdict and its labels are looked at again
 
 
 WIDE = "id,post,tone,topics,amount\n" + "".join(

@@ -174,7 +174,7 @@ class BegunCheck:
 
     def is_stale(self) -> bool:
         """Whether the table was changed, in a spreadsheet program perhaps, since its rows were read."""
-        return self._read not in ((0, 0), _stamp(self.source))
+        return self._read != (0, 0) and self._read != _stamp(self.source)
 
     @property
     def name(self) -> str:

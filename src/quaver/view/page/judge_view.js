@@ -73,7 +73,7 @@ export class JudgeView {
 
   #head() {
     const {given} = current();
-    const name = made("input", {type: "text", value: this.app.who, size: "12", "aria-label": "Your name", onchange: () => this.#rename(name.value)});
+    const name = made("input", {type: "text", value: this.app.who, size: "12", "aria-label": "Your name", onchange: () => this.#queue(() => this.#rename(name.value))});
     const focus = this.head.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") || document.activeElement.closest("label")?.textContent : null;
     fill(
       this.head,
@@ -87,14 +87,10 @@ export class JudgeView {
   }
 
   async #rename(who) {
-    try {
-      const known = await this.app.source.setWho(who.trim());
-      this.app.who = known.who ?? who.trim();
-      this.shown = "";
-      await this.update(current().given);
-    } catch (error) {
-      this.app.refused(error, this.element);
-    }
+    const known = await this.app.source.setWho(who.trim());
+    this.app.who = known.who ?? who.trim();
+    this.shown = "";
+    await this.update(current().given);
   }
 
   async #show() {
@@ -142,9 +138,12 @@ export class JudgeView {
     this.app.say(`${this.at + 1} of ${this.total}: item ${one.item}`);
   }
 
-  /** One thing after the other, however quickly the keys come: a mark is about what is shown. */
   #inTurn(act) {
-    if (!this.total || !this.design.may_mark) return;
+    if (this.design.may_mark) this.#queue(() => (this.total ? act() : null));
+  }
+
+  /** One thing after the other, however quickly the keys come: a mark is about what is shown, by who is named. */
+  #queue(act) {
     this.turn = (this.turn ?? Promise.resolve()).then(() => this.loading).then(act).catch((error) => this.app.refused(error, this.element));
   }
 
