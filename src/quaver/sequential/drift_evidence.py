@@ -161,7 +161,8 @@ def lasting_difference(differs: Sequence[bool], first: int) -> float:
 def _likelihood(never: Ints, always: Ints, prior: float) -> Floats:
     """Of a sequence, as a logarithm: one kind of answer never comes, or with a share drawn from a beta."""
     spread = scipy.special.betaln(never + prior, always + prior) - scipy.special.betaln(prior, prior)
-    return np.logaddexp(np.where(never == 0, 0.0, -np.inf), spread) - log(2)
+    likelihood: Floats = np.logaddexp(np.where(never == 0, 0.0, -np.inf), spread) - log(2)
+    return likelihood
 
 
 class Moved:
