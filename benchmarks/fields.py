@@ -1,4 +1,4 @@
-"""How often the intervals of sets and of numbers hold the truth: the table in docs/simulations.md.
+"""How often the intervals of sets and of numbers hold the truth: the table in docs/fields.md.
 
 Usage: python benchmarks/fields.py [runs [part of a setting's name]]
 
@@ -12,8 +12,9 @@ a label is left out, or put in, in 3% of cases, and in 25% where the item is har
 the answers is missing.
 
 Numbers: gold numbers are normal or lognormal. Errors are normal, lognormal (the answer is the gold number
-times a factor of median 1), or as heavy-tailed as Student's with four degrees of freedom, and above 0 on
-average. Gold samples are of 60 or 200 items of 1,000, whose numbers go with a covariate.
+times a factor of median 1), or as heavy-tailed as Student's with three degrees of freedom, and above 0 on
+average. Of amounts, six of ten are zero; one of twelve answers is zero where the amount is not, or is not
+where it is. Gold samples are of 60 or 200 items of 1,000, whose numbers go with a covariate.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ UNEQUAL = np.geomspace(1, 60, 24)
 SHARED = 0.25
 SHARES = {"balanced": (0.4, 0.4, 0.4, 0.4), "rare": (0.5, 0.3, 0.1, 0.03)}
 HARD, OFTEN, SELDOM, MISSING = 0.3, 0.25, 0.03, 0.1
+SHAPES = ("normal", "lognormal", "lognormal gold", "heavy", "zeros")
+AMOUNTS, SWAPPED = 0.4, 1 / 12
 MANY = 400_000
 
 
@@ -84,11 +87,17 @@ def numbers_of(
 ) -> tuple[Floats, Floats]:
     """Gold numbers and each prompt's answers, shape (items, prompts)."""
     own, error = latent(rng, items, group)[:, 0], latent(rng, items, group, prompts)
-    gold = np.exp(3 + 0.6 * own) if shape.startswith("lognormal") else 50 + 10 * own
+    amount = np.exp(3 + 0.6 * own)
+    if shape == "zeros":
+        there = special.ndtr(latent(rng, items, group)[:, 0]) < AMOUNTS
+        swapped = rng.random((items, prompts)) < SWAPPED
+        said = np.where(there[:, None] ^ swapped, amount[:, None] * np.exp(0.15 * error), 0.0)
+        return np.where(there, amount, 0.0), said
+    gold = amount if shape.startswith("lognormal") else 50 + 10 * own
     if shape == "lognormal":
         return gold, gold[:, None] * np.exp(0.3 * error)
     if shape == "heavy":
-        return gold, gold[:, None] + 1 + 4 * special.stdtrit(4, special.ndtr(error))
+        return gold, gold[:, None] + 1 + 4 * special.stdtrit(3, special.ndtr(error))
     return gold, gold[:, None] + 1 + 6 * error
 
 
@@ -113,7 +122,7 @@ def squared(one: Floats, other: Floats) -> Floats:
 
 
 def relative(one: Floats, other: Floats) -> Floats:
-    return ((one - other) / (one + other)) ** 2
+    return np.where(one == other, 0.0, ((one - other) / np.maximum(one + other, 1e-300)) ** 2)
 
 
 def alpha(answers: Any, distance: Callable[[Any, Any], Floats]) -> float:
@@ -228,7 +237,7 @@ def study_of_numbers(
     for one in accuracy(first, labels=labels, **options):
         yield one.measure, one
     yield "alpha, interval", inter_pss(frame, labels=labels, estimand="fixed", **options)[0]
-    if shape == "lognormal":  # elsewhere an answer may be below 0
+    if shape in ("lognormal", "zeros"):  # elsewhere an answer may be below 0
         ratio = Numbers(labels.labels, "ratio")
         yield "alpha, ratio", inter_pss(frame, labels=ratio, estimand="fixed", **options)[0]
     if group is None:
@@ -242,9 +251,8 @@ def study_of_a_sample(
     group = groups_of(rng, items, groups)
     x = latent(rng, items, group)[:, 0]
     true, said = numbers_of(rng, items, shape, group, 4)
-    effect = 0.1 if shape.startswith("lognormal") else 2.0
-    factor = np.exp(effect * x) if shape.startswith("lognormal") else 1.0
-    shift = 0.0 if shape.startswith("lognormal") else effect * x
+    amounts = shape not in ("normal", "heavy")
+    factor, shift = (np.exp(0.1 * x), 0.0) if amounts else (1.0, 2 * x)
     true, said = true * factor + shift, said * np.reshape(factor, (-1, 1)) + np.reshape(shift, (-1, 1))
     drawn = np.zeros(items, bool)
     drawn[rng.choice(items, gold, replace=False)] = True
@@ -274,9 +282,9 @@ def study_of_a_sample(
 @cache
 def truth_of_a_sample(shape: str) -> dict[str, float]:
     """E of the gold numbers, and the slope of their regression on the covariate: E[y x] / E[x²]."""
-    if shape.startswith("lognormal"):
+    if shape not in ("normal", "heavy"):
         spread = 0.6**2 + 0.1**2
-        mean = float(np.exp(3 + spread / 2))
+        mean = float(np.exp(3 + spread / 2)) * (AMOUNTS if shape == "zeros" else 1.0)
         slope = 0.1 * mean  # E[exp(a x) x] = a exp(a² / 2)
     else:
         mean, slope = 50.0, 2.0
@@ -297,18 +305,17 @@ class Setting:
 
 
 def settings() -> Iterator[Setting]:
-    for items, shares, groups in product((40, 100, 300), SHARES, ("alone", "equal", "unequal")):
-        if items > 40 or groups == "alone":
+    for items, shares, groups in product((50, 150, 500), SHARES, ("alone", "equal", "unequal")):
+        if items > 50 or groups == "alone":
             name = f"sets, {items} items, {shares}, {groups}"
             study = partial(study_of_sets, items=items, shares=shares, groups=groups)
             yield Setting(name, study, partial(truth_of_sets, shares))
-    shapes = ("normal", "lognormal", "lognormal gold", "heavy")
-    for items, shape, groups in product((40, 100, 300), shapes, ("alone", "equal", "unequal")):
-        if items > 40 or groups == "alone":
+    for items, shape, groups in product((50, 150, 500), SHAPES, ("alone", "equal", "unequal")):
+        if items > 50 or groups == "alone":
             name = f"numbers, {items} items, {shape}, {groups}"
             study = partial(study_of_numbers, items=items, shape=shape, groups=groups)
             yield Setting(name, study, partial(truth_of_numbers, shape))
-    for gold, shape, groups in product((60, 200), shapes, ("alone", "equal", "unequal")):
+    for gold, shape, groups in product((60, 200), SHAPES, ("alone", "equal", "unequal")):
         name = f"sample, {gold} gold, {shape}, {groups}"
         study = partial(study_of_a_sample, gold=gold, shape=shape, groups=groups)
         yield Setting(name, study, partial(truth_of_a_sample, shape))

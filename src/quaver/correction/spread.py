@@ -6,11 +6,10 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from quaver.correction.regressions import GoldSample
 from quaver.estimation.bootstrap import ALIKE, Floats
-from quaver.estimation.intervals import Interval
+from quaver.estimation.intervals import Interval, skewed
 
 _SKEWED = 0.5
 """How much of the skewness the ends follow: all of it overshoots where it is itself estimated from few."""
@@ -144,23 +143,10 @@ def expected_events(sample: GoldSample, lever: Floats, residual: Floats) -> floa
 
 
 def interval(value: float, spread: Spread, confidence_level: float) -> Interval:
-    """Student's interval, its ends moved for half the skewness of the estimate.
+    """Student's interval, its ends moved for half the skewness of the estimate (`skewed`).
 
-    The ends are value − √V g⁻¹(± t), with Hall's monotone transformation g (1992, Journal of the Royal
-    Statistical Society B 54, 221-228): g⁻¹(y) = 3 ((1 + s (y − s / 6))^(1/3) − 1) / s for half
-    the skewness, s.
-
-    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.0, 1e9), 0.95)]
-    [-1.96, 1.96]
     >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.6, 1e9), 0.95)]
     [-1.63, 2.65]
     """
-    t = -float(scipy.special.stdtrit(spread.tail_freedom, (1 - confidence_level) / 2))
-    error, skewness = spread.variance**0.5, _SKEWED * spread.skewness
-    if abs(skewness) < 1e-6:
-        return Interval(value - t * error, value + t * error)
-    return Interval(value - error * _unskewed(t, skewness), value - error * _unskewed(-t, skewness))
-
-
-def _unskewed(bound: float, skewness: float) -> float:
-    return float(3 * (np.cbrt(1 + skewness * (bound - skewness / 6)) - 1) / skewness)
+    skewness = _SKEWED * spread.skewness
+    return skewed(value, spread.variance, spread.tail_freedom, skewness, confidence_level)

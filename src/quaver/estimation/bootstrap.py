@@ -295,12 +295,43 @@ class Draws:
         >>> Draws(np.array([3.0]), left[:0], left).variance  # of a mean: s² / n = 4 / 3
         array([1.33333333])
         """
+        weights, off = self._errors
+        defined = np.isfinite(self.jackknife).sum(0) > 1
+        return np.where(defined, (weights * off**2).sum(0), np.nan)
+
+    @cached_property
+    def events(self) -> Floats:
+        """As how many units each variance counts: (Σ wφ²)² / Σ w²φ⁴ of the units' contributions φ.
+
+        A sum of squares that few units make varies by 1 / events of its own square, as one with twice as many
+        degrees of freedom does.
+
+        >>> left = np.array([[2.0], [3.0], [4.0]])  # contributions 1, 0 and -1
+        >>> Draws(np.array([3.0]), left[:0], left).events
+        array([2.])
+        """
+        weights, off = self._errors
+        return np.asarray(self.variance**2 / np.maximum((weights**2 * off**4).sum(0), 1e-300))
+
+    @cached_property
+    def skewness(self) -> Floats:
+        """The skewness of each statistic's error: Σ (√w φ)³ / (Σ w φ²)^1.5 of the contributions φ."""
+        weights, off = self._errors
+        return np.asarray((weights**1.5 * off**3).sum(0) / np.maximum(self.variance, 1e-200) ** 1.5)
+
+    def as_z(self) -> Draws:
+        """Fisher's z = artanh of correlations; of 1 and -1 those of numbers next to them."""
+        point, left = (np.arctanh(np.clip(one, 1e-12 - 1, 1 - 1e-12)) for one in (self.point, self.jackknife))
+        return Draws(point, point[None], left, self._units)
+
+    @cached_property
+    def _errors(self) -> tuple[Floats, Floats]:
+        """The weights of the units in each variance, 0 where undefined, and what each adds to the error."""
         defined = np.isfinite(self.jackknife)
-        count = defined.sum(0)
         values = np.where(defined, self.jackknife, 0.0)
         weights = np.where(defined, 1 - self._sizes[:, None] / np.maximum(self._sizes @ defined, 1), 0.0)
         mean = (weights * values).sum(0) / np.maximum(weights.sum(0), 1e-300)
-        return np.where(count > 1, (weights * (values - mean) ** 2).sum(0), np.nan)
+        return weights, np.where(defined, mean - values, 0.0)
 
     @cached_property
     def covariance(self) -> Floats:

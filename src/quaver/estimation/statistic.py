@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
 from quaver.estimation.encoding import Grid, Ints, Tally
-from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, effective, percentile
+from quaver.estimation.intervals import (
+    Interval,
+    Kept,
+    Tails,
+    bca,
+    clopper_pearson,
+    effective,
+    percentile,
+    skewed,
+)
 from quaver.estimation.multiple_testing import bootstrap_p, level_of
 
 
@@ -100,6 +109,8 @@ class Statistic:
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
         step: How far one event takes it from the smallest value (`intervals.effective`).
+        tails: How its interval follows an error that few units may make, as those of numbers without bounds
+            are; None where that is not so.
         null: The value that a test holds it against: its ``p``, in the details, is the level at which the
             interval just reaches it.
         spread: From the value, and the largest share of further units that may differ, where the value may
@@ -129,6 +140,7 @@ class Statistic:
     many_groups: bool = False
     ends: tuple[float, float] | None = None
     step: float = 0.0
+    tails: Tails | None = None
     null: float | None = None
     spread: Callable[[float, float], Interval] | None = None
     interval: tuple[Interval, str] | None = None
@@ -299,6 +311,8 @@ class Sampler:
             if not np.isfinite(variance):
                 return replace(ends, how=how)
             made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
+            if statistic.tails is not None:
+                made, freedom = _with_tails(statistic.tails, draws, statistic, freedom)
             return replace(
                 ends, how=how, made=made, details={"standard_error": variance**0.5, "freedom": freedom}
             )
@@ -312,6 +326,19 @@ class Sampler:
         how = f"{'BCa' if use_bca else 'percentile'} interval, {resampling.resamples} resamples of {unit}s"
         chosen = better if use_bca else plain
         return replace(ends, how=how, details=details, made=lambda level: chosen, values=values)
+
+
+def _with_tails(
+    tails: Tails, draws: Draws, statistic: Statistic, freedom: float
+) -> tuple[Callable[[float], Interval], float]:
+    """The interval of a number whose error few units may make, by level, and its degrees of freedom."""
+    of, draws = statistic.column, draws.as_z() if tails.correlation else draws
+    point, variance = float(draws.point[of]), float(draws.variance[of])
+    freedom = min(freedom, 2 * float(draws.events[of]))
+    if not tails.skewed:
+        return partial(effective, point, variance, freedom, ends=statistic.ends), freedom
+    made = partial(skewed, point, variance, freedom, tails.skewed * float(draws.skewness[of]))
+    return (lambda level: Interval(*np.tanh(made(level)).tolist())) if tails.correlation else made, freedom
 
 
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"
