@@ -128,6 +128,21 @@ def test_no_round_is_decided_before_each_label_has_its_texts(
     assert found.round.asked == asked
 
 
+@pytest.mark.parametrize(("texts", "looks"), [(8, None), (12, 20)])
+def test_what_fails_by_its_share_of_the_error_is_a_loss(
+    texts: int, looks: int | None, tmp_path: Path
+) -> None:
+    """Intervals that share the error of all rounds and classes need no allowance for several of them."""
+    before = study(tmp_path / "before", wrong_in(0))
+    before.run()
+    after = study(tmp_path / "after", lambda text, _: "no" if int(text.split()[1]) < texts else "yes")
+    found = compare(before, after, fail_if=["loss"], looks=looks, in_rounds=True)
+    assert not found.held
+    beyond = [one.kind for one in found.losses if (one.estimate.high or 0) < 0]
+    assert beyond == ["loss", "loss"]  # accuracy, and recall of the class that all texts have
+    assert len(found.judgements[0].failed) == len(beyond)
+
+
 def test_a_run_that_ends_before_its_round_is_one_error(before: quaver.Study, tmp_path: Path) -> None:
     after = study(tmp_path / "after", wrong_in(5), budget=20)
     with pytest.raises(QuaverError, match="ended before") as caught:
