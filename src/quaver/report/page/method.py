@@ -161,8 +161,11 @@ def _scopes(estimates: Iterable[Estimate]) -> list[str]:
             others = max(
                 (estimate.details.get("untried_at_most", 0.0) for estimate in estimates), default=0.0
             )
-            share = f", of the kinds that were tried (up to {others:.0%} of all prompts may be of others)"
-            words += share if others else ""
+            if others:
+                words += (
+                    ", of the kinds that were tried and no more skewed than an exponential distribution "
+                    f"(up to {others:.0%} of all prompts may be of others)"
+                )
             result.append(f"{whose}over the {units} and the prompts and hold for {words}")
     return result
 
