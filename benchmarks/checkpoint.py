@@ -1,6 +1,6 @@
 """Writes the bundled model as a folder that vLLM serves: its weights unpacked to float32.
 
-    .venv-heavy/bin/python benchmarks/checkpoint.py FOLDER
+    .venv-heavy/bin/python -m benchmarks.checkpoint FOLDER
     vllm serve FOLDER --served-model-name smollm2-135m-instruct --dtype float32 --max-model-len 2048
 
 vLLM is installed apart, as it wants to have its own torch; a build for processors will do.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from quaver.testing.local_engines import unpack
+from tests.local_engines import unpack
 
 if __name__ == "__main__":
     unpack(Path(sys.argv[1]))

@@ -1,6 +1,6 @@
 """What Quaver adds to vLLM: short prompts handed to one engine by Quaver and by a bare loop, in turns.
 
-    .venv-vllm/bin/python benchmarks/vllm_batches.py [MODEL] [PROMPTS]
+    .venv-vllm/bin/python -m benchmarks.vllm_batches [MODEL] [PROMPTS]
 
 The bare loop gives the engine all prompts at once and steps until it is done, as vLLM's own ``LLM.generate``
 does. Without MODEL it is the bundled one, with its weights unpacked.
@@ -12,9 +12,10 @@ import sys
 import time
 from typing import Any
 
+from tests.local_engines import unpacked_smollm2
+
 from quaver.models.local.vllm_protocol import sampling
 from quaver.models.vllm import VLLM
-from quaver.testing.local_engines import unpacked_smollm2
 from quaver.testing.requests import request
 
 ROUNDS = 3

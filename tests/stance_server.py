@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
-from quaver.testing.local_engines import JsonServer
+from tests.local_engines import JsonServer
 
 __all__ = ["SIGNS", "stance_server", "truth"]
 

@@ -11,9 +11,9 @@ import pytest
 from tests.batches.cases import document
 from tests.batches.openai_provider import completion
 from tests.batches.run_batch import run_batch
+from tests.local_engines import base_url
 
 from quaver.study.session import Study
-from quaver.testing.local_engines import base_url
 
 MODEL = {"name": "m", "use": "openai_compatible", "preset": "vllm", "model": "org/m", "batch": True}
 

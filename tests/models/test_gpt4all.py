@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from tests.extras import needs
+from tests.local_engines import older_smollm2
 
 from quaver.core.records import Message, Prompt
 from quaver.errors import ModelError, Unavailable
 from quaver.models.gpt4all import GPT4All, _Written
 from quaver.models.llamacpp import LlamaCpp
-from quaver.testing.local_engines import older_smollm2
 from quaver.testing.requests import TEXTS, ask, one, request
 
 pytestmark = needs("gpt4all")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.local_engines import NAME, base_url
 
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import resolve
@@ -10,7 +11,6 @@ from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.score.evaluators.logprob import label_masses
-from quaver.testing.local_engines import NAME, base_url
 from quaver.testing.requests import ask
 
 pytest.importorskip("statsmodels")

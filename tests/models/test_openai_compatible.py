@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.local_engines import NAME, base_url
 from tests.models.faulty_server import answer_to
 from tests.models.serving import free_port, serving
 
@@ -21,7 +22,6 @@ from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.server_options import body_of
 from quaver.models.served.server_reply import read_reply
 from quaver.study.session import Study
-from quaver.testing.local_engines import NAME, base_url
 from quaver.testing.requests import TEXTS, ask, one, request
 
 

@@ -232,7 +232,7 @@ SCHEMA = json.dumps(
 
 @pytest.fixture(scope="module")
 def fast() -> Iterator[VLLM]:
-    from quaver.testing.local_engines import unpacked_smollm2
+    from tests.local_engines import unpacked_smollm2
 
     made = VLLM(model=str(unpacked_smollm2()), context=512, dtype="float32", mode="fast")
     yield made

@@ -10,12 +10,12 @@ import os
 from typing import Any
 
 import pytest
+from tests.local_engines import NAME
 
 from quaver.core.model import Needs
 from quaver.core.records import Message, Prompt, Request
 from quaver.errors import ModelError
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.testing.local_engines import NAME
 from quaver.testing.requests import ask, one, request
 
 URL = os.environ.get("QUAVER_VLLM", "")

@@ -9,12 +9,12 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from tests.local_engines import JsonServer
 
 from quaver.errors import QuaverError
 from quaver.models.served.presets import PRESETS
 from quaver.start import model_search
 from quaver.start.model_search import found_models, keys_held, models_at, take_kept_keys, take_key
-from quaver.testing.local_engines import JsonServer
 
 SECRET = "sk-planted-4bX9-4bX9-4bX9"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.chromium import browser
+from tests.local_engines import JsonServer
 from tests.stance_server import stance_server
 from tests.start.started import begun, started
 from tests.start.walk import REFORM, STEPS, Walk
@@ -20,7 +21,6 @@ from tests.view.page.test_hostile_texts import HOSTILE_TEXTS
 
 from quaver.design.items.table_files import read_rows
 from quaver.study.session import Study
-from quaver.testing.local_engines import JsonServer
 
 __all__ = ["browser"]
 

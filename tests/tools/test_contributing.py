@@ -73,6 +73,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("clone")
     shutil.copy(ROOT / "pyproject.toml", home)
     shutil.copytree(ROOT / "src", home / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (home / "tests").mkdir()
+    for name in ("conftest.py", "tests/recipes.py", "tests/local_engines.py"):
+        shutil.copy(ROOT / name, home / name)
     for section in sections().values():
         assert len(change(section, home)) <= 3
     entries = tomllib.loads((home / "pyproject.toml").read_text())["project"]["entry-points"]

@@ -3,8 +3,8 @@
 ::
 
     pip install "quaver[testing]"
-    pytest --pyargs quaver.testing              # every plug-in that is installed, Quaver's own among them
-    pytest --pyargs quaver.testing -k parrot    # yours alone
+    pytest --pyargs quaver.testing              # every plug-in that is installed beside Quaver's own
+    pytest --pyargs quaver.testing -k parrot    # one of them
 
 A plug-in that can be built without options is tested unasked. For another, or to have more of it tested, say
 how it is built: a mapping from kinds and names to recipes (``quaver.testing.recipes``), which your package
@@ -14,6 +14,6 @@ names in its entry points::
     my_package = "my_package.recipes:RECIPES"
 
 Your own tests can use what the suites give plug-ins to work on: ``requests`` (requests to models), ``tasks``
-(label sets with a variant), ``prompts`` (a prompt to be varied), ``frames`` (annotations), ``report_input``
-(what charts are drawn from) and ``json_server`` (a server that answers as a test says).
+(label sets with a variant), ``prompts`` (a prompt to be varied), ``frames`` (annotations) and
+``report_input`` (what charts are drawn from).
 """

