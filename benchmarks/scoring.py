@@ -24,9 +24,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from machine import machine
 
@@ -55,6 +56,8 @@ STORED = (
 )
 REST = ("stop", None, None, None, 40, None, 3, 0.01, None, None, "fake-1", "fp_0123")
 """Of an answer, what follows its text."""
+Place = tuple[int, int, int]
+"""The condition, the item and the repeat of a call."""
 
 
 def fake(text: str, prompt: str) -> str:
@@ -74,7 +77,7 @@ def texts(kind: str, answers: int) -> Iterator[str]:
             yield draw.choice(LABELS if draw.random() < 0.8 else said)
 
 
-def opened(folder: Path):  # type: ignore[no-untyped-def]  # another commit's has another type
+def opened(folder: Path) -> Any:  # another commit's has another type
     """The study, in this process's Quaver."""
     import quaver
 
@@ -90,16 +93,21 @@ def write(folder: Path, kind: str, answers: int, evaluator: str) -> None:
     warm = ", ".join(f"warm-{at}: {{temperature: {(at + 1) / 10}}}" for at in range(DECODINGS))
     said = STUDY.format(decodings=warm, repeats=REPEATS, evaluator=OPTIONS.get(evaluator, evaluator))
     (folder / "study.yaml").write_text(said, encoding="utf-8")
-    study = opened(folder)
+    answered(folder, opened(folder), lambda places: texts(kind, len(places)))
+
+
+def answered(folder: Path, study: Any, said: Callable[[list[Place]], Iterable[str]]) -> None:
+    """Store an answer to every call of a study, in the order in which such answers come: any."""
     source = getattr(study, "source", None) or study._resolved
     with source.files.store() as store:
         ids = [item.id for item in source.experiment.items]
         store.calls.place(source.fingerprint, source.experiment.conditions, ids, ())
-    conditions = len(source.experiment.conditions)
-    places = [(c, i, k) for c in range(conditions) for i in range(items) for k in range(REPEATS)]
-    random.Random(2).shuffle(places)  # answers come in as they come
+    asked = source.experiment.conditions
+    places = [(c, i, k) for c, one in enumerate(asked) for i in range(len(ids)) for k in range(one.repeats)]
+    random.Random(2).shuffle(places)
     with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
-        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
             db.execute(f"DROP TRIGGER {name}")
         db.execute("PRAGMA synchronous = OFF")
         db.execute("BEGIN")
@@ -108,9 +116,7 @@ def write(folder: Path, kind: str, answers: int, evaluator: str) -> None:
             f"INSERT INTO responses (id, key, {STORED}) VALUES ({', '.join('?' * 17)})",
             (
                 (at, b"%016d" % at, place[2], 1.7e9 + at / 1000, text, *REST)
-                for at, (place, text) in enumerate(
-                    zip(places, texts(kind, len(places)), strict=True), start=1
-                )
+                for at, (place, text) in enumerate(zip(places, said(places), strict=True), start=1)
             ),
         )
         db.executemany(
@@ -122,6 +128,8 @@ def write(folder: Path, kind: str, answers: int, evaluator: str) -> None:
 
             db.create_function("checksum", -1, checksum)
             db.execute(f"UPDATE responses SET checksum = checksum({STORED})")
+        for _, statement in triggers:
+            db.execute(statement)
         db.execute("COMMIT")
 
 

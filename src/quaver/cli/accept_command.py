@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import JsonOption, print_json, say, screen, table
-from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
+from quaver.cli.console import JsonOption, print_by_field, say, say_field, screen, table
+from quaver.cli.study_options import (
+    HERE,
+    FieldOption,
+    FunctionOption,
+    StudyArgument,
+    file_of_field,
+    open_fields,
+)
 from quaver.core.number_format import percent, promised
 
 if TYPE_CHECKING:
@@ -44,23 +51,27 @@ def command(
       quaver accept study.yaml --error 0.1 --by label
       quaver accept study.yaml --score confidence --out by-confidence.csv
     """
-    opened = open_study(study, function, field=field)
-    acceptance = opened.gold.accept(
-        error=error,
-        confidence_level=confidence,
-        score=score,  # type: ignore[arg-type]  # checked there
-        by=by,
-        evaluator=evaluator,
-    )
-    path = out or (opened.folder / "accepted.csv" if opened.source.keeps_results else None)
-    if path is not None:
-        acceptance.write(path)
+    documents = {}
+    for name, one in open_fields(study, function, field).items():
+        acceptance = one.gold.accept(
+            error=error,
+            confidence_level=confidence,
+            score=score,  # type: ignore[arg-type]  # checked there
+            by=by,
+            evaluator=evaluator,
+        )
+        documents[name] = acceptance.document()
+        path = file_of_field(out, name) or (one.folder / "accepted.csv" if one.source.keeps_results else None)
+        if path is not None:
+            acceptance.write(path)
+        if as_json:
+            continue
+        say_field(name)
+        _show(acceptance)
+        if path is not None:
+            say(f"Wrote {path}")
     if as_json:
-        print_json(acceptance.document())
-        return
-    _show(acceptance)
-    if path is not None:
-        say(f"Wrote {path}")
+        print_by_field(documents)
 
 
 def _show(acceptance: Acceptance) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import JsonOption, print_json, printer, say, screen, table
-from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
+from quaver.cli.console import JsonOption, print_by_field, printer, say, say_field, screen, table
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_fields
 from quaver.core.number_format import percent, span
 
 if TYPE_CHECKING:
@@ -39,18 +39,22 @@ def command(
     """
     from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 
-    opened = open_study(study, function, field=field)
-    certificate = opened.certify(replications=replications, exact=exact)
-    if as_json:
-        print_json({"undeclared": certificate.undeclared, **certificate.certificate.document()})
-        return
     tell = printer("certify", NEAR_DUPLICATES=NEAR_DUPLICATES)
-    tell("explained", certificate)
-    shown, without = _rows(certificate)
-    screen.print(table(*_filled(shown)))
-    tell("beside", certificate, without)
-    if opened.source.keeps_results:
-        say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
+    documents = {}
+    for name, one in open_fields(study, function, field).items():
+        certificate = one.certify(replications=replications, exact=exact)
+        documents[name] = {"undeclared": certificate.undeclared, **certificate.certificate.document()}
+        if as_json:
+            continue
+        say_field(name)
+        tell("explained", certificate)
+        shown, without = _rows(certificate)
+        screen.print(table(*_filled(shown)))
+        tell("beside", certificate, without)
+        if one.source.keeps_results:
+            say(f"The certificate is in {one.folder / 'certified.json'}; the next report shows it.")
+    if as_json:
+        print_by_field(documents)
 
 
 _COLUMNS = ("measure", "estimand", "interval", "covers", "status", "width", "type I", "power", "warned")

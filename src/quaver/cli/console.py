@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,6 +107,18 @@ def print_json(document: object) -> None:
     text = Keys().out_of(json.dumps(document, ensure_ascii=False, default=str))
     text = text.replace("##[", r"#\u0023[")  # a command to GitHub Actions, wherever it stands in a line
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+
+
+def say_field(name: str) -> None:
+    """Print the name of a field above what is about it; nothing where there is one label set."""
+    if name:
+        screen.print()
+        say(f"Field “{name}”", style="bold")
+
+
+def print_by_field(documents: Mapping[str, object]) -> None:
+    """Print what there is of each field as JSON, by name; of one label set, which has no name, that alone."""
+    print_json(documents.get("", {"fields": documents}))
 
 
 def print_estimates(estimates: Iterable[Estimate]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import FunctionOption, StudyArgument, figures_of_papers, open_study
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, figures_of_papers, open_study
 
 
 def command(
@@ -18,6 +18,7 @@ def command(
     to: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
     width: Annotated[int, typer.Option(min=200)] = 720,
     small: bool = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Draw a figure as one of the papers draws it, from stored answers.
@@ -42,7 +43,8 @@ def command(
         own = paper_of(study)
         name = f"{own.code}:{name}" if own and ":" not in name else name
         figure_of(name)  # a wrong name is said before answers are read
-    stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
+    many = open_collection(study, function, small=small)
+    stored = many or open_study(study, function, small=small, field=field)
     if name is None:
         screen.print(table(("figure", "what it shows"), list(figures().items())))
         return

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from quaver.cli.console import say
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_fields
 
 Form = Literal["markdown", "latex", "html"]
 """A format that papers are written in."""
@@ -19,11 +19,13 @@ def command(
     form: Annotated[Form, typer.Option("--as")] = "markdown",
     to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     checklist: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Print a table, a methods paragraph and BibTeX for a paper.
 
-    Or a checklist of the field, filled in. The paragraph of a bundle names its digest.
+    Or a checklist of the research field, filled in. Of several fields, each has its own. The paragraph of a
+    bundle names its digest.
 
     Options:
       form: The format of the table and the paragraph.
@@ -36,12 +38,12 @@ def command(
       quaver paper study.yaml --checklist llm-guidelines
       quaver paper study.quaver.zip --to paper
     """
-    paper = open_study(study, function).paper()
-    if checklist is not None:
-        say(paper.checklist_as(checklist, form))
-        return
-    if to is None:
-        say("\n".join([paper.table_as(form), paper.methods_as(form), paper.bibtex.rstrip()]))
-        return
-    written = paper.write(to)
-    say(f"Wrote {', '.join(path.name for path in written)} to {to}")
+    for name, one in open_fields(study, function, field).items():
+        paper = one.paper()
+        if checklist is not None:
+            say(paper.checklist_as(checklist, form))
+        elif to is None:
+            say("\n".join([paper.table_as(form), paper.methods_as(form), paper.bibtex.rstrip()]))
+        else:
+            written = paper.write(to / name)
+            say(f"Wrote {', '.join(path.name for path in written)} to {to / name}")

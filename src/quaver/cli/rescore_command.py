@@ -31,8 +31,9 @@ def command(
     opened = open_study(study, function)
     opened.source.require("has_answers")
     annotations = rescored(opened.source, evaluator)  # never held as a whole
-    counts = annotations.group_by("evaluator", "status").len()
-    rows = counts.sort("evaluator", "len", descending=[False, True]).collect().rows()
-    screen.print(table(("evaluator", "status", "answers"), rows))
+    places = ("evaluator", "field") if opened.fields else ("evaluator",)
+    counts = annotations.group_by(*places, "status").len().sort("len", descending=True)
+    rows = counts.sort(places, maintain_order=True).collect().rows()
+    screen.print(table((*places, "status", "answers"), rows))
     if opened.source.owns_folder:  # a bundle stays as it is
         say(f"Wrote {opened.folder / 'annotations.parquet'}")

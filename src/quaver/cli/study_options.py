@@ -113,6 +113,17 @@ def open_study(
     return Study.open(path, functions=functions_of(functions), small=small, shard=shard, field=field)
 
 
+def open_fields(path: Path, functions: Sequence[str] | None, field: str | None) -> dict[str, Study]:
+    """A study's fields by name, each as a study of its own; one alone, and a study without any, unnamed."""
+    opened = open_study(path, functions, field=field)
+    return opened.fields or {"": opened}
+
+
+def file_of_field(path: Path | None, name: str) -> Path | None:
+    """The file for what is about one field, beside those of the others."""
+    return path.with_stem(f"{path.stem}-{name}") if path and name else path
+
+
 def small_file(path: Path) -> Path:
     """The file of a study's small version, which is written beside the study's own."""
     file = path / HERE if path.is_dir() else path

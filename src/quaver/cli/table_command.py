@@ -8,7 +8,7 @@ import typer
 
 from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import FunctionOption, StudyArgument, open_study, tables_of_papers
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, open_study, tables_of_papers
 
 TableForm = Literal["markdown", "latex", "html", "csv"]
 """A format that a table is printed in."""
@@ -25,6 +25,7 @@ def command(
     item: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
     layout: TableLayout = "long",
     small: bool = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Print a table as one of the papers prints it.
@@ -53,7 +54,8 @@ def command(
 
     if name is not None:
         kind_of(name)  # a wrong name is said before answers are read
-    stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
+    many = open_collection(study, function, small=small)
+    stored = many or open_study(study, function, small=small, field=field)
     if name is None:
         rows = [(kind.name, kind.title, paper.code) for paper in PAPERS for kind in paper.tables]
         screen.print(table(("table", "what it shows", "paper"), rows))

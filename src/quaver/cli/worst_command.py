@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import print_json, say, screen, table
-from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_both, studies
+from quaver.cli.console import print_by_field, say, say_field, screen, table
+from quaver.cli.study_options import (
+    HERE,
+    FieldOption,
+    FunctionOption,
+    StudyArgument,
+    file_of_field,
+    open_both,
+    studies,
+)
 from quaver.core.number_format import short_name
 from quaver.core.rows import cell_columns
 
@@ -48,15 +56,20 @@ def command(
     """
     from quaver.comparison.worst_items import worst
 
+    documents = {}
     now, earlier = open_both(study, against, function, field)
-    found = worst(now, against=earlier, n=n, evaluator=evaluator)
-    if out is not None:
-        found.write(out)
-        say(f"Wrote {out}")
+    for name, one in (now.fields or {"": now}).items():
+        before = earlier.fields.get(name) if earlier and name else earlier
+        found = worst(one, against=before, n=n, evaluator=evaluator)
+        documents[name] = found.document()
+        if (path := file_of_field(out, name)) is not None:
+            found.write(path)
+            say(f"Wrote {path}")
+        elif not as_json:
+            say_field(name)
+            _show(found)
     if as_json:
-        print_json(found.document())
-    elif out is None:
-        _show(found)
+        print_by_field(documents)
 
 
 def _show(worst: Worst) -> None:

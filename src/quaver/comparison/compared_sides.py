@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from quaver.comparison.alignment import (
 )
 from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator
 from quaver.comparison.call_costs import COSTS, spending, with_costs
+from quaver.core.annotations import FIELD
 from quaver.core.column_names import column_among
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, UnknownName
@@ -257,3 +258,53 @@ def _asked(
     before, frame = next(iter(whole.items()))
     further = [name for name in more if name not in there]
     return [*asked, *(measurements(before.source, further, frame) if further else ())]
+
+
+def by_field(before: Study, after: Study, task_of: Callable[[Study, Study, Mapping[str, str]], Task]) -> Task:
+    """The comparison of each field that both studies have, as one; of studies of one label set, theirs."""
+    own, others = before.fields, after.fields
+    if not own and not others:
+        return task_of(before, after, {})
+    common = [name for name in own if name in others]
+    if not common:
+        raise MeasureError(
+            "the studies have no field in common",
+            where=f"{before.source.where} and {after.source.where}",
+            expected="fields of the same name",
+            found=f"{', '.join(own) or 'none'}; {', '.join(others) or 'none'}",
+        )
+    tasks = {name: task_of(own[name], others[name], {FIELD: name}) for name in common}
+    lone = [name for name in {**own, **others} if name not in common]
+    left_out = [f"field {name}, which only one of them has" for name in lone]
+    names = None if before is after else (called(before, after), called(after, before))
+    return replace(together(tasks, names, left_out), items=max(task.items for task in tasks.values()))
+
+
+def together(
+    tasks: Mapping[str, Task], names: tuple[str, str] | None = None, left_out: Sequence[str] = ()
+) -> Task:
+    """The comparisons of several studies, or of several fields of one, as one."""
+    first = next(iter(tasks.values()))
+    same = all((task.before, task.after) == (first.before, first.after) for task in tasks.values())
+    before, after = names or ((first.before, first.after) if same else (first.before, "the others"))
+    return Task(
+        before,
+        after,
+        [pair for task in tasks.values() for pair in task.pairs],
+        sum(task.items for task in tasks.values()),
+        [*left_out, *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out)],
+        [f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
+        _whole(tasks),
+    )
+
+
+def _whole(tasks: Mapping[str, Task]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    """The annotations on either side, each item with its study, for looks to know them again."""
+    sides: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
+    for name, task in tasks.items():
+        if task.whole is None:
+            return None
+        for kept, frame in zip(sides, task.whole, strict=True):
+            item = pl.concat_str(pl.lit(f"{name}/"), pl.col("item").cast(pl.String)).alias("item")
+            kept.append(frame.with_columns(item))
+    return pl.concat(sides[0], how="diagonal_relaxed"), pl.concat(sides[1], how="diagonal_relaxed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from pydantic import Field
 from quaver.comparison.alignment import Sides, strings_of
 from quaver.comparison.bounds import LOSS, Bound, judged, lost_classes, of_family, read_bounds
 from quaver.comparison.call_costs import cost_differences
-from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
+from quaver.comparison.compared_sides import Pair, Task, by_field, called, levels_of_one, two_studies
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, by_interval, verdict_on
@@ -56,7 +56,8 @@ def compare(
     """Compare two studies on the items that both have, or the conditions of one study with each other.
 
     Models, variants, decodings and evaluators of the same name are compared; single ones, whatever their
-    names. Items are the same where their ids are, and what is known of their fields.
+    names. Items are the same where their ids are, and what is known of them. A task's fields are compared one
+    by one and judged together; their name is in the differences' cells.
 
     Args:
         before: One side.
@@ -88,15 +89,24 @@ def compare(
     if after is None:
         if looks is not None or in_rounds:
             raise one_alone("--in-rounds" if looks is None else "--looks")
-        task = levels_of_one(before, by or "variant", reference, measures, bounds)
-        return compared(task, judging)
+
+        def levels_of(one: Study, _: Study, place: Mapping[str, str]) -> Task:
+            return levels_of_one(one, by or "variant", reference, measures, bounds, place)
+
+        return compared(by_field(before, before, levels_of), judging)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
     kept = None if looks is None else (_folder(after), looks)
 
     def task_of(asked: Sequence[str] | None) -> Task:
-        some = asked if asked is None or items is None else [one for one in asked if one in items]
-        return two_studies(before, after, measures, bounds, items if some is None else some, cells)
+        some = items if asked is None else asked
+        if asked is not None and items is not None:
+            some = [one for one in asked if one in items]
+
+        def both(one: Study, other: Study, place: Mapping[str, str]) -> Task:
+            return two_studies(one, other, measures, bounds, some, cells, place)
+
+        return by_field(before, after, both)
 
     if in_rounds:
         whole = strings_of(before)

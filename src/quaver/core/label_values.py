@@ -81,7 +81,7 @@ class Codebook(LabelSet):
             where="task: fields",
             expected=f"one of {names}",
             found="no field",
-            fix="name it: --field NAME, or Study.open(…, field=NAME) in Python",
+            fix="name it: --field NAME, or study.fields[NAME] in Python",
         )
 
 

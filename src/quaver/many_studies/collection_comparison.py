@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from quaver.comparison.bounds import Bound
-from quaver.comparison.compared_sides import Task, levels_of_one, two_studies
+from quaver.comparison.compared_sides import Task, levels_of_one, together, two_studies
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import Judging, both_asked, compared, one_alone
 from quaver.errors import MeasureError
 from quaver.many_studies.opened_studies import OpenedStudies
 from quaver.study.sources.study_folder import StudyFolder
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def compare_collections(
@@ -36,12 +32,12 @@ def compare_collections(
             name: levels_of_one(study, by or "variant", reference, measures, bounds, {"study": name})
             for name, study in before.studies.items()
         }
-        return compared(_together(tasks, None), judging)
+        return compared(together(tasks, None), judging)
     if by is not None or reference is not None:
         raise both_asked(*_names(before, after), by)
     tasks, left_out = _in_both(before, after, measures, bounds)
     kept = None if looks is None else (StudyFolder(after.folder), looks)
-    task = _together(tasks, _names(before, after), left_out)
+    task = together(tasks, _names(before, after), left_out)
     return compared(task, judging, kept)
 
 
@@ -75,33 +71,3 @@ def _names(before: OpenedStudies, after: OpenedStudies) -> tuple[str, str]:
     if before.spec.name != after.spec.name:
         return before.spec.name, after.spec.name
     return str(before.path), str(after.path)
-
-
-def _together(tasks: dict[str, Task], names: tuple[str, str] | None, left_out: Sequence[str] = ()) -> Task:
-    """The comparisons of several studies as one."""
-    first = next(iter(tasks.values()))
-    same = all((task.before, task.after) == (first.before, first.after) for task in tasks.values())
-    before, after = names or ((first.before, first.after) if same else (first.before, "the others"))
-    return Task(
-        before,
-        after,
-        [pair for task in tasks.values() for pair in task.pairs],
-        sum(task.items for task in tasks.values()),
-        [*left_out, *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out)],
-        [f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
-        _whole(tasks),
-    )
-
-
-def _whole(tasks: dict[str, Task]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-    """The annotations on either side, each item with its study, for looks to know them again."""
-    import polars as pl
-
-    sides: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
-    for name, task in tasks.items():
-        if task.whole is None:
-            return None
-        for kept, frame in zip(sides, task.whole, strict=True):
-            item = pl.concat_str(pl.lit(f"{name}/"), pl.col("item").cast(pl.String)).alias("item")
-            kept.append(frame.with_columns(item))
-    return pl.concat(sides[0], how="diagonal_relaxed"), pl.concat(sides[1], how="diagonal_relaxed")

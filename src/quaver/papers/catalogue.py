@@ -150,9 +150,9 @@ def _check(what: str, name: str, known: Mapping[str, object]) -> None:
 
 
 def _studies(stored: Any) -> Mapping[str, Study]:
-    """The studies whose answers are stored, by name: of a collection, or the one."""
+    """The studies whose answers are stored, by name: of a collection, the one's fields, or the one."""
     if isinstance(stored, Study):
-        return {stored.spec.name: stored}
+        return stored.fields or {stored.spec.name: stored}
     studies = getattr(stored, "studies", None)
     if isinstance(studies, Mapping):
         return studies

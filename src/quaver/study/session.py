@@ -103,12 +103,18 @@ class Study:
             UnknownName: A plug-in, a column, a label, a model, an evaluator or a field does not exist.
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
-        source = open_checked(study, folder, functions, small=small, shard=shard)
-        if field is None:
-            return cls(source)
+        opened = cls(open_checked(study, folder, functions, small=small, shard=shard))
+        return opened if field is None else opened._field(field)
+
+    @property
+    def fields(self) -> dict[str, Study]:
+        """Its fields by name, each as a study of its labels; empty where the task has one label set."""
+        return {name: self._field(name) for name in self.spec.task.fields}
+
+    def _field(self, name: str) -> Study:
         from quaver.study.analysis.field_source import FieldSource  # most studies have one label set
 
-        return cls(FieldSource(source, field))
+        return Study(FieldSource(self.source, name))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"
@@ -272,17 +278,18 @@ class Study:
             evaluator: The evaluator that reads them; the study's first if left out.
 
         Returns:
-            For each item its ``label`` and who gave it (``labelled_by``: ``a person``, ``the model``); the
-            ``model_label``, the share of the answers that give it (``agreement``), its mean ``confidence``;
-            and why a person should look (``needs_person``): no label, or an agreement below three quarters.
+            For each item (of several fields, for each ``field`` and item) its ``label`` and who gave it
+            (``labelled_by``: ``a person``, ``the model``); the ``model_label``, the share of the answers that
+            give it (``agreement``), its mean ``confidence``; and why a person should look
+            (``needs_person``): no label, or an agreement below three quarters.
 
         Raises:
             StoreError: Nothing is stored yet.
             UnknownName: No model, prompt or evaluator has that name.
         """
-        from quaver.study.analysis.text_labels import text_labels
+        from quaver.study.analysis.text_labels import labels_by_field
 
-        return text_labels(self.source, model=model, variants=variants, evaluator=evaluator)
+        return labels_by_field(self.source, model=model, variants=variants, evaluator=evaluator)
 
     @guarded
     def labeller(self, *, variants: Sequence[str] | None = None, keep: str | Path | None = None) -> Labeller:
@@ -452,13 +459,10 @@ class Study:
     # --------------------------------------------------------------------- report
 
     def report(self, folder: str | Path | None = None) -> Path:
-        """Write ``report.html``, ``estimates.csv``, ``figures/`` and ``tables/``.
+        """Write ``report.html``, ``estimates.csv``, ``figures/`` and ``tables/``; the report's path.
 
         Args:
             folder: Where to; the study's own folder if left out.
-
-        Returns:
-            The report's path.
 
         Raises:
             StoreError: Nothing is stored yet.
@@ -471,8 +475,7 @@ class Study:
         """What a paper takes: one table, a paragraph on methods with its numbers, and the references.
 
         Returns:
-            The parts; ``table_as("latex")`` and ``methods_as("latex")`` give LaTeX, ``markdown`` and
-            ``html`` the others, ``bibtex`` the references. Of a bundle, the paragraph names its digest.
+            The parts: ``table_as("latex")``, ``methods_as("html")``, ``bibtex``; a bundle's name its digest.
 
         Raises:
             StoreError: Nothing is stored yet.
@@ -483,13 +486,10 @@ class Study:
 
     @guarded
     def charts(self, width: int = 720) -> dict[str, Any]:
-        """The report's charts by name, as Altair objects that you can show, change and save.
+        """The report's charts by name and in its order, as Altair objects to show, change and save.
 
         Args:
             width: In pixels.
-
-        Returns:
-            The charts by name, in the report's order.
 
         Raises:
             StoreError: Nothing is stored yet.

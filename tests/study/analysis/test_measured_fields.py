@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from quaver import Study
+from quaver import Study, compare, papers
 from quaver.core.records import Estimate
-from quaver.errors import QuaverError, SpecError, StoreError, UnknownName
+from quaver.errors import MeasureError, QuaverError, SpecError, StoreError, UnknownName
+from quaver.report.findings.key_results import quality_lines
 
 _TONES = {"pos": "positive", "neg": "negative", "neu": "neutral"}
 _FIELDS: dict[str, Any] = {
@@ -212,7 +213,7 @@ def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path: Path) -> None:
 
 
 def test_what_takes_one_label_set_refuses_fields(study: Study) -> None:
-    for ask in (study.labels, study.charts, study.paper, study.labeller, study.gold.accept, study.certify):
+    for ask in (study.charts, study.paper, study.labeller, study.gold.accept, study.certify):
         with pytest.raises(SpecError, match="one field") as caught:
             ask()
         assert "tone, stance" in (caught.value.expected or "")
@@ -221,7 +222,70 @@ def test_what_takes_one_label_set_refuses_fields(study: Study) -> None:
     for whole in (_field(study, "tone").rescore, _field(study, "tone").run):
         with pytest.raises(StoreError, match="all fields"):
             whole()
-    assert set(_field(study, "tone").labels()["label"]) == set(_TONES)
+
+
+def test_each_field_is_a_study_and_labels_name_the_field(study: Study) -> None:
+    assert list(study.fields) == ["tone", "stance"]
+    assert study.fields["tone"].fields == {}
+    labels = study.labels()
+    assert labels.columns[:2] == ["field", "item"]
+    for name, one in study.fields.items():
+        assert labels.filter(pl.col("field") == name).drop("field").equals(one.labels())
+        assert one.labels().equals(_field(study, name).labels())
+    assert set(study.fields["tone"].labels()["label"]) == set(_TONES)
+
+
+def test_missing_labels_are_counted_field_by_field_where_fields_differ(study: Study) -> None:
+    bare = [issue.estimate for issue in study.quality().issues if issue.kind == "unlabelled_answers"]
+    assert [(one.cell["field"], one.details["times"]) for one in bare] == [("tone", 2), ("stance", 6)]
+    lines = quality_lines(study.quality())
+    assert "of the field “tone” (2 of 80)" in lines[0]
+    assert "of the field “stance” (6 of 80" in lines[1]
+
+
+def test_answers_that_no_field_can_be_read_from_are_one_line(tmp_path: Path) -> None:
+    study = Study.open(_asked(), folder=tmp_path, functions={"m": lambda text, prompt: "I do not know."})
+    study.run()
+    (line,) = quality_lines(study.quality())
+    assert line.startswith("100%")
+    assert "field" not in line
+
+
+def test_tables_of_papers_take_fields_for_data_sets(study: Study) -> None:
+    tone, stance = papers.table(study, "inter-stability").rows()
+    assert (tone["data set"], stance["data set"]) == ("tone", "stance")
+    (alone,) = papers.table(_field(study, "stance"), "inter-stability").rows()
+    assert stance == alone | {"data set": "stance"}
+
+
+def test_prompts_and_studies_are_compared_field_by_field_and_judged_together(
+    study: Study, tmp_path: Path
+) -> None:
+    found = compare(study, measures=["accuracy"])
+    assert [one.cell["field"] for one in found.differences] == ["tone", "stance"]
+    assert found.items == 40
+    for name, one in zip(study.fields, found.differences, strict=True):
+        (alone,) = compare(study.fields[name], measures=["accuracy"]).differences
+        assert (one.value, one.low, one.high) == (alone.value, alone.low, alone.high)
+
+    def worse(text: str, prompt: str) -> str:
+        return json.dumps({"tone": "neutral", "stance": str(int(text.split()[-1]) % 5 + 1)})
+
+    other = Study.open(_asked(), folder=tmp_path, functions={"m": worse})
+    other.run()
+    judged = compare(study, other, measures=["accuracy"], fail_if=["accuracy < -0.1"])
+    assert not judged.held
+    lost = {one.cell["field"] for one in judged.differences if (one.high or 0.0) < 0}
+    assert lost == {"tone"}
+    assert set(judged.flips["field"]) == {"tone", "stance"}
+
+
+def test_studies_without_a_field_in_common_cannot_be_compared(study: Study, tmp_path: Path) -> None:
+    task = {"fields": {"mood": _FIELDS["tone"]}, "held": False}
+    other = Study.open(_asked(task=task, measures=[]), folder=tmp_path, functions={"m": _answer})
+    with pytest.raises(MeasureError, match="no field in common") as caught:
+        compare(study, other)
+    assert caught.value.found == "tone, stance; mood"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -60,14 +61,18 @@ class MeasuredFields:
         return self._each(MeasuredStudy.charts)
 
     def quality(self) -> Quality:
-        """The gate before every number; of several fields, of each issue the worst."""
-        worst: dict[tuple[str, ...], Estimate] = {}
-        for part in self.parts.values():
+        """The gate before every number; of several fields, of each issue the worst, or each that differs."""
+        found: dict[tuple[str, ...], dict[str, Estimate]] = defaultdict(dict)
+        for field, part in self.parts.items():
             for estimate in part.quality():
-                place = (estimate.measure, *map(str, estimate.cell.values()))
-                if place not in worst or estimate.number > (worst[place].number):
-                    worst[place] = estimate
-        return quality(worst.values())
+                found[estimate.measure, *map(str, estimate.cell.values())][field] = estimate
+        judged: list[Estimate] = []
+        for (measure, *_), own in found.items():
+            if measure == "unlabelled_answers" and len({estimate.value for estimate in own.values()}) > 1:
+                judged += [replace(one, cell={FIELD: field, **one.cell}) for field, one in own.items()]
+            else:
+                judged.append(max(own.values(), key=lambda estimate: estimate.number))
+        return quality(judged)
 
     def _each(
         self, of: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] | None = None

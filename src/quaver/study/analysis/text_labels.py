@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 from polars.expr.whenthen import ChainedThen, Then
 
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
-from quaver.core.annotations import rows_with
+from quaver.core.annotations import FIELD, rows_with
 from quaver.errors import StoreError, UnknownName
 from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
 from quaver.study.analysis.annotation_frame import gold_labels, scan
+from quaver.study.analysis.field_source import fields_of
 from quaver.study.sources.study_source import StudySource
 
 _STATUS_WORDS: Final[Mapping[str, str]] = {
@@ -85,6 +86,14 @@ def text_labels(
         "confidence",
         pl.when(~by_hand).then(_reason(study, recommended, acceptance)).alias("needs_person"),
     )
+
+
+def labels_by_field(study: StudySource, **chosen: Any) -> pl.DataFrame:
+    """The labels of each field, which the column ``field`` names where the task has several."""
+    own = {name: text_labels(source, **chosen) for name, source in fields_of(study).items()}
+    if "" in own:
+        return own[""]
+    return pl.concat([table.insert_column(0, pl.lit(name).alias(FIELD)) for name, table in own.items()])
 
 
 def _chosen(

@@ -84,7 +84,7 @@ class StudyGold:
                     where=str(self._source.folder),
                     expected="one sample for all fields",
                     found=f"another one of {name!r}",
-                    fix="name the field: --field NAME, or Study.open(…, field=NAME) in Python",
+                    fix="name the field: --field NAME, or study.fields[NAME] in Python",
                 )
         return {name: GoldState(most.design, most.draw, one.coded) for name, one in states.items()}
 
@@ -187,7 +187,7 @@ class StudyGold:
                 where="target, of, by",
                 expected="a size: n, more or budget",
                 found=", ".join(name for name in ("target", "of", "by") if given[name]),
-                fix="name the field: --field NAME, or Study.open(…, field=NAME) in Python",
+                fix="name the field: --field NAME, or study.fields[NAME] in Python",
             )
         if several and state.design is None and given["design"] is None:
             given["design"] = "simple"
