@@ -89,22 +89,6 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         low, high = apart or (None, None)
         warning = "other items count on one side than on the other, so the interval is not a paired one"
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
-    draws = Draws(
-        np.array([value]),
-        lambda: (second.values - first.values)[:, None],
-        (second.jackknife - first.jackknife)[:, None],
-        first.units,
-    )
-    details |= {"units": first.units.independent, "step": _step(value, draws.jackknife[:, 0], first.units)}
-    details["range"] = _apart(first.ends, second.ends)
-    sampler = Sampler(
-        first.units,
-        resampling,
-        measure=estimate.measure,
-        source=_REFERENCE,
-        where=estimate.cell,
-        keep=frozenset({"draws"}),
-    )
     scope = f", {estimate.scope}" if estimate.scope and estimate.scope == other.scope else ""
     difference = Statistic(
         method=f"paired difference of {estimate.measure}{scope}",
@@ -114,10 +98,36 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         spread=partial(_moved, moves=second.moves),
         details=details,
     )
+    sampler = Sampler(
+        first.units,
+        resampling,
+        measure=estimate.measure,
+        source=_REFERENCE,
+        where=estimate.cell,
+        keep=frozenset({"draws"}),
+    )
+    return _paired(value, (first, second), difference, sampler, changed)
+
+
+def _paired(
+    value: float, sides: tuple[Kept, Kept], difference: Statistic, sampler: Sampler, changed: int | None
+) -> Estimate:
+    """A difference with the interval of the sides' draws, which are of the same units."""
+    first, second = sides
+    draws = Draws(
+        np.array([value]),
+        lambda: (second.values - first.values)[:, None],
+        (second.jackknife - first.jackknife)[:, None],
+        first.units,
+    )
+    left = draws.jackknife[:, 0]
+    about = {"units": first.units.independent, "step": _step(value, left, first.units)}
+    difference = replace(difference, details={**difference.details, **about, "range": difference.ends})
     if changed is None:
         return sampler.estimated(difference, draws)
-    changed = min(changed, _moving(value, draws.jackknife[:, 0], first.units))
-    return _cautious(sampler.estimated(replace(difference, differing=changed), draws), changed, resampling)
+    changed = min(changed, _moving(value, left, first.units))
+    estimate = sampler.estimated(replace(difference, differing=changed), draws)
+    return _cautious(estimate, changed, sampler.resampling)
 
 
 def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ name, whatever that name is.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -250,10 +250,8 @@ class Fields:
 
     def _confidence(self) -> Field:
         def values(block: Block) -> Any:
-            kept = block.plane(f"confidence-{self.scope.evaluator}", "float32")
-            return np.where(
-                kept > 0, kept - np.float32(1), np.float32(np.nan)
-            )  # 1 more than it is: 0 is none
+            kept = block.plane(f"confidence-{self.scope.evaluator}", "float32")  # 1 more than it is; 0: none
+            return np.where(kept > 0, kept - np.float32(1), np.float32(np.nan))
 
         return self._number("cell", values)
 
@@ -300,8 +298,7 @@ class Fields:
         return self._each(found, [Option(name, name) for name in choices])
 
     def _is(self) -> Field:
-        design, statistics = self.design, self.scope.statistics
-        labels, size, status = len(design.codes), len(design.meanings), design.status_code
+        labels, size, status = len(self.design.codes), len(self.design.meanings), self.design.status_code
 
         def codes(*wanted: int) -> Callable[[Value], Condition]:
             return lambda _: self._where("cell", np.isin(np.arange(size), wanted))
@@ -309,51 +306,55 @@ class Fields:
         def answers(holds: Callable[[Block], Any]) -> Callable[[Value], Condition]:
             return lambda _: of_cells(holds)
 
-        def is_original(value: Value) -> Condition:
-            return self._where("column", [column.prompt == design.prompts[0] for column in design.columns])
-
-        def is_changed(value: Value) -> Condition:
-            if self.scope.changed is None:
-                raise QueryError("nobody has looked at this study before", value.at)
-            return self._where("item", self.scope.changed)
-
-        def is_drawn(value: Value) -> Condition:
-            draw = GoldFiles(Path(design.folder)).state().draw
-            if draw is None:
-                raise QueryError("no gold sample has been drawn", value.at)
-            drawn = np.zeros(design.items, bool)
-            places = map(self.index.ids.find, draw.filter("drawn")["item"])
-            drawn[[index for index in places if index is not None]] = True
-            return self._where("item", drawn)
-
         def has_flag(flag: int) -> Callable[[Value], Condition]:
             return answers(lambda block: (block.plane("flags", "uint8") & flag) > 0)
 
-        return self._choice(
-            "is",
-            {
-                "right": answers(lambda block: (block.codes == block.gold) & (block.gold > 0)),
-                "wrong": answers(
-                    lambda block: (block.codes != block.gold) & (block.gold > 0) & (block.codes > 0)
-                ),
-                "flip": answers(
-                    lambda block: (block.codes != block.modal) & (block.codes > 0) & (block.codes <= labels)
-                ),
-                "modal": answers(lambda block: (block.codes == block.modal) & (block.modal > 0)),
-                "error": codes(status("error")),
-                "valid": codes(*range(1, labels + 1), status("tied")),
-                "unlabelled": codes(*range(labels + 1, size)),
-                "truncated": has_flag(TRUNCATED),
-                "looping": has_flag(LOOPING),
-                "answered": codes(*range(1, size)),
-                "missing": codes(0),
-                "original": is_original,
-                "flipped": lambda _: self._where("item", statistics.labels > 1),
-                "marked": lambda _: self._marked_with("mark", lambda _: True),
-                "changed": is_changed,
-                "drawn": is_drawn,
-            },
-        )
+        def is_wrong(block: Block) -> Any:
+            return (block.codes != block.gold) & (block.gold > 0) & (block.codes > 0)
+
+        def is_flip(block: Block) -> Any:
+            return (block.codes != block.modal) & (block.codes > 0) & (block.codes <= labels)
+
+        choices: dict[str, Callable[[Value], Condition]] = {
+            "right": answers(lambda block: (block.codes == block.gold) & (block.gold > 0)),
+            "wrong": answers(is_wrong),
+            "flip": answers(is_flip),
+            "modal": answers(lambda block: (block.codes == block.modal) & (block.modal > 0)),
+            "error": codes(status("error")),
+            "valid": codes(*range(1, labels + 1), status("tied")),
+            "unlabelled": codes(*range(labels + 1, size)),
+            "truncated": has_flag(TRUNCATED),
+            "looping": has_flag(LOOPING),
+            "answered": codes(*range(1, size)),
+            "missing": codes(0),
+            "original": lambda _: self._original(),
+            "flipped": lambda _: self._where("item", self.scope.statistics.labels > 1),
+            "marked": lambda _: self._marked_with("mark", lambda _: True),
+            "changed": self._changed,
+            "drawn": self._drawn,
+        }
+        return self._choice("is", choices)
+
+    def _original(self) -> Condition:
+        prompts = self.design.prompts
+        return self._where("column", [column.prompt == prompts[0] for column in self.design.columns])
+
+    def _changed(self, value: Value) -> Condition:
+        if self.scope.changed is None:
+            raise QueryError("nobody has looked at this study before", value.at)
+        return self._where("item", self.scope.changed)
+
+    def _drawn(self, value: Value) -> Condition:
+        draw = GoldFiles(Path(self.design.folder)).state().draw
+        if draw is None:
+            raise QueryError("no gold sample has been drawn", value.at)
+        return self._items(map(self.index.ids.find, draw.filter("drawn")["item"]))
+
+    def _items(self, places: Iterable[int | None]) -> Condition:
+        """Some items; None stands for one that the study does not have."""
+        known = np.zeros(self.design.items, bool)
+        known[[place for place in places if place is not None]] = True
+        return self._where("item", known)
 
     def _no(self) -> Field:
         names = [*_ABSENT, *self.names()[len(FIELDS) :]]
@@ -382,10 +383,7 @@ class Fields:
         def found(value: Value) -> Condition:
             if value.open:
                 return self._where("item", self._found("ids", value.text))
-            known = np.zeros(self.design.items, bool)
-            if (index := self.index.ids.find(value.text)) is not None:
-                known[index] = True
-            return self._where("item", known)
+            return self._items([self.index.ids.find(value.text)])
 
         return self._each(found)
 
@@ -486,10 +484,8 @@ class Fields:
 
     def _marked_with(self, kind: str, fits: Callable[[str], bool]) -> Condition:
         """Items with a mark of which something fits."""
-        known = np.zeros(self.design.items, bool)
-        for item, values in self.scope.marks.get(kind, {}).items():
-            known[item] = any(map(fits, values))
-        return self._where("item", known)
+        marks = self.scope.marks.get(kind, {})
+        return self._items(item for item, values in marks.items() if any(map(fits, values)))
 
 
 def _number_in(value: Value, field: str) -> float:

@@ -327,8 +327,8 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, statistic: Statistic) -
         yield replace(statistic, reason=why if cell.items else "no annotations")
         return
     sources = Sources(pairs)
-    if not sources.complete or not (sources.repeated or pairs.facets):
-        several = sources.repeated or pairs.facets
+    several = sources.repeated or pairs.facets
+    if not sources.complete or not several:
         why = "no pairs of answers for some source of variance" if several else "fewer than two raters"
         yield replace(statistic, reason=why)
         return
@@ -345,17 +345,12 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, statistic: Statistic) -
         return
     parts = dict(zip(names, (float(value) for value in point[1:]), strict=True))
     total = sum(max(0.0, value) for value in parts.values())
-    warnings: list[str] = [*stray_labels(cell, cell.counts().sum(1))]
-    if negative := [name for name, value in parts.items() if value < -1e-12]:
-        warnings.append(f"negative components count as 0: {', '.join(negative)}")
-    if not sources.repeated:
-        warnings.append("without repeats their variance cannot be separated from the last interaction's")
     statistic = replace(statistic, rarest=rarest_labels(cell.counts().sum(1), cell.units))
     yield replace(
         statistic,
         under=under,
         differing=cell.units.touched(pairs.differ),
-        warnings=tuple(warnings),
+        warnings=(*stray_labels(cell, cell.counts().sum(1)), *_cautions(sources, parts)),
         ends=(-1.0, 1.0),  # near 0 it varies as if it went on below, where it counts as 0
         spread=mean_within,
         details={
@@ -377,6 +372,13 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, statistic: Statistic) -
             column=index + 1,
             details={"share": max(0.0, part) / total},
         )
+
+
+def _cautions(sources: Sources, parts: Mapping[str, float]) -> Iterator[str]:
+    if negative := [name for name, value in parts.items() if value < -1e-12]:
+        yield f"negative components count as 0: {', '.join(negative)}"
+    if not sources.repeated:
+        yield "without repeats their variance cannot be separated from the last interaction's"
 
 
 def _uncertain(cell: Cell, draws: Draws, names: Sequence[str], target: float, models: int) -> dict[str, Any]:

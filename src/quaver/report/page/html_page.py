@@ -30,6 +30,7 @@ from quaver.report.page.figure_data import Behind, download, figure_data
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.notes import (
     Notes,
+    Pictures,
     drawn,
     figure_part,
     marks,
@@ -187,11 +188,7 @@ def write_report(
     tables = page_tables(results, deviations, found, behind)
     notes = Notes()
     noted = _noted(shown, results, notes)
-    parts = []
-    for figure in shown.figures:
-        table = figure.table or estimates_table(figure.estimates, notes.mark)
-        part = figure_part(figure, pictures[figure.name], replace(table, name=f"figure-{figure.name}"))
-        parts.append({**part, "notes": noted[figure.name]})
+    parts = _figure_parts(shown, pictures, notes, noted)
     paper, script = paper_parts(results, tables["cost"]), _script()
     measures = [*results.estimates, *results.audit]
     try:
@@ -204,12 +201,7 @@ def write_report(
             lock=lock,
             sentences=section_sentences(results),
             card=first_screen(results),
-            figures={
-                name: {
-                    part["figure"].name: part for part in parts if (part["figure"].section or "more") == name
-                }
-                for name in SECTIONS
-            },
+            figures=_by_section(parts),
             broken=shown.broken,
             tables=tables,
             notes=notes,
@@ -235,6 +227,25 @@ def write_report(
     except OSError as error:
         raise _unwritten(folder, error) from error
     return path
+
+
+def _figure_parts(
+    shown: Gallery, pictures: Mapping[str, Pictures], notes: Notes, noted: Mapping[str, Sequence[Any]]
+) -> list[dict[str, Any]]:
+    """What the page shows of each figure: its picture, its table and its notes."""
+    parts = []
+    for figure in shown.figures:
+        table = figure.table or estimates_table(figure.estimates, notes.mark)
+        part = figure_part(figure, pictures[figure.name], replace(table, name=f"figure-{figure.name}"))
+        parts.append({**part, "notes": noted[figure.name]})
+    return parts
+
+
+def _by_section(parts: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    result: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in SECTIONS}
+    for part in parts:
+        result[part["figure"].section or "more"][part["figure"].name] = part
+    return result
 
 
 def _written_tables(folder: Path, results: Results, tables: Mapping[str, Table]) -> dict[str, str]:
