@@ -93,12 +93,6 @@ class OpenAICompatible(ServedModel):
     offers: ClassVar[Mapping[str, Abilities]] = {name: one.abilities() for name, one in PRESETS.items()}
     """The abilities of each preset."""
 
-    gone: ClassVar[Mapping[str, str]] = {
-        "prompt": "leave it out; for texts without a chat template put `frame: plain` under the study's "
-        "prompt, or, where other models chat, `use: frame` among the variants and `only: {frame: plain}` here"
-    }
-    """Options of older study files, and what to write instead."""
-
     def __init__(
         self,
         *,

@@ -16,7 +16,18 @@ from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, name
 from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Plane, Spot, draw_plane
-from quaver.report.charts.theme import DATA, INK, PAPER, Layer, fixed, inline, options, panel_heading, scale
+from quaver.report.charts.theme import (
+    DATA,
+    INK,
+    PAPER,
+    Layer,
+    fixed,
+    in_rows,
+    inline,
+    options,
+    panel_heading,
+    scale,
+)
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import printed
 from quaver.report.table_rows import Column, Table, listed, plain, tally, text
@@ -229,8 +240,7 @@ def _histograms(estimates: Sequence[Estimate], of: Column, *, width: int = 720) 
     fit = max(1, min(len(estimates), (width - 10) // (_NARROWEST + 50)))
     each = min(320, (width - 10) / fit - 54)
     panels = [_histogram(estimate, of.cell(estimate), each) for estimate in estimates]
-    rows = [alt.hconcat(*panels[index : index + fit], spacing=14) for index in range(0, len(panels), fit)]
-    return alt.vconcat(*rows, spacing=10)
+    return alt.vconcat(*in_rows(panels, fit, 14), spacing=10)
 
 
 def _histogram(estimate: Estimate, name: str, width: float) -> Any:

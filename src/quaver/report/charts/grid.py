@@ -21,6 +21,7 @@ from quaver.report.charts.theme import (
     Layer,
     fitted,
     fixed,
+    in_rows,
     inline,
     legend,
     options,
@@ -76,11 +77,8 @@ def draw_grid(grid: Grid, *, width: int = 720) -> Any:
     """Draw it: the larger the number, the more colour; a marked square has a frame."""
     panels = list(dict.fromkeys(square.panel for square in grid.squares))
     fit = 1 if grid.named else max(1, int((width - 10) // (grid.side + _GAP)))
-    blocks = []
-    for index in range(0, len(panels), fit):
-        shown = [_panel(grid, panel, width) for panel in panels[index : index + fit]]
-        blocks.append(alt.hconcat(*shown, spacing=_GAP, bounds="flush"))
-    return alt.vconcat(*blocks, spacing=14)
+    shown = [_panel(grid, panel, width) for panel in panels]
+    return alt.vconcat(*in_rows(shown, fit, _GAP, bounds="flush"), spacing=14)
 
 
 def _panel(grid: Grid, panel: str, width: int) -> Any:

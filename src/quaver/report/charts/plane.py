@@ -37,6 +37,7 @@ from quaver.report.charts.theme import (
     about,
     by_model,
     fitted,
+    in_rows,
     inline,
     legend,
     look,
@@ -132,9 +133,7 @@ def draw_plane(plane: Plane, *, width: int = 720) -> Any:
     fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
     each = (width - 10) / fit - _AXIS - _GAP
     blocks: list[Any] = [legend(series, width)] if len(series) > 1 and not plane.named else []
-    for index in range(0, len(panels), fit):
-        shown = [_panel(plane, panel, series, each) for panel in panels[index : index + fit]]
-        blocks.append(alt.hconcat(*shown, spacing=_GAP))
+    blocks += in_rows([_panel(plane, panel, series, each) for panel in panels], fit, _GAP)
     return alt.vconcat(*blocks, spacing=10)
 
 

@@ -167,6 +167,12 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
     )
 
 
+def in_rows(panels: Sequence[Any], fit: int, spacing: float, **how: Any) -> list[Any]:
+    """Panels side by side, so many in a row."""
+    starts = range(0, len(panels), fit)
+    return [alt.hconcat(*panels[start : start + fit], spacing=spacing, **how) for start in starts]
+
+
 def texts(rows: list[dict[str, Any]], y: Any, x: Any = None, **look: Any) -> Any:
     """Texts, each in its row's place; from the left edge where no place across is given."""
     shown: dict[str, Any] = {"fontSize": TEXT, "color": INK, "align": "left", **look}

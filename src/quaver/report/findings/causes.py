@@ -62,6 +62,18 @@ class Cause:
     against: list[Evidence] = field(default_factory=list)
     unknown: list[Evidence] = field(default_factory=list)
 
+    def supported(self, rule: Rule, value: float, text: str) -> None:
+        """Something speaks for it."""
+        self.speaks_for.append(Evidence(rule, value, text))
+
+    def opposed(self, rule: Rule, value: float, text: str) -> None:
+        """Something speaks against it."""
+        self.against.append(Evidence(rule, value, text))
+
+    def left_open(self, rule: Rule, text: str, value: float | None = None) -> None:
+        """Something is not known."""
+        self.unknown.append(Evidence(rule, value, text))
+
     @property
     def likely(self) -> bool:
         """Whether more speaks for it than against it."""
@@ -128,7 +140,7 @@ def _by_items(deviations: Deviations, data: Cause, construct: Cause, model: Caus
     if held is None:
         why = "too few items, or none whose labels change, to see whether some change more than others"
         for cause in (data, construct):
-            cause.unknown.append(Evidence("items", None, why))
+            cause.left_open("items", why)
         return
     worst = ceil(deviations.items.height / _FIFTH)
     text = (
@@ -136,17 +148,17 @@ def _by_items(deviations: Deviations, data: Cause, construct: Cause, model: Caus
         "that change"
     )
     if held >= _CONCENTRATED:
-        data.speaks_for.append(Evidence("items", held, text))
+        data.supported("items", held, text)
         some = f"{text} (some items lie between categories)"
-        construct.speaks_for.append(Evidence("items", held, some))
+        construct.supported("items", held, some)
         most = f"most items get the same label every time: {text}"
-        model.against.append(Evidence("items", held, most))
+        model.opposed("items", held, most)
     elif held <= _SPREAD:
         every = f"{text}: the instability is spread over all items"
-        data.against.append(Evidence("items", held, every))
-        model.speaks_for.append(Evidence("items", held, every))
+        data.opposed("items", held, every)
+        model.supported("items", held, every)
     else:
-        data.unknown.append(Evidence("items", held, f"{text}, neither few nor all"))
+        data.left_open("items", f"{text}, neither few nor all", held)
 
 
 def _by_variants(estimates: Sequence[Estimate], deviations: Deviations, instruction: Cause) -> None:
@@ -157,11 +169,11 @@ def _by_variants(estimates: Sequence[Estimate], deviations: Deviations, instruct
     span = next((estimate.number for estimate in defined(ranges)), None)
     if span is not None and top not in ("decoding", "model"):
         text = f"{top} alone moves the share of a label by {in_points(span)}"
-        evidence = instruction.speaks_for if span >= _MOVES else instruction.against
-        evidence.append(Evidence("factor", span, text))
+        add = instruction.supported if span >= _MOVES else instruction.opposed
+        add("factor", span, text)
     if deviations.variants.height < 2:
         text = "there is one prompt only, so the labels of another are not known"
-        instruction.unknown.append(Evidence("variants", None, text))
+        instruction.left_open("variants", text)
         return
     held = deviations.variants_held
     if held is None:
@@ -170,34 +182,34 @@ def _by_variants(estimates: Sequence[Estimate], deviations: Deviations, instruct
     prompts = deviations.variants.height
     text = f"{worst} of the {prompts} prompts account for {percent(held)} of the labels that change"
     if held >= _CONCENTRATED:
-        instruction.speaks_for.append(Evidence("variants", held, text))
+        instruction.supported("variants", held, text)
     elif held <= _SPREAD:
-        instruction.against.append(Evidence("variants", held, f"{text}: all of them share in it"))
+        instruction.opposed("variants", held, f"{text}: all of them share in it")
 
 
 def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
     repeats, prompts = (results.coarsest(name) for name in ("intra_pss", "inter_pss"))
     if not repeats:
         text = "the same question was not asked twice (or gave no score), so chance is not measured"
-        model.unknown.append(Evidence("repeats", None, text))
+        model.left_open("repeats", text)
         return
     least, most = _ends(repeats)
     text = (
         f"the same prompt, asked again, agrees with itself at α = {_between(printed(least), printed(most))}"
     )
     if most < STABLE:
-        model.speaks_for.append(Evidence("repeats", most, text))
+        model.supported("repeats", most, text)
         unmoved = f"{text}: no other prompt is needed to change it"
-        instruction.against.append(Evidence("repeats", most, unmoved))
+        instruction.opposed("repeats", most, unmoved)
     elif least < STABLE:
-        model.unknown.append(Evidence("repeats", least, f"{text}: stable in some conditions only"))
+        model.left_open("repeats", f"{text}: stable in some conditions only", least)
     else:
-        model.against.append(Evidence("repeats", least, text))
+        model.opposed("repeats", least, text)
         if prompts and _ends(prompts)[0] < STABLE:
             lowest = _ends(prompts)[0]
             other = _between(*(printed(end) for end in _ends(prompts)))
             text = f"{text}, and with other prompts at {other}"
-            instruction.speaks_for.append(Evidence("prompts", lowest, text))
+            instruction.supported("prompts", lowest, text)
 
 
 def _by_pairs(results: Results, deviations: Deviations, construct: Cause, model: Cause) -> None:
@@ -210,35 +222,35 @@ def _by_pairs(results: Results, deviations: Deviations, construct: Cause, model:
     without = sum(n for pair, n in sums.items() if NO_LABEL in pair) / deviations.total
     if without >= _CONCENTRATED:
         text = f"{percent(without)} of the changes are between a label and none"
-        model.speaks_for.append(Evidence("pairs", without, text))
+        model.supported("pairs", without, text)
     labels = {pair: n for pair, n in sums.items() if NO_LABEL not in pair}
     if len(results.label_names) < 3:
         text = "with two labels it cannot be seen whether some labels are confused with each other"
-        construct.unknown.append(Evidence("pairs", None, text))
+        construct.left_open("pairs", text)
     elif labels:
         pair = max(labels, key=lambda known: labels[known])
         share = labels[pair] / sum(labels.values())
         names = " with ".join(f"“{results.label_name(code)}”" for code in pair)
         text = f"confusing {names} makes up {percent(share)} of the changes between labels"
         if share >= _CONCENTRATED:
-            construct.speaks_for.append(Evidence("pairs", share, text))
+            construct.supported("pairs", share, text)
         else:
-            construct.against.append(Evidence("pairs", share, f"{text}: no pair stands out"))
+            construct.opposed("pairs", share, f"{text}: no pair stands out")
 
 
 def _by_class(results: Results, deviations: Deviations, construct: Cause) -> None:
     rates = deviations.classes.filter(pl.col("items") >= 2).select("gold", "share")
     if rates.height < 2:
         text = "without gold labels in two classes it cannot be seen whether one is unstable"
-        construct.unknown.append(Evidence("classes", None, text))
+        construct.left_open("classes", text)
         return
     (worst, high), (best, low) = rates.row(0), rates.row(-1)
     text = (
         f"{percent(high)} of the answers about items with the gold label “{results.label_name(worst)}” "
         f"change, {percent(low)} of those with “{results.label_name(best)}”"
     )
-    evidence = construct.speaks_for if high >= 2 * low and high > 0 else construct.against
-    evidence.append(Evidence("classes", high, text))
+    add = construct.supported if high >= 2 * low and high > 0 else construct.opposed
+    add("classes", high, text)
 
 
 def _by_accuracy(results: Results, model: Cause) -> None:
@@ -246,7 +258,7 @@ def _by_accuracy(results: Results, model: Cause) -> None:
     majority = [estimate.details.get("majority") for estimate in estimates]
     if not estimates or not isinstance(majority[0], float):
         text = "accuracy is not known, so it cannot be seen whether the model can do the task"
-        model.unknown.append(Evidence("accuracy", None, text))
+        model.left_open("accuracy", text)
         return
     least, most = _ends(estimates)
     over = "" if len(estimates) == 1 else f" over {len(estimates)} conditions"
@@ -255,18 +267,18 @@ def _by_accuracy(results: Results, model: Cause) -> None:
         f"label is correct in {percent(majority[0])}"
     )
     if most <= majority[0]:
-        model.speaks_for.append(Evidence("accuracy", most, text))
+        model.supported("accuracy", most, text)
     elif least >= majority[0] + _BETTER:
-        model.against.append(Evidence("accuracy", least, text))
+        model.opposed("accuracy", least, text)
     else:
         text += ": hardly better" + (", or not everywhere" if len(estimates) > 1 else "")
-        model.unknown.append(Evidence("accuracy", least, text))
+        model.left_open("accuracy", text, least)
 
 
 def _by_model(deviations: Deviations, model: Cause, data: Cause) -> None:
     if deviations.models.height < 2:
         text = "there is one model only, so it is not known whether another is stable on these items"
-        model.unknown.append(Evidence("models", None, text))
+        model.left_open("models", text)
         return
     worst, best = deviations.models.row(0, named=True), deviations.models.row(-1, named=True)
     text = (
@@ -274,10 +286,10 @@ def _by_model(deviations: Deviations, model: Cause, data: Cause) -> None:
         f"{percent(best['share'])} of those of {best['model']}"
     )
     if worst["share"] >= 2 * best["share"] and worst["share"] > 0:
-        model.speaks_for.append(Evidence("models", worst["share"], text))
-        data.against.append(Evidence("models", worst["share"], f"{text}, on the same items"))
+        model.supported("models", worst["share"], text)
+        data.opposed("models", worst["share"], f"{text}, on the same items")
     else:
-        model.against.append(Evidence("models", worst["share"], f"{text}: the models are alike in this"))
+        model.opposed("models", worst["share"], f"{text}: the models are alike in this")
 
 
 def _ends(estimates: Sequence[Estimate]) -> tuple[float, float]:

@@ -246,9 +246,7 @@ class RoundsDocument:
 
     def __init__(self, until: UntilSpec, earlier: Mapping[str, Any]) -> None:
         self._until = until.model_dump(mode="json")
-        rule = earlier.get("until") or {"measure": None}  # an older one has fewer keys
-        same = all(self._until.get(key) == value for key, value in rule.items())
-        self._earlier = list(earlier.get("rounds", ())) if same else []
+        self._earlier = list(earlier.get("rounds", ())) if earlier.get("until") == self._until else []
         self._rounds: list[dict[str, Any]] = []
 
     def add(self, one: Round) -> dict[str, Any]:
