@@ -202,3 +202,16 @@ def test_the_time_of_alpha_does_not_grow_with_the_square_of_how_many_numbers_the
         krippendorff_alpha(table, "ratio")
         seconds.append(time.process_time() - start)
     assert seconds[1] < 8 * seconds[0]  # of pairs it would be sixteen times as long
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_item_differs_where_all_coders_give_the_same_large_number(level):
+    numbers = np.round(np.random.default_rng(1).lognormal(7, 1, 40), 2)
+    found = krippendorff_alpha(np.stack([numbers] * 3, 1), level)
+    assert found.value == pytest.approx(1)
+    assert found.details["differing"] == 0
+
+
+def test_items_differ_by_numbers_of_any_size():
+    numbers = np.array([[1e-9, 2e-9], [3e-9, 3e-9], [5e-9, 5e-9]])
+    assert krippendorff_alpha(numbers, "interval").details["differing"] == 1

@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -195,6 +196,16 @@ GOLD = (
 )
 
 
+def doubled_throughout(folder: Path) -> None:
+    """The annotations of an item stand there twice, which leaves their measures undefined."""
+    path = folder / "annotations.parquet"
+    found = pl.read_parquet(path)
+    pl.concat([found, found.filter(pl.col("item") == "i0")]).write_parquet(path)
+    about = {"form": "quaver bundle 1", "study": "study", "texts": True}
+    about["files"] = {one.name: "" for one in folder.iterdir()}
+    write_derived(Bundle(folder / "x.zip", Opened(about, (), ""), folder), folder)
+
+
 def lock(*path: str, value: Any) -> Change:
     def edit(found: Any) -> None:
         for part in path[:-1]:
@@ -319,6 +330,18 @@ WAYS: dict[str, tuple[Change, str]] = {
             text("report.html", "<h1>[^<]*</h1>", "<h1>You can use the labels.</h1>")(folder),
         ),
         "not compared",
+    ),
+    "other code of Quaver, and a number of one's own": (
+        lambda folder: (
+            document("packed.json", lambda found: found["made_with"].update(code="0"))(folder),
+            text("estimates.csv", r",0\.\d+", ",0.99")(folder),
+        ),
+        "",
+    ),
+    "annotations doubled, and all that follows": (doubled_throughout, ""),
+    "a report that nothing makes": (
+        remade(lambda folder: shutil.copy(folder / "report.html", folder / "report-summary.html")),
+        "",
     ),
     "the answers of a dropped model taken out, and all that follows": (
         remade(

@@ -207,8 +207,9 @@ def _check(evidence: ItemEvidence, error: float, level: float, score: str, by: s
             raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
     if score not in SCORES:
         raise UnknownName("score", score, SCORES, where="score")
-    if by is not None and by not in (CLASSES, *evidence.groups):
-        raise UnknownName("group", by, (CLASSES, *evidence.groups), where="by")
+    levels = (*((CLASSES,) if evidence.has_classes else ()), *evidence.groups)
+    if by is not None and by not in levels:
+        raise UnknownName("group", by, levels, where="by")
 
 
 def _levels(evidence: ItemEvidence, by: str | None) -> NDArray[np.str_]:
@@ -247,7 +248,8 @@ def _groups(
     risk: float,
 ) -> Iterator[Treated]:
     """How each class and each group was treated."""
-    columns = {CLASSES: evidence.label, **evidence.groups}
+    classes = {CLASSES: evidence.label} if evidence.has_classes else {}
+    columns = {**classes, **evidence.groups}
     for column, levels in columns.items():
         own = levels[open_to]
         if len(set(own.tolist())) > 1:

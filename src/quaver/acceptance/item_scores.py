@@ -32,6 +32,7 @@ class ItemEvidence:
         waiting: Whether it was drawn and has none yet.
         probability: How likely it was to be drawn; NaN for items outside the sampled population.
         groups: The items' groups, by column.
+        has_classes: Whether labels are classes to which many items belong; numbers are not.
     """
 
     items: NDArray[np.str_]
@@ -43,6 +44,7 @@ class ItemEvidence:
     waiting: NDArray[np.bool_]
     probability: Floats
     groups: dict[str, NDArray[np.str_]]
+    has_classes: bool = True
 
     def asked_again(self, again: pl.DataFrame) -> ItemEvidence:
         """The same with other labels of some items, as a second model gave them.

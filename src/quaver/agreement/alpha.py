@@ -67,10 +67,10 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
     cell, counts = ratings.cell, ratings.cell.tally()
     model = disagreement(counts, ratings.level, ratings.values)
     reason = model.reasons()[0] if model.strata else "no annotations"
-    per_item = model.per_item[:, 0] if model.strata else np.zeros(0)
+    differs = model.differs[:, 0] if model.strata else np.zeros(0, bool)
     statistic = replace(
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
-        differing=cell.units.touched(per_item > 1e-12),
+        differing=cell.units.touched(differs),
         rarest=rarest_labels(counts, cell.units),
         many_groups=True,
         n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
@@ -83,7 +83,9 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
     if contributions:
         used = model.pairable[:, 0]
         details["items"] = {
-            name: float(part / n) for name, part, use in zip(cell.items, per_item, used, strict=True) if use
+            name: float(part / n)
+            for name, part, use in zip(cell.items, model.per_item[:, 0], used, strict=True)
+            if use
         }
     spread = spread_over(alpha_losses(model, ratings.level))
     return replace(ranged(statistic, model, [0]), under=model.alphas, spread=spread, details=details)

@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from quaver.agreement.set_distance import set_distances
 from quaver.core.records import OF_SETS, LabelSet, Level
@@ -185,6 +186,12 @@ class Disagreement:
         found = np.stack([1 - (n - 1) * most / expected, (n - 1) * 4 / (answers - 1) / expected], 1)
         found[:, 0] = np.maximum(-1.0, found[:, 0])
         return np.where(known[:, None], found, [-1.0, 0.0])
+
+    @cached_property
+    def differs(self) -> NDArray[np.bool_]:
+        """Which items have two values that differ, shape (items, strata), whatever rounding does to sums."""
+        columns = [np.asarray((self._of(stratum) > 0).sum(1)) > 1 for stratum in range(self.strata)]
+        return np.stack(columns, 1) if columns else np.zeros(self._m.shape, bool)
 
     @cached_property
     def per_item(self) -> Floats:

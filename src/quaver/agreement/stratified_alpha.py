@@ -285,7 +285,7 @@ def alpha_over_strata(
         said_of_alpha(cell, method, missing),
         where=where or {},
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
-        differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
+        differing=cell.units.touched(np.asarray(model.differs.any(1))),
         rarest=rarest_labels(counts, cell.units),
         many_groups=True,
         details=details or {},

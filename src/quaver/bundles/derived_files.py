@@ -17,6 +17,8 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from quaver.bundles.reviewer_readme import NAME as README
 from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.core.records import Estimate
@@ -35,6 +37,9 @@ _DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scip
 _PICTURE = re.compile(r"(<svg\b.*?</svg>)", re.DOTALL)
 _LINKED = re.compile(r"(?<=data:application/gzip;base64,)[A-Za-z0-9+/=]+")
 _NUMBER = re.compile(r"(-?\d+\.\d+(?:e[-+]?\d+)?)")
+_SAME = ["measure", "value", "low", "high", "n"]
+"""Columns of ``estimates.csv`` that say the same in every version."""
+
 _SHOWN = 60
 """Characters of a difference that are shown on either side."""
 
@@ -105,9 +110,15 @@ def check_derived(packed: Path, again: Path, maker: Mapping[str, str], check: Ch
     other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
     there = {path.name for path in again.iterdir() if path.is_file()}
     names = [*(one for one in DERIVED if one in there), *sorted(there.difference(DERIVED))]
+    for path in sorted(packed.glob("report*.html")):
+        if path.name not in there:
+            check.differing.append(f"{path.name}: no report of the study has this name")
     if any(maker.get(key) != here[key] for key in ("quaver", "code")):
         by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
         by += ", of other code" * (maker.get("quaver") == here["quaver"])
+        numbers = [_cells(folder / "estimates.csv") for folder in (packed, again)]
+        if other := _first_difference(*numbers):
+            check.differing.append(f"estimates.csv: {other}")
         check.not_compared.append(f"{', '.join(names)}: made by {by} (this is {here['quaver']})")
         return
     for name in names:
@@ -118,6 +129,15 @@ def check_derived(packed: Path, again: Path, maker: Mapping[str, str], check: Ch
             check.not_compared.append(f"the pictures of {name}, drawn with {other}")
         else:
             check.compared.append(name)
+
+
+def _cells(path: Path) -> str:
+    """What a table of estimates says that no version words: measures, numbers and their intervals."""
+    try:
+        table = pl.read_csv(path, columns=_SAME, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError):
+        return ""
+    return "\n".join(" ".join(value or "" for value in row) for row in table.iter_rows())
 
 
 def _differences(packed: Path, again: Path) -> Sequence[str]:

@@ -248,6 +248,13 @@ def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
 def _annotation_differences(fresh: pl.DataFrame, frame: pl.DataFrame) -> list[str]:
     """What two frames of the same columns say differently, in words."""
     place = [name for name in (*_PLACE, FIELD) if name in frame.columns]
+    twice = frame.select(place).is_duplicated()
+    if twice.any():
+        row = frame.filter(twice).row(0, named=True)
+        return [
+            f"{count(int(twice.sum()), 'annotation')} that share a place with another, the first of "
+            f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}"
+        ]
     both = frame.join(fresh, on=place, how="full", suffix="_now")
     lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
     result = (

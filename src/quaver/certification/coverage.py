@@ -361,7 +361,12 @@ def verdicts(lines: Sequence[Mapping[str, Any]]) -> dict[Verdict, dict[str, Any]
         some = [one for one in lines if one["verdict"] == verdict]
         covers = covers_of(some)
         mean = round(sum(covers) / len(covers), 4) if covers else None
-        found[verdict] = {"lines": len(some), "coverage_least": min(covers, default=None), "coverage": mean}
+        found[verdict] = {
+            "lines": len(some),
+            "covered": len(covers),
+            "coverage_least": min(covers, default=None),
+            "coverage": mean,
+        }
     return found
 
 
@@ -370,7 +375,8 @@ def verdicts_in_words(lines: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for verdict, found in verdicts(lines).items():
         covers, least = found["coverage"], found["coverage_least"]
-        beside = "" if covers is None else f" (covering {covers:.1%} on average, {least:.1%} at least)"
+        of = "" if found["covered"] == found["lines"] else f"{found['covered']:,} of them "
+        beside = "" if covers is None else f" ({of}covering {covers:.1%} on average, {least:.1%} at least)"
         parts.append(f"{found['lines']:,} {_SAID[verdict]}{beside}")
     few = sum(one["verdict"] == "open" and not covers_of([one]) for one in lines)
     return (

@@ -401,3 +401,10 @@ def test_scores_on_another_scale_are_the_same_grades(tmp_path: Any) -> None:
     assert found == {
         (scale, length): float(length == "s") for scale in ("original", "hundred") for length in "ns"
     }
+
+
+def test_sets_of_labels_are_no_scores() -> None:
+    labels = LabelSet((Label("tax", "tax"), Label("tax;war", "tax;war"), Label("war", "war")), "masi")
+    frame = pl.DataFrame({"item": [1, 2], "label": ["tax", "tax;war"], "gold": ["tax", "war"]})
+    (found,) = leniency(frame, labels=labels)
+    assert (found.value, found.reason) == (None, "the labels are no numbers")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import UNORDERED, Estimate, LabelSet
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
@@ -30,7 +30,7 @@ def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | Non
     [1.0, 2.0]
     """
     numbers = numbers_of(labels)
-    if numbers is None and (label_set is None or label_set.level != "nominal"):
+    if numbers is None and (label_set is None or label_set.level not in UNORDERED):
         return np.arange(1.0, len(labels) + 1)
     return numbers
 

@@ -234,7 +234,7 @@ def each_alpha(
         total = np.where(known, each, 0.0) @ member
         return quotient(total, n)
 
-    differ, losses = model.per_item > 1e-12, alpha_losses(model, level)
+    differ, losses = model.differs, alpha_losses(model, level)
     rarest = rarest_in_each(counts, cell.units)
     for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
         own = list(part.strata)

@@ -64,12 +64,12 @@ class _Side(NamedTuple):
 
     def differing(self, columns: Ints) -> NDArray[np.bool_]:
         """Which items the raters of a pair labelled differently."""
-        return np.asarray((self.alphas.per_item[:, columns] > 1e-12).any(1))
+        return np.asarray(self.alphas.differs[:, columns].any(1))
 
     def stray(self, columns: Ints, level: float) -> tuple[IntervalWarning, ...]:
         """A warning where the raters of these pairs differ by stray answers alone (`none_goes_far`)."""
         known = self.alphas.pairable[:, columns]
-        apart = (self.alphas.per_item[:, columns] > 1e-12) & known
+        apart = self.alphas.differs[:, columns] & known
         count = known.sum(1)
         share = quotient(apart.sum(1), count)
         return none_goes_far(share, "item", level)

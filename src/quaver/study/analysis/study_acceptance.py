@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isclose
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
 from quaver.acceptance.item_scores import Score, evidence_of
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
 from quaver.study.analysis.study_measures import measurable
@@ -159,6 +160,7 @@ def _accepted(
         groups=groups,
         confidences=None if sure is None else frame.filter(named == sure),
     )
+    evidence = replace(evidence, has_classes=not isinstance(study.experiment.labels, Numbers))
     return accepted_labels(
         evidence if again is None else evidence.asked_again(again),
         error=error,
