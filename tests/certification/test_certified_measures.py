@@ -41,3 +41,25 @@ def test_a_measure_of_a_gold_sample_gets_one(name: str) -> None:
     found = certified_measures()[name].taken(frame, population, resamples=0)
     assert found
     assert not any("drawn by design" in (one.reason or "") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("accuracy, sets", {"accuracy", "accuracy_hamming"}),
+        ("accuracy, numbers", {"accuracy_mean_error", "accuracy_bias", "accuracy_lower_limit"}),
+        ("accuracy, numbers", {"accuracy_upper_limit", "accuracy_correlation", "accuracy_intraclass"}),
+        ("f1, sets", {"f1_micro", "f1_macro", "f1_label", "f1_sample"}),
+        ("inter_pss, jaccard", {"inter_pss"}),
+        ("inter_pss, masi", {"inter_pss"}),
+        ("inter_pss, interval", {"inter_pss"}),
+        ("inter_pss, ratio", {"inter_pss"}),
+    ],
+)
+def test_sets_and_numbers_have_lines_in_rare_and_clustered_populations(name: str, said: set[str]) -> None:
+    population = Population(items=60, variants=3, shares=(0.1, 0.9), group_size=4, icc=0.2)
+    frame = study(population, population.prompts(1), 1)
+    found = {one.measure: one for one in certified_measures()[name].taken(frame, population, resamples=50)}
+    assert said <= set(found)
+    assert all(found[one].low < found[one].high for one in said)
+    assert all(found[one].unit.startswith(GROUP) for one in said)

@@ -9,7 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 from tools.certifying.gate import FACTORS, cells
-from tools.certifying.population import GROUP, Population, _spread, covering_array, large_study, study
+from tools.certifying.population import (
+    GROUP,
+    Population,
+    _spread,
+    as_numbers,
+    as_sets,
+    covering_array,
+    large_study,
+    study,
+)
 
 from quaver.measures import accuracy, compliance, ece, label_shares
 
@@ -136,3 +145,27 @@ def test_a_second_evaluator_fails_to_parse_some_answers() -> None:
     assert frame.height == 2 * population.items * population.variants * population.repeats
     assert dict(lost.with_columns(pl.col("evaluator").cast(pl.String)).rows())["e"] == 0
     assert lost["lost"].max() > 0
+
+
+def test_sets_share_names_where_labels_are_confused() -> None:
+    population = Population(items=400, variants=2, shares=(0.05, 0.95), validity=0.5)
+    frame, labels = as_sets(study(population, population.prompts(1), 1), population, "masi")
+    assert set(frame["label"].drop_nulls()) == {"tax;war", "war"}
+    assert frame.filter(gold="tax;war")["item"].n_unique() < 50
+    assert labels.level == "masi"
+    assert [one.code for one in labels.labels] == ["tax", "war", "tax;war"]
+
+
+def test_numbers_are_off_by_noise_and_far_off_where_the_label_is_wrong() -> None:
+    population = Population(items=400, variants=2, validity=0.8)
+    plain = study(population, population.prompts(1), 1)
+    frame, labels = as_numbers(plain, population, "ratio")
+    error = frame["label"].cast(pl.Float64) - frame["gold"].cast(pl.Float64)
+    steps = plain["label"].cast(pl.String).replace_strict({"a": 0, "b": 10, "c": 20}) - plain["gold"].cast(
+        pl.String
+    ).replace_strict({"a": 0, "b": 10, "c": 20})
+    noise = error - steps
+    assert abs(noise.std() - 1) < 0.05
+    assert abs(noise).max() < 5
+    assert {one.value for one in labels.labels} >= set(frame["gold"].cast(pl.Float64))
+    assert frame.schema == plain.schema | {"label": pl.String, "gold": pl.String}

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from quaver.core import registry
-from quaver.core.records import Estimate
-from tools.certifying.population import FACTORS, GROUP, NUMBER, SMALL, Population
+from quaver.core.records import OF_SETS, Estimate, Level
+from tools.certifying.population import FACTORS, GROUP, NUMBER, SMALL, Population, as_numbers, as_sets
 
 Options = Mapping[str, Any]
 
@@ -35,7 +35,8 @@ class Certified:
         of_effect: Estimates of what the items' columns do. Where a population's columns do nothing, their
             truth is ``null``, which a large study would show with an error of its own.
         sampled: Whether it takes a gold sample, which is then all items.
-        graded: Whether its labels are grades: the population's, in their order.
+        level: The level of its labels: grades are the population's in their order, sets and numbers are made
+            of them (`as_sets`, `as_numbers`).
     """
 
     name: str
@@ -49,7 +50,7 @@ class Certified:
     floored: bool = False
     of_effect: frozenset[str] = frozenset()
     sampled: bool = False
-    graded: bool = False
+    level: Level = "nominal"
 
     @property
     def function(self) -> Any:
@@ -68,9 +69,11 @@ class Certified:
         known = signature(function).parameters
         if self.sampled:
             frame = frame.with_columns(gold_drawn=pl.lit(value=True), gold_probability=pl.lit(1.0))
-        labels = population.labels
-        if self.graded:
-            labels = replace(labels, level="ordinal")
+        labels = replace(population.labels, level=self.level)
+        if self.level in OF_SETS:
+            frame, labels = as_sets(frame, population, self.level)
+        elif self.level in ("interval", "ratio"):
+            frame, labels = as_numbers(frame, population, self.level)
         given = {"labels": labels, **common, **self.options}
         group = GROUP if population.group_size > 1 else None
         given |= {"group": group} if group else {}
@@ -105,7 +108,7 @@ _BUILT_IN: Mapping[str, Options] = {
     "inter_model": {"models": 2},
     "inter_pss_subsamples": {"why_not": _SUBSAMPLES},
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
-    "leniency": {"graded": True},
+    "leniency": {"level": "ordinal"},
     "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 50},
     "partiality": {"options": {"toward": "coder"}},
     "position_bias": {"options": {"order": "tone", "forward": "plain", "backward": "polite"}},
@@ -114,7 +117,7 @@ _BUILT_IN: Mapping[str, Options] = {
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
     "verbosity_bias": {
         "options": {"padding": "length", "plain": "short", "padded": "long"},
-        "graded": True,
+        "level": "ordinal",
     },
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }
@@ -149,6 +152,13 @@ _BESIDE = (
         name="label_movement",
         path="quaver.measures.variation.label_movement:label_movement",
         options={"factors": FACTORS},
+    ),
+    Certified(name="accuracy, sets", path="accuracy", level="jaccard"),
+    Certified(name="accuracy, numbers", path="accuracy", level="ratio"),
+    Certified(name="f1, sets", path="f1", level="jaccard"),
+    *(
+        Certified(name=f"inter_pss, {level}", path="inter_pss", level=level)
+        for level in ("jaccard", "masi", "interval", "ratio")
     ),
 )
 

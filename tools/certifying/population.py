@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.core.records import Label, LabelSet
+from quaver.core.records import Label, LabelSet, Level, Numbers
 
 Row = dict[str, Any]
 
@@ -66,6 +66,9 @@ SMALL, NUMBER = "small", "age"
 FACTORS = {"tone": ("plain", "polite"), "length": ("short", "long")}
 """Factors of the prompts, which have no effect of their own."""
 
+_NAMES = ("tax", "war", "health", "other")
+_STEP, _OF_AGE, _NOISE, _LEAST = 10.0, 3.0, 1.0, 20.0
+"""Of numbers: how far labels lie apart, what ``age`` adds, an answer's noise, the first label's number."""
 _SMALL_SHARE = 0.1
 _BROKEN = 0.9
 """The share of a broken prompt's answers that are fresh draws."""
@@ -363,6 +366,7 @@ def _frame(
             "token": _without(pl.Series(confidence), absent),
             "stated": _without(pl.Series(stated), unstated),
             "probabilities": _without(pl.Series(likely).arr.to_list(), absent),
+            "noise": pl.Series(rng.spawn(1)[0].standard_normal(item.size)),
             **{name: pl.Series(values)[item] for name, values in columns.items()},
             **{
                 name: _named((variant >> at) & 1, levels) for at, (name, levels) in enumerate(FACTORS.items())
@@ -375,6 +379,45 @@ def _frame(
         other = _named(np.where(changed < _MISREAD, (said.ravel() + 1) % len(codes), said.ravel()), codes)
         read.append(_evaluated(frame.with_columns(label=_without(other, absent | (lost < _UNREAD))), "f"))
     return pl.concat(read)
+
+
+def as_sets(frame: pl.DataFrame, population: Population, level: Level) -> tuple[pl.DataFrame, LabelSet]:
+    """A study whose labels are sets of names; the first, which may be a rare one, is the largest.
+
+    The label k of n stands for the names whose bits the number max(3, n) − k has, so that confusing two
+    labels confuses two sets that share some names, or none.
+
+    >>> population = Population(items=9, variants=1, repeats=1)
+    >>> frame, labels = as_sets(study(population, population.prompts(1), 1), population, "jaccard")
+    >>> [label.code for label in labels.labels]
+    ['tax', 'war', 'tax;war']
+    """
+    most = max(3, len(population.codes))
+    sets = {
+        code: ";".join(name for bit, name in enumerate(_NAMES) if (most - at) >> bit & 1)
+        for at, code in enumerate(population.codes)
+    }
+    names = [name for bit, name in enumerate(_NAMES) if most >> bit]
+    occurring = dict.fromkeys([*names, *sets.values()])
+    frame = frame.with_columns(pl.col("label", "gold").cast(pl.String).replace(sets))
+    return frame, LabelSet(tuple(Label(one, one) for one in occurring), level)
+
+
+def as_numbers(frame: pl.DataFrame, population: Population, level: Level) -> tuple[pl.DataFrame, LabelSet]:
+    """A study whose labels are numbers, in tenths: the label's, what the item adds, and an answer's noise.
+
+    An answer with another label is far off, so that the errors have long tails where few labels are wrong.
+    """
+    base = {code: _LEAST + _STEP * at for at, code in enumerate(population.codes)}
+
+    def number(column: str, noise: pl.Expr) -> pl.Expr:
+        own = pl.col(column).cast(pl.String).replace_strict(base, return_dtype=pl.Float64)
+        return (own + _OF_AGE * pl.col(NUMBER) + noise).clip(0).round(1).cast(pl.String).alias(column)
+
+    frame = frame.with_columns(number("label", _NOISE * pl.col("noise")), number("gold", pl.lit(0.0)))
+    found = pl.concat([frame["label"], frame["gold"]]).drop_nulls().unique().to_list()
+    known = sorted(found, key=float)
+    return frame, Numbers(tuple(Label(one, one, value=float(one)) for one in known), level)
 
 
 def _evaluated(frame: pl.DataFrame, evaluator: str) -> pl.DataFrame:

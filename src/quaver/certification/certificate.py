@@ -21,7 +21,7 @@ from quaver.certification.coverage import (
     verdicts,
     verdicts_in_words,
 )
-from quaver.certification.simulated_study import SimulatedStudies
+from quaver.certification.simulated_study import SimulatedStudies, answered, renamed
 from quaver.core.records import Estimate
 from quaver.core.rows import presented
 from quaver.core.seeds import derive
@@ -88,6 +88,53 @@ class Certificate:
             "lines": lines,
             "places": [line.document() for line in self.places],
         }
+
+
+class ResampledStudies(SimulatedStudies):
+    """Draws studies whose items are those of a given one, drawn anew with all answers to them.
+
+    Of numbers: hardly two are the same label, so that how often answers agree says nothing of them. What the
+    study's items do not show, such as errors larger than any that occurred, no study like it shows either.
+
+    Args:
+        frame: The study's annotations.
+        group: The column of the items' groups.
+    """
+
+    def __init__(self, frame: pl.DataFrame, group: str | None = None) -> None:
+        self.frame, self.group = frame, group
+        self.study = answered(frame, (), group)
+
+    def document(self) -> dict[str, object]:
+        """That items are drawn; of groups, their sizes."""
+        return {"drawn": "items", **self.sizes()}
+
+    def study_like(self, seed: int, prompts: int | None = None, copies: int = 1) -> pl.DataFrame:
+        """The annotations of a study like it; ``prompts`` are drawn from the study's."""
+        made = [self._drawn(seed, prompts, copy) for copy in range(copies)]
+        if copies == 1:
+            return made[0]
+        return pl.concat([renamed(one, copy, self.group) for copy, one in enumerate(made)])
+
+    def _drawn(self, seed: int, prompts: int | None, copy: int) -> pl.DataFrame:
+        """Each item with the answers to one that is drawn; of items in groups, to one of a drawn group."""
+        rng, group = np.random.default_rng([seed, 7, copy]), self.study.group
+        order, sizes = np.argsort(group, kind="stable"), np.bincount(group)
+        own = rng.integers(sizes.size, size=sizes.size)[group]
+        within = (rng.random(group.size) * sizes[own]).astype(np.int64)
+        drawn = {"item": order[(np.cumsum(sizes) - sizes)[own] + within]}
+        if prompts is not None and "variant" in self.frame.columns:
+            count = self.frame["variant"].n_unique()
+            drawn["variant"] = np.random.default_rng([prompts, 6]).integers(count, size=count)
+        made = self.frame
+        for column, of in drawn.items():
+            names = self.frame[column].unique(maintain_order=True)
+            there = pl.DataFrame({column: names[of], "place": names})
+            made = made.join(there, on=column).with_columns(pl.col("place").alias(column)).drop("place")
+        if self.group:
+            groups = self.frame.group_by("item", maintain_order=True).agg(pl.col(self.group).first())
+            made = made.drop(self.group).join(groups, on="item")
+        return made.select(self.frame.columns)
 
 
 class StudyWork:

@@ -369,10 +369,13 @@ class SimulatedStudies:
 
     def document(self) -> dict[str, object]:
         """What they are like, in a few numbers; of items in groups, their sizes too."""
+        return {**self.like.document(), **self.sizes()}
+
+    def sizes(self) -> dict[str, object]:
+        """How many groups there are, and the share of the items in the largest; nothing of items alone."""
         sizes = np.bincount(self.study.group)
         largest = round(float(sizes.max() / sizes.sum()), 4) if sizes.size else 0.0
-        of_groups = {"groups": sizes.size, "largest_group": largest} if self.group else {}
-        return {**self.like.document(), **of_groups}
+        return {"groups": sizes.size, "largest_group": largest} if self.group else {}
 
     def study_like(self, seed: int, prompts: int | None = None, copies: int = 1) -> pl.DataFrame:
         """The annotations of a study like it."""
@@ -391,7 +394,7 @@ class SimulatedStudies:
 
     def items_like(self, items: pl.DataFrame, copies: int = 1) -> pl.DataFrame:
         """A table of the items' columns for so many copies of the items."""
-        return pl.concat([_renamed(items, index, None) for index in range(copies)]) if copies > 1 else items
+        return pl.concat([renamed(items, index, None) for index in range(copies)]) if copies > 1 else items
 
     def _framed(self, donor: Ints, label: Ints, gold: Ints, copies: int) -> pl.DataFrame:
         study, columns = self.study, [name for name in _ANSWER if name in self.frame.columns]
@@ -412,13 +415,14 @@ class SimulatedStudies:
                 if "gold" in design.columns:
                     true = names[gold[index * study.items + study.item[kept]]]
                     made = made.with_columns(true.alias("gold"))
-                parts.append(_renamed(made, index, self.group) if copies > 1 else made)
+                parts.append(renamed(made, index, self.group) if copies > 1 else made)
         kinds = [name for name in ("label", "gold") if name in self.frame.columns]
         made = pl.concat(parts).select(self.frame.columns)
         return made.with_columns(pl.col(name).cast(self.frame.schema[name]) for name in kinds)
 
 
-def _renamed(frame: pl.DataFrame, copy: int, group: str | None) -> pl.DataFrame:
+def renamed(frame: pl.DataFrame, copy: int, group: str | None) -> pl.DataFrame:
+    """The items, and their groups, of one of several copies, by names of their own."""
     names = ["item", *([group] if group else [])]
     return frame.with_columns((pl.col(name).cast(pl.String) + f"#{copy}") for name in names)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, Numbers
 from quaver.core.rows import Rows, short_lines
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
@@ -70,7 +71,7 @@ def certify(
     study: StudySource, *, replications: int | None = None, exact: bool = False, processes: int | None = None
 ) -> StudyCertificate:
     """Certify a study's measures, and keep the certificate in its folder where it has one."""
-    from quaver.certification.certificate import StudyWork  # few studies need simulations
+    from quaver.certification.certificate import ResampledStudies, StudyWork  # few studies need them
     from quaver.certification.processes import certify as replicated
     from quaver.certification.simulated_study import SimulatedStudies
 
@@ -88,14 +89,16 @@ def certify(
         conclusion.group for conclusion in study.spec.conclusions
     ]
     group = study.spec.group or next((name for name in groups if name), None)
-    hidden = ""
+    hidden, labels = "", study.experiment.labels
+    drawn: Callable[..., SimulatedStudies] = partial(SimulatedStudies, labels=labels.codes)
+    drawn = ResampledStudies if isinstance(labels, Numbers) else drawn
     if group is None and (estimates := clustered(MeasuredStudy(study, frame).clusters)):
         hidden = max(estimates, key=lambda estimate: float(estimate.details["effect"])).cell["column"]
         alone = pl.col("item").cast(pl.String)
         grouped = with_column(study, frame, hidden).with_columns(pl.col(hidden).fill_null(alone))
-        studies = SimulatedStudies(grouped, study.experiment.labels.codes, hidden)
+        studies = drawn(grouped, group=hidden)
     else:
-        studies = SimulatedStudies(frame, study.experiment.labels.codes, group)
+        studies = drawn(frame, group=group)
     resamples = None if exact else _RESAMPLES
     options = {} if resamples is None else {"resamples": resamples}
     worker = StudyWork(asked, studies, options, study.spec.seed)
