@@ -75,6 +75,23 @@ def test_a_wide_table_is_a_study_of_its_fields(wide: Path) -> None:
     assert {one.field for one in study.verdict().recommendations} == {"tone", "topics", "cost"}
 
 
+def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path: Path) -> None:
+    lines = ["id,model,topics,cost,topics_gold,cost_gold"]
+    lines += [f"{at},m,tax;war,{at + 0.5},tax,{at}" for at in range(12)]
+    lines += ["12,m,war,3,war,3"]
+    study, _ = import_annotations(
+        written(tmp_path, "off.csv", "\n".join(lines) + "\n"), fields=["topics", "cost"]
+    )
+    found = {one.measure: one for one in study.measure("accuracy", field="cost")}
+    assert found["accuracy_bias"].value == pytest.approx(12 * 0.5 / 13)
+    assert found["accuracy_bias"].n == 13
+    sets = {one.measure: one.value for one in study.measure("accuracy", field="topics")}
+    assert sets["accuracy"] == pytest.approx(1 / 13)
+    assert sets["accuracy_hamming"] == pytest.approx(12 / 26)
+    for name in ("topics", "cost"):
+        assert study.measure("compliance", field=name)[0].value == 1
+
+
 def test_it_is_reported_packed_and_verified(wide: Path, tmp_path: Path) -> None:
     study, _ = import_annotations(wide)
     assert "tone" in study.report().read_text(encoding="utf-8")

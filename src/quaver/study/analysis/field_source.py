@@ -107,7 +107,8 @@ class FieldSource(StudySource):
         if not (self.field.several or numeric):
             return alone
         given = {item.golds[name] for item in self.whole.experiment.items if name in item.golds}
-        if self._annotations is not None or self.files.responses.exists():
+        unasked = self.whole.can_ask and not self.files.responses.exists()
+        if self._annotations is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
         given |= set(GoldFiles(self.folder).state().coded["label"].drop_nulls())
         if numeric:
