@@ -23,7 +23,7 @@ from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import OF_SETS, Level
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.intervals import Tails, mean_within
+from quaver.estimation.intervals import OF_CORRELATIONS, long_tails, mean_within
 from quaver.estimation.intraclass import agreement_of_sums
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
@@ -144,7 +144,8 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
         n=ratings.cell.units.touched(whole),
         differing=ratings.cell.units.touched(whole & (np.ptp(numbers, axis=1) > 0)),
         ends=(-1.0, 1.0),
-        tails=Tails(skewed=0.5, correlation=True),
+        tails=OF_CORRELATIONS,
+        warnings=long_tails((numbers - numbers.mean(1, keepdims=True))[whole].ravel()),
         reason="no variation",
     )
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import Disagreement, disagreement, over_values, scale
-from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level
+from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level, Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Ints, Tally
-from quaver.estimation.intervals import Interval, percentile
+from quaver.estimation.intervals import OF_CORRELATIONS, Interval, long_tails, percentile
 from quaver.estimation.means import none_goes_far, over_strata, quotient
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
@@ -291,6 +291,9 @@ def alpha_over_strata(
         details=details or {},
     )
     statistic = replace(statistic, warnings=(*statistic.warnings, *stray_labels(cell, counts)))
+    if isinstance(cell.label_set, Numbers):
+        tails = (*statistic.warnings, *long_tails(_deviations(cell)))
+        statistic = replace(statistic, tails=OF_CORRELATIONS, warnings=tails)
     if not kept:
         return replace(statistic, reason=lost.most_common(1)[0][0] if lost else "no annotations")
     if len(kept) < len(reasons):
@@ -305,6 +308,15 @@ def alpha_over_strata(
         excluded={**statistic.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
         details={**statistic.details, "level": level, "strata": len(kept)},
     )
+
+
+def _deviations(cell: Cell) -> Floats:
+    """How far numbers are from the mean of their item's, in each stratum; of items with two or more."""
+    numbers = np.array([float(label) for label in cell.labels])
+    there = cell.codes >= 0
+    raters = there.sum(2, keepdims=True)
+    given = np.where(there, numbers[np.maximum(cell.codes, 0)], 0.0)
+    return np.asarray((given - given.sum(2, keepdims=True) / np.maximum(raters, 1))[there & (raters > 1)])
 
 
 def in_strata(counts: Floats | Tally, strata: Sequence[int]) -> Floats | Tally:

@@ -13,8 +13,8 @@ from scipy import special
 
 from quaver.agreement import intraclass_correlation
 from quaver.core.records import Estimate, IntervalWarning, Label, Numbers
+from quaver.estimation.intervals import l_kurtosis
 from quaver.measures import accuracy, f1, label_shares
-from quaver.measures.correctness.number_errors import l_kurtosis
 
 _HERE = Path(__file__).parents[2] / "agreement" / "pingouin_values.json"
 _TABLES = json.loads(_HERE.read_text())["tables"]

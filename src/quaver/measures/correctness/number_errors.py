@@ -10,22 +10,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import IntervalWarning
 from quaver.core.rows import Presentation
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.intervals import Tails, mean_within
+from quaver.estimation.intervals import OF_CORRELATIONS, Tails, long_tails, mean_within
 from quaver.estimation.intraclass import agreement_of_sums
 from quaver.estimation.means import differing, quotient
 from quaver.estimation.statistic import Cell, Statistic
 
 _NORMAL = 1.96
 """Between so many standard deviations on either side lie 95% of normal errors: Bland and Altman's number."""
-
-_LONG_TAILS = 0.18
-"""Above this L-kurtosis of the errors, intervals of second moments are flagged: that of normal numbers is
-0.123, of Student's t with three degrees of freedom 0.261 (``benchmarks/fields.py``)."""
-
-_OF_Z = Tails(skewed=0.5, correlation=True)
 
 _LIMITS = "Bland & Altman (1986), The Lancet 327, 307-310"
 
@@ -84,10 +77,10 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         ("mean of answer − gold", None, Tails()),
         ("mean − 1.96 SD of answer − gold", None, Tails(skewed=1.0)),
         ("mean + 1.96 SD of answer − gold", None, Tails(skewed=1.0)),
-        ("Pearson's correlation of answers and gold", (-1.0, 1.0), _OF_Z),
-        ("ICC(A,1) of answers and gold", (-1.0, 1.0), _OF_Z),
+        ("Pearson's correlation of answers and gold", (-1.0, 1.0), OF_CORRELATIONS),
+        ("ICC(A,1) of answers and gold", (-1.0, 1.0), OF_CORRELATIONS),
     ]
-    long_tails = _long_tails((values[np.maximum(codes, 0)] - true)[used])
+    warnings = long_tails((values[np.maximum(codes, 0)] - true)[used])
     for column, (part, (method, ends, tails)) in enumerate(zip(NUMBER_PARTS, how, strict=True)):
         one = replace(shown, part=part, column=column, method=method, ends=ends, tails=tails)
         if column == 0:
@@ -95,46 +88,8 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         elif column == 1:
             one = replace(one, spread=errors, null=0.0, values=own)
         else:
-            one = replace(one, warnings=long_tails)
+            one = replace(one, warnings=warnings)
         yield replace(one, source=_LIMITS) if "limit" in part else one
-
-
-def _long_tails(errors: Floats) -> tuple[IntervalWarning, ...]:
-    """A warning where errors have longer tails than normal ones: a sample need not show the largest."""
-    tails = l_kurtosis(errors)
-    if not tails > _LONG_TAILS:
-        return ()
-    return (
-        IntervalWarning(
-            f"few errors are much larger than the rest (L-kurtosis {tails:.2f}; of normal errors 0.12): "
-            "the interval, which rests on these few, may hold the truth less often than its level says"
-        ),
-    )
-
-
-def l_kurtosis(numbers: Floats) -> float:
-    """How long the tails of numbers are, by order statistics: normal ones have 0.123, uniform ones 0.
-
-    τ₄ = (20 b₃ − 30 b₂ + 12 b₁ − b₀) / (2 b₁ − b₀), with bᵣ the mean of x₍ᵢ₎ (i − 1) … (i − r) / ((n − 1) …
-    (n − r)) over the numbers in their order. The fourth moment depends on the largest number alone where
-    tails are long; this does not. NaN of fewer than four numbers, or where nothing varies. Source: Hosking
-    (1990), Journal of the Royal Statistical Society B 52, 105-124.
-
-    Of 0, 0, 0 and 1: b₀ = b₁ = b₂ = b₃ = 1/4.
-
-    >>> l_kurtosis(np.array([0.0, 1.0, 0.0, 0.0])), round(l_kurtosis(np.arange(9.0)), 12)
-    (1.0, 0.0)
-    """
-    n = numbers.size
-    if n < 4 or np.ptp(numbers) == 0:
-        return np.nan
-    ordered, weights = np.sort(numbers), np.ones(n)
-    moments = [float(ordered.mean())]
-    for r in range(1, 4):
-        weights = weights * (np.arange(n) - r + 1) / (n - r)
-        moments.append(float(weights @ ordered) / n)
-    mean, first, second, third = moments
-    return (20 * third - 30 * second + 12 * first - mean) / (2 * first - mean)
 
 
 def _sums(answers: Floats, gold: Floats, used: NDArray[np.bool_]) -> Floats:
