@@ -6,6 +6,7 @@ import pytest
 from tests.designed_gold import designed
 from tests.measures.corrected.leaning_labels import leaning
 
+from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
 from quaver.measures import corrected_accuracy, corrected_compliance, corrected_share
 
@@ -104,3 +105,12 @@ def test_gold_labels_that_are_still_to_come_are_a_reason():
     frame = designed(leaning(items=60), 20, 7).with_columns(gold=pl.lit(None, pl.String))
     found = [*corrected_share(frame), *corrected_accuracy(frame)]
     assert {one.reason for one in found} == {"fewer than two gold labels"}
+
+
+def test_the_corrected_share_of_a_label_of_sets_is_that_of_the_sets_that_hold_it() -> None:
+    sets = ["tax", "tax;war", "war", "[]"] * 40
+    labels = LabelSet(tuple(Label(one, one) for one in ("tax", "tax;war", "war", "[]")), "jaccard")
+    frame = pl.DataFrame({"item": range(160), "label": sets, "gold": sets, "gold_probability": 0.5})
+    frame = frame.with_columns(gold_drawn=pl.col("item") % 8 < 4)
+    found = {one.cell["label"]: one.value for one in corrected_share(frame, labels=labels)}
+    assert found == {"tax": pytest.approx(0.5), "war": pytest.approx(0.5)}

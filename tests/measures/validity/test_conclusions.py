@@ -297,3 +297,18 @@ def test_groups_are_tested_by_students_t(few):
     for end in (low, high):  # rejected at exactly 5%
         assert one.p(0, end) == pytest.approx(0.05, abs=1e-3)
     assert len(one.warnings(0, "author")) == (few < 4)
+
+
+def test_the_share_of_a_label_of_sets_is_that_of_the_sets_that_hold_it():
+    sets = ["tax", "tax;war", "war", "[]"] * 25
+    labels = LabelSet(tuple(Label(one, one) for one in ("tax", "tax;war", "war", "[]")), "jaccard")
+    frame = pl.DataFrame({"item": np.arange(100), "label": sets})
+    items = pl.DataFrame({"item": np.arange(100), "high": [1, 1, 0, 0] * 25})
+    found = conclusion(frame, formula="share(tax) ~ high", effect="high > 0", items=items, labels=labels)
+    assert found[0].value == pytest.approx(1)  # tax stands in all sets of high texts, and in no other
+    (whole,) = conclusion(
+        frame, formula="share(tax;war) ~ high", effect="high > 0", items=items, labels=labels
+    )[:1]
+    assert whole.value == pytest.approx(0.5)
+    with pytest.raises(UnknownName, match="tax"):
+        conclusion(frame, formula="share(health) ~ high", effect="high > 0", items=items, labels=labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate
+from quaver.agreement.set_distance import members
+from quaver.core.records import OF_SETS, Estimate, LabelSet
 from quaver.core.seeds import derive
 from quaver.correction.estimators import Corrected, Question, gold_alone, stacked, strata_interval
 from quaver.correction.spread import interval
@@ -284,7 +285,7 @@ _ENDS = (0.0, 1.0)
     of_classes=True,
 )
 def corrected_share(data: MeasureInput) -> Iterator[Estimate]:
-    """The share of items whose true label is each label, corrected by a designed gold sample.
+    """The share of items whose true label is each label, or holds it, corrected by a designed gold sample.
 
     The mean over gold items of 1[y = label], each weighted by one over its probability of being drawn, less
     what the labels and confidences of all prompts and models say of these items beyond what they say of all
@@ -308,21 +309,28 @@ def corrected_share(data: MeasureInput) -> Iterator[Estimate]:
     yield from or_nothing(
         data,
         (
-            _share(data, population, code, label)
+            _share(data, population, numbers, label)
             for population in populations_apart(data)
-            for code, label in enumerate(population.labels)
+            for label, numbers in _counted(population, data.labels)
         ),
     )
 
 
-def _share(data: MeasureInput, population: LabelledItems, code: int, label: str) -> Estimate:
-    numbers = np.eye(len(population.labels))[code]
+def _counted(population: LabelledItems, labels: LabelSet | None) -> Iterable[tuple[str, Floats]]:
+    """Each label, and which of the answers' labels count as it: itself, or the sets that hold it."""
+    if labels is not None and labels.level in OF_SETS:
+        single, held = members(population.labels)
+        return zip(single, held.T, strict=True)
+    return zip(population.labels, np.eye(len(population.labels)), strict=True)
+
+
+def _share(data: MeasureInput, population: LabelledItems, numbers: Floats, label: str) -> Estimate:
     given = population.valued(numbers)
     sure = population.probable(numbers)
     tables = [filled(one) for one in (given, sure) if one is not None]
     predictions = np.concatenate(tables, 1)[:, None]
     varying = np.ptp(predictions, axis=0)[0] > 0
-    true = np.where(population.gold >= 0, (population.gold == code).astype(np.float64), np.nan)
+    true = np.where(population.gold >= 0, numbers[population.gold], np.nan)
     items = len(population.gold)
     sample = population.sample(np.ones((items, 1)), true[:, None])
     seed = derive(data.resampling.seed, "folds")

@@ -11,7 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import label_set_of
-from quaver.core.records import UNORDERED, LabelSet
+from quaver.agreement.set_distance import members
+from quaver.core.label_values import labels_in
+from quaver.core.records import OF_SETS, UNORDERED, LabelSet
 from quaver.correction.regressions import Kind
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import UnknownColumn
@@ -182,9 +184,14 @@ def _typed(column: pl.Series, category: bool) -> pl.Series:
 
 
 def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | None) -> Floats:
-    """What each label counts as in the outcome."""
+    """What each label counts as in the outcome; a label of sets counts in each set that holds it."""
     if label is not None:
         known = labels.codes if labels else codes
+        if labels is not None and labels.level in OF_SETS:
+            single = members(known)[0]
+            if label in single:
+                return np.array([float(label in labels_in(code)) for code in codes])
+            known = (*single, *known)
         if label not in known:
             raise UnknownName("label", label, known, where="formula")
         return np.array([float(code == label) for code in codes])
