@@ -21,7 +21,7 @@ from quaver.errors import QuaverError
 from quaver.sequential.betting_interval import RARE
 from quaver.sequential.spent_error import round_sizes, tails_of_rounds, times_as_wide
 from quaver.study.collection.rounds import Design
-from quaver.study.collection.study_run import CATEGORIES, run_part
+from quaver.study.collection.study_run import CATEGORIES, run_part, texts_by_label
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import asking
 
@@ -75,16 +75,18 @@ def compare_in_rounds(
 
 
 def _enough_of_each_label(before: pl.DataFrame, order: Sequence[str]) -> int:
-    """How many items in an order it takes until each label has 20 of them: as an answer and as a gold label.
+    """How many items in an order it takes until each label has 20: as most frequent answer and as gold label.
 
     With fewer, the tails of a normal interval do not hold at the levels of early rounds.
     """
     places = {item: number for number, item in enumerate(order, 1)}
     found = [1]
-    for known in [name for name in ("label", "gold") if name in before.columns]:
-        for items in before.drop_nulls(known).group_by(known).agg(pl.col("item").unique())["item"]:
-            own = sorted(places[item] for item in items if item in places)
-            found.append(own[RARE - 1] if len(own) >= RARE else len(order))
+    lists = texts_by_label(before)
+    if "gold" in before.columns:
+        lists += texts_by_label(before.select("item", label="gold"))
+    for items in lists:
+        own = sorted(places[item] for item in items if item in places)
+        found.append(own[RARE - 1] if len(own) >= RARE else len(order))
     return max(found)
 
 

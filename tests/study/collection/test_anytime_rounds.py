@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.studies import ITEMS, STUDY, written
 
@@ -14,6 +16,7 @@ from quaver.core.records import Estimate, IntervalWarning
 from quaver.design.spec import UntilSpec
 from quaver.errors import SpecError
 from quaver.study.collection.rounds import Part, Round, collect_at_any_time, is_clear, planned_rounds
+from quaver.study.collection.study_run import texts_by_label
 from quaver.study.session import Study
 
 WHOLE = Part(items=400, variants=3, repeats=2)
@@ -121,3 +124,41 @@ def test_a_run_stops_early_and_a_later_one_finds_nothing_to_ask(tmp_path: Path) 
     assert "above 0.6" in opened.status().round_verdict
     assert opened.run().done == 0
     assert asked == outcome.done
+
+
+def test_a_label_has_the_texts_that_it_is_the_most_frequent_answer_to() -> None:
+    """Text 1 is mostly "a", 2 as often "b" as "a"; "c" is nowhere more than a slip; of 4 nothing is known."""
+    answers = {1: "aab", 2: "ab", 3: "bbc", 4: [None]}
+    rows = [{"item": item, "label": label} for item, labels in answers.items() for label in labels]
+    found = texts_by_label(pl.DataFrame(rows, infer_schema_length=None))
+    assert sorted(map(sorted, found)) == [[], [1, 2], [2, 3]]
+
+
+def annotated(slips: int) -> Callable[[str, str], str]:
+    """Says "no" of three texts in a hundred, and of so many more to one of three prompts."""
+
+    def annotate(text: str, prompt: str) -> str:
+        number = int(text) % 100
+        return "no" if number < 3 or (number < 3 + slips and "third" in prompt) else "yes"
+
+    return annotate
+
+
+@pytest.mark.parametrize("slips", [0, 37])
+def test_slips_into_a_rare_label_decide_nothing_early(slips: int, tmp_path: Path) -> None:
+    """Of 400 texts 12 have the label, and up to 160 an answer with it: too few for alpha's early rounds."""
+    rows = ["text", *(str(37 * at % 400) for at in range(400))]
+    (tmp_path / "items.csv").write_text("\n".join(rows))
+    given = {
+        "name": "s",
+        "items": {"source": "items.csv", "text": "{{ text }}"},
+        "task": {"labels": ["yes", "no"]},
+        "prompt": {"instruction": "yes or no?"},
+        "variants": [{"use": "instructions", "texts": {"second": "no or yes?", "third": "third: yes?"}}],
+        "models": [{"name": "m", "use": "function"}],
+        "until": {"measure": "inter_pss", "clear_of": -0.5},
+    }
+    (tmp_path / "study.yaml").write_text(json.dumps(given))
+    study = Study.open(tmp_path, functions={"m": annotated(slips)})
+    assert study.run().ended == "finished"
+    assert len(json.loads((tmp_path / "rounds.json").read_text())["rounds"]) == 4

@@ -388,7 +388,7 @@ _SPENDING = (
     "The rounds share an error of 5% in proportion to their items (linear alpha spending; Kim & DeMets "
     "1987): where the estimates of the rounds are jointly normal, their intervals all contain a cell's true "
     "value in 95% of such studies, whichever round is the last. No round of fewer than "
-    f"{RARE} texts with the rarest label could end the collection."
+    f"{RARE} texts that mostly have the rarest label could end the collection."
 )
 
 

@@ -165,10 +165,14 @@ CATEGORIES = ("nominal", "ordinal")
 """Levels of measurement at which a label can be rare."""
 
 
-def _texts_with_the_rarest(frame: pl.DataFrame) -> int:
-    """How many items have an answer with the label that the fewest have."""
-    having = frame.drop_nulls("label").group_by("label").agg(pl.col("item").n_unique())
-    return int(having["item"].min() or 0)  # type: ignore[arg-type]
+def texts_by_label(answers: pl.DataFrame) -> list[list[Any]]:
+    """For each label that occurs, the items of which it is the most frequent answer, alone or with another.
+
+    A label that is often a slip, and seldom what a text is labelled, is as rare as these texts are.
+    """
+    given = answers.drop_nulls("label").group_by("item", "label").len()
+    given = given.with_columns(most=pl.col("len") == pl.col("len").max().over("item"))
+    return given.group_by("label").agg(pl.col("item").filter("most"))["item"].to_list()
 
 
 def run_part(study: StudyFile, keep: Keep) -> Outcome:
@@ -203,7 +207,9 @@ def _run_in_rounds(
     def at(part: Part, level: float) -> list[Estimate]:
         frame = answers(part)
         found = estimates(frame, confidence_level=level, keep=("draws", "distribution"))
-        texts = _texts_with_the_rarest(frame) if study.experiment.labels.level in CATEGORIES else RARE
+        texts = RARE
+        if study.experiment.labels.level in CATEGORIES:
+            texts = min(map(len, texts_by_label(frame)), default=0)
         return [held_together(estimate, ERROR) or too_rare(estimate, texts) for estimate in found]
 
     def tell(number: int, one: Round) -> None:
