@@ -154,3 +154,24 @@ def test_intervals_hold_the_truth(skewed: bool) -> None:
     shares = {name: float(np.mean(some)) for name, some in held.items()}
     assert len(shares) == 6
     assert all(0.92 <= share <= 0.985 for share in shares.values()), shares
+
+
+def test_an_outlier_under_one_prompt_leaves_the_numbers_of_another_as_they_are() -> None:
+    rng = np.random.default_rng(2)
+    gold = rng.normal(50, 10, 40).round(1)
+    answers = (gold + rng.normal(23, 5, 40)).round(1)
+    alone = _found(answers, gold, resamples=0)
+    other = np.where(np.arange(40) == 3, 1e15, answers)
+    texts = sorted({repr(float(one)) for one in (*answers, *other, *gold)}, key=float)
+    frame = pl.DataFrame(
+        {
+            "item": [*range(40)] * 2,
+            "variant": ["a"] * 40 + ["b"] * 40,
+            "label": [repr(float(one)) for one in (*answers, *other)],
+            "gold": [repr(float(one)) for one in gold] * 2,
+        }
+    )
+    labels = Numbers(tuple(Label(one, one, value=float(one)) for one in texts), "interval")
+    for one in accuracy(frame, labels=labels, by=["variant"], resamples=0):
+        if one.cell.get("variant") == "a":
+            assert one.value == pytest.approx(alone[one.measure].value, abs=1e-9), one.measure

@@ -58,9 +58,12 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     if not used.any():
         yield from (replace(statistic, part=part) for part in NUMBER_PARTS)
         return
-    true = values[np.maximum(gold, 0)][:, None]
-    middle = values.mean()  # taken off, so that squares of large numbers keep their digits
-    sums = _sums(np.where(used, values[np.maximum(codes, 0)] - middle, 0.0), (true - middle) * used, used)
+    answers, true = values[np.maximum(codes, 0)], values[np.maximum(gold, 0)][:, None]
+    # Their own middle is taken off, so that squares of large numbers keep their digits.
+    middle = (answers + true)[used].mean() / 2
+    sums = _sums(
+        *(np.where(used, part, 0.0) for part in (answers - true, answers - middle, true - middle)), used
+    )
     known = np.asarray(used.any(1))
     own = quotient(sums[:, 2], used.sum(1))
     widest = float(np.ptp(values))
@@ -80,7 +83,7 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         ("Pearson's correlation of answers and gold", (-1.0, 1.0), OF_CORRELATIONS),
         ("ICC(A,1) of answers and gold", (-1.0, 1.0), OF_CORRELATIONS),
     ]
-    warnings = long_tails((values[np.maximum(codes, 0)] - true)[used])
+    warnings = long_tails((answers - true)[used])
     for column, (part, (method, ends, tails)) in enumerate(zip(NUMBER_PARTS, how, strict=True)):
         one = replace(shown, part=part, column=column, method=method, ends=ends, tails=tails)
         if column == 0:
@@ -92,9 +95,8 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         yield replace(one, source=_LIMITS) if "limit" in part else one
 
 
-def _sums(answers: Floats, gold: Floats, used: NDArray[np.bool_]) -> Floats:
+def _sums(error: Floats, answers: Floats, gold: Floats, used: NDArray[np.bool_]) -> Floats:
     """By item: how many answers, and the sums that all numbers are made of."""
-    error = answers - gold
     parts = [used, error**2, error, np.abs(error), answers, gold, answers**2, gold**2, answers * gold]
     return np.stack([part.sum(1) for part in parts], 1).astype(np.float64)
 
