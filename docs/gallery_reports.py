@@ -22,14 +22,16 @@ GALLERY = Path(__file__).parent / "gallery"
 def pages() -> Iterator[tuple[str, str | bytes]]:
     """Each report and each bundle that holds it: its path in the site and its content."""
     for bundle in sorted(GALLERY.glob("*.quaver.zip")):
-        report, packed = made_again(bundle)
-        yield f"gallery/{bundle.name.removesuffix('.quaver.zip')}.html", report
+        reports, packed = made_again(bundle)
+        for name, report in reports.items():
+            own = f"{bundle.name.removesuffix('.quaver.zip')}.html" if name == "report.html" else name
+            yield f"gallery/{own}", report
         yield f"gallery/{bundle.name}", packed
 
 
 @cache  # a server that shows the site while you write builds it again and again
-def made_again(bundle: Path) -> tuple[str, bytes]:
-    """A bundle's report as today's Quaver writes it, and the bundle with it."""
+def made_again(bundle: Path) -> tuple[dict[str, str], bytes]:
+    """A bundle's report as today's Quaver writes it, with those of its fields, and the bundle with them."""
     with TemporaryDirectory() as home:
         opened, folder = Path(home) / "opened", Path(home) / "packed"
         found = extract(bundle, opened, FORM)
@@ -40,4 +42,5 @@ def made_again(bundle: Path) -> tuple[str, bytes]:
         write_derived(source, folder)
         about = {name: value for name, value in found.items() if name not in ("files", "bytes")}
         pack(Path(home) / "again", {one.name: one for one in folder.iterdir()}, about)
-        return (folder / "report.html").read_text(encoding="utf-8"), (Path(home) / "again").read_bytes()
+        pages = {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.glob("report*.html"))}
+        return pages, (Path(home) / "again").read_bytes()

@@ -81,8 +81,9 @@ def evidence_of(
     *,
     groups: Sequence[str] = (),
     confidences: pl.DataFrame | None = None,
+    numbers: bool = False,
 ) -> ItemEvidence:
-    """What speaks for each item's label."""
+    """What speaks for each item's label; whether labels are ``numbers`` decides between equals."""
     _check(annotations)
     text = [pl.col(name).cast(pl.String) for name in ("item", "label", "gold", *groups)]
     frame = annotations.select(*text, "gold_probability", "gold_drawn")
@@ -90,7 +91,7 @@ def evidence_of(
         pl.len().alias("asked"),
         pl.col("gold", "gold_probability", "gold_drawn", *groups).first(),
     )
-    modal = most_frequent(frame, labels)
+    modal = most_frequent(frame, labels, numbers=numbers)
     sure = mean_confidence(annotations if confidences is None else confidences, modal, labels)
     found = items.join(modal, on="item", how="left", maintain_order="left")
     found = found.join(sure, on="item", how="left", maintain_order="left")
@@ -125,19 +126,31 @@ def _check(annotations: pl.DataFrame) -> None:
     )
 
 
-def most_frequent(frame: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
-    """Each item's most frequent label, and how often it was given; of equals the first in the label set."""
+def most_frequent(frame: pl.DataFrame, labels: Sequence[str], *, numbers: bool = False) -> pl.DataFrame:
+    """Each item's most frequent label, and how often it was given.
+
+    Of equally frequent ones it is the first in the label set. Of equally frequent numbers, which stand there
+    in their order, it is the median, or the lower of the two in the middle, so that it was given.
+
+    >>> said = pl.DataFrame({"item": list("aaab"), "label": ["10", "500", "20", "500"]})
+    >>> most_frequent(said, ["10", "20", "500"], numbers=True).sort("item")["label"].to_list()
+    ['20', '500']
+    """
     order = pl.DataFrame(
         {"label": list(labels), "place": range(len(labels))}, schema_overrides={"label": pl.String}
     )
-    return (
+    counted = (
         frame.drop_nulls("label")
         .group_by("item", "label")
         .agg(pl.len().alias("times"))
         .join(order, on="label", how="inner")
         .sort("times", "place", descending=[True, False])
-        .unique("item", keep="first", maintain_order=True)
     )
+    if numbers:
+        first = counted.filter(pl.col("times") == pl.col("times").max().over("item"))
+        middle = (pl.len().over("item") - 1) // 2
+        counted = first.filter(pl.int_range(pl.len()).over("item") == middle)
+    return counted.unique("item", keep="first", maintain_order=True)
 
 
 def mean_confidence(frame: pl.DataFrame, modal: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:

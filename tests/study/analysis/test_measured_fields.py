@@ -235,6 +235,21 @@ def test_each_field_is_a_study_and_labels_name_the_field(study: Study) -> None:
     assert set(study.fields["tone"].labels()["label"]) == set(_TONES)
 
 
+def test_of_equally_frequent_numbers_the_median_stands(tmp_path: Path) -> None:
+    asked = _asked({"amount": {"level": "ratio"}, "tone": _FIELDS["tone"]}, measures=[])
+    asked["variants"] = [{"use": "instructions", "texts": {"curt": "Code 10.", "kind": "Code 500."}}]
+
+    def answer(text: str, prompt: str) -> str:
+        given = next((int(one) for one in ("10", "500") if f"Code {one}." in prompt), 20)
+        return json.dumps({"amount": given if text != "Text 1" else 7, "tone": "neutral"})
+
+    study = Study.open(asked, folder=tmp_path, functions={"m": answer})
+    study.run()
+    amounts = study.fields["amount"].labels()
+    assert amounts["label"].to_list() == ["20", "7", *["20"] * 38]
+    assert amounts["agreement"].to_list()[:2] == [pytest.approx(1 / 3), 1.0]
+
+
 def test_missing_labels_are_counted_field_by_field_where_fields_differ(study: Study) -> None:
     bare = [issue.estimate for issue in study.quality().issues if issue.kind == "unlabelled_answers"]
     assert [(one.cell["field"], one.details["times"]) for one in bare] == [("tone", 2), ("stance", 6)]

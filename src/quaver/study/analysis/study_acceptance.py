@@ -157,6 +157,7 @@ def _accepted(
     evidence = evidence_of(
         own,
         study.experiment.labels.codes,
+        numbers=isinstance(study.experiment.labels, Numbers),
         groups=groups,
         confidences=None if sure is None else frame.filter(named == sure),
     )

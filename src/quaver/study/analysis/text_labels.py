@@ -11,6 +11,7 @@ from polars.expr.whenthen import ChainedThen, Then
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.core.annotations import FIELD, rows_with
+from quaver.core.records import Numbers
 from quaver.errors import StoreError, UnknownName
 from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
@@ -52,9 +53,10 @@ def text_labels(
         again: A second model's ``item``, ``label`` and ``agreement``, which count in place of the study's.
     """
     frame = _chosen(study, model, variants, evaluator)
-    codes = study.experiment.labels.codes
-    modal = most_frequent(frame.select(pl.col("item", "label").cast(pl.String)), codes)
-    sure = mean_confidence(frame, modal, codes)
+    labels = study.experiment.labels
+    given = frame.select(pl.col("item", "label").cast(pl.String))
+    modal = most_frequent(given, labels.codes, numbers=isinstance(labels, Numbers))
+    sure = mean_confidence(frame, modal, labels.codes)
     items = pl.DataFrame(
         {"item": [item.id for item in study.experiment.items], "person": gold_labels(study)},
         schema={"item": pl.String, "person": pl.String},
