@@ -336,7 +336,8 @@ def _with_tails(
     point, variance = float(draws.point[of]), float(draws.variance[of])
     freedom = min(freedom, 2 * float(draws.events[of]))
     if not tails.skewed:
-        return partial(effective, point, variance, freedom, ends=statistic.ends), freedom
+        made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
+        return made, freedom
     made = partial(skewed, point, variance, freedom, tails.skewed * float(draws.skewness[of]))
     return (lambda level: Interval(*np.tanh(made(level)).tolist())) if tails.correlation else made, freedom
 

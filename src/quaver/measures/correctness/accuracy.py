@@ -20,6 +20,7 @@ from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Ints, combine, encode, encode_labels, ordered
 from quaver.estimation.gathered import frame_of
+from quaver.estimation.intervals import Tails
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import judge, treatment
 from quaver.estimation.regression import design, parsed
@@ -95,7 +96,8 @@ def _hamming(cell: Cell) -> Statistic:
         return replace(statistic, n=0, reason="no item has both a set and a gold set")
     apart = np.abs(held[:, None] - held[None]).sum(2)[np.maximum(gold, 0)]
     statistic = replace(statistic, excluded=cell.counted)
-    return share_of(cell, (given * apart).sum(1), len(labels) * given.sum(1), statistic)
+    share = share_of(cell, (given * apart).sum(1), len(labels) * given.sum(1), statistic)
+    return replace(share, tails=Tails())  # sets that are nearly always right differ in few items
 
 
 def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
