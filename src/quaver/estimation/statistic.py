@@ -310,6 +310,7 @@ class Sampler:
             how = f"jackknife interval over {self.units.count} {unit}s{groups}"
             if not np.isfinite(variance):
                 return replace(ends, how=how)
+            made: Callable[[float], Interval]
             made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
             if statistic.tails is not None:
                 made, freedom = _with_tails(statistic.tails, draws, statistic, freedom)

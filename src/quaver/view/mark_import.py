@@ -257,7 +257,7 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
     named = shlex.join([str(study.path), *of_field])
     waiting = _left_to_label(gold_status(after, study.index.design.labels), frame)
     if waiting:  # who still labels learns nothing about what the others said
-        conflicts, other, twice, agreement = [], [], 0, None
+        conflicts, other, twice, agreement = [], (), 0, None
     result = {
         "items": len(kept),
         "new": sum(gold[item] is None for item in kept),

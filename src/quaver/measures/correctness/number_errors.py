@@ -61,9 +61,10 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     answers, true = values[np.maximum(codes, 0)], values[np.maximum(gold, 0)][:, None]
     # Their own middle is taken off, so that squares of large numbers keep their digits.
     middle = (answers + true)[used].mean() / 2
-    sums = _sums(
-        *(np.where(used, part, 0.0) for part in (answers - true, answers - middle, true - middle)), used
+    error, answer, gold_number = (
+        np.where(used, part, 0.0) for part in (answers - true, answers - middle, true - middle)
     )
+    sums = _sums(error, answer, gold_number, used)
     known = np.asarray(used.any(1))
     own = quotient(sums[:, 2], used.sum(1))
     widest = float(np.ptp(values))
