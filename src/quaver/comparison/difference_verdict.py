@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any, Final, Literal, get_args
 
 from quaver.comparison.call_costs import COSTS
-from quaver.comparison.smallest_loss import SEEN, Made, smallest_loss
+from quaver.comparison.smallest_loss import SEEN, smallest_loss
 from quaver.core.number_format import rounded, short_name
 from quaver.core.records import Estimate
 from quaver.core.rows import presented
@@ -139,7 +139,7 @@ def _texts() -> Any:
     return template("comparison/words.txt").make_module(facts)
 
 
-def verdict_on(estimate: Estimate, margin: float = MARGIN, made: Made | None = None) -> Verdict:
+def verdict_on(estimate: Estimate, margin: float = MARGIN) -> Verdict:
     """The verdict on a difference: from its interval, never from its value.
 
     Of several differences of one measure, a loss or a gain must hold for all of them together (Holm's p).
@@ -151,9 +151,7 @@ def verdict_on(estimate: Estimate, margin: float = MARGIN, made: Made | None = N
     """
     how = presented(estimate.measure)
     better = how.better if how else "lower" if estimate.measure in COSTS else None
-    smallest = (
-        None if FAMILY in estimate.details else smallest_loss(estimate, made=made)
-    )  # which takes a while
+    smallest = None if FAMILY in estimate.details else smallest_loss(estimate)  # which takes a while
     return Verdict(_kind(estimate, margin, better), estimate, margin, smallest, better)
 
 

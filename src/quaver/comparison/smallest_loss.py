@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -11,35 +10,13 @@ import numpy as np
 import scipy
 
 from quaver.core.records import Estimate
-from quaver.estimation.intervals import Interval, effective
+from quaver.estimation.intervals import effective
 
 SEEN: Final = 0.8
 """In which share of runs a loss is shown that counts as one that can be seen."""
 
 _COUNTS = 60
 """Over how many numbers of changed items probabilities are added up, at most."""
-
-Made = Callable[[float, float], Interval]
-"""From a difference and its variance to its interval; hashable."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairedInterval:
-    """The interval of a paired difference of a given value and variance: that of `effective`.
-
-    Attributes:
-        confidence_level: Its level.
-        freedom: Degrees of freedom of the variance.
-        ends: The smallest and the largest difference there can be.
-    """
-
-    confidence_level: float
-    freedom: float
-    ends: tuple[float, float] | None
-
-    def __call__(self, value: float, variance: float) -> Interval:
-        """The interval."""
-        return effective(value, variance, self.freedom, self.confidence_level, self.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +27,20 @@ class _Run:
     groups: int
     step: float
     limit: float
-    tail: float
-    made: Made
+    confidence_level: float
+    freedom: float
+    ends: tuple[float, float] | None
 
     def shows(self, changed: int, worse: int) -> bool:
         """Whether so many changes, so many of them for the worse, show a loss."""
-        if 0.5 ** min(changed, self.groups) > self.tail:  # they may all have gone one way by chance
+        if (
+            0.5 ** min(changed, self.groups) > (1 - self.confidence_level) / 2
+        ):  # they may all have gone one way by chance
             return False
         value = (changed - 2 * worse) / self.units
         variance = max(0.0, changed / self.units - value**2) / max(1, self.units - 1)
-        return self.made(value * self.step, variance * self.step**2).high < -self.limit
+        level, scaled = self.confidence_level, variance * self.step**2
+        return effective(value * self.step, scaled, self.freedom, level, self.ends).high < -self.limit
 
     def seen(self, loss: float, noise: float) -> float:
         """The probability that a true loss is shown."""
@@ -92,7 +73,7 @@ def _least(run: _Run, changed: int) -> int:
     return most
 
 
-def smallest_loss(estimate: Estimate, *, limit: float = 0.0, made: Made | None = None) -> float | None:
+def smallest_loss(estimate: Estimate, *, limit: float = 0.0) -> float | None:
     """The smallest true loss that four of five runs like this one show.
 
     A run like this one has as many items, and as many of them change either way without a loss; a loss makes
@@ -122,9 +103,7 @@ def smallest_loss(estimate: Estimate, *, limit: float = 0.0, made: Made | None =
         return None
     units, step = max(1, round(known["units"])), float(known["step"])
     freedom = min(float(known["freedom"]), estimate.n - 1.0)
-    tail = (1 - estimate.confidence_level) / 2
-    how = made or PairedInterval(estimate.confidence_level, freedom, known["range"])
-    run = _Run(units, estimate.n, step, limit, tail, how)
+    run = _Run(units, estimate.n, step, limit, estimate.confidence_level, freedom, known["range"])
     discordant = known["standard_error"] ** 2 * (units - 1) / step**2 + (estimate.value / step) ** 2
     shown = max(0.0, estimate.low, -estimate.high) / step
     noise = min(1.0, max(0.0, discordant - shown))

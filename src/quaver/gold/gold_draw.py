@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, rows_with
 
 Floats = NDArray[np.float64]
 
@@ -251,7 +251,6 @@ def predicted_labels(
     annotations: pl.DataFrame | None,
     items: Sequence[str],
     labels: Sequence[str],
-    evaluator: str | None = None,
 ) -> Predicted:
     """Count the labels that the prompts of a study gave to each item.
 
@@ -260,9 +259,10 @@ def predicted_labels(
     """
     counts = np.zeros((len(items), len(labels)))
     if annotations is not None and annotations.height:
-        first = evaluator or annotations["evaluator"].cast(pl.String)[0]
+        first = annotations["evaluator"].cast(pl.String)[0]
         counted = (
-            annotations.filter(pl.col("label").is_not_null() & (pl.col("evaluator").cast(pl.String) == first))
+            rows_with(annotations, "evaluator", first)
+            .drop_nulls("label")
             .group_by(pl.col("item").cast(pl.String), pl.col("label").cast(pl.String))
             .len()
         )

@@ -127,9 +127,9 @@ ENDS = (plain("from", "low"), plain("to", "high"))
 """Two columns for the ends of intervals."""
 
 
-def both_ends(heading: str, percent: bool = False) -> Column:
+def both_ends(percent: bool = False) -> Column:
     """A column of intervals."""
-    return Column(heading, lambda estimate: between(estimate.low, estimate.high, percent))
+    return Column("interval", lambda estimate: between(estimate.low, estimate.high, percent))
 
 
 def part_of_cell(name: str, results: Results) -> Column:

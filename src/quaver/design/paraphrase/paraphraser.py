@@ -100,17 +100,17 @@ def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Para
     ]
 
 
-def check_count(name: str, value: int, most: int = MOST) -> None:
+def check_count(name: str, value: int) -> None:
     """Check a number of paraphrases.
 
     Raises:
         SpecError: It is too low or too high.
     """
-    if not 1 <= value <= most:
+    if not 1 <= value <= MOST:
         raise SpecError(
             "this number of paraphrases is out of range",
             where=name,
-            expected=f"1 to {most:,}",
+            expected=f"1 to {MOST:,}",
             found=f"{value:,}",
         )
 

@@ -56,8 +56,28 @@ def read_yaml(path: Path) -> Any:
     Raises:
         SpecError: It is missing, not UTF-8 or not YAML, or its aliases repeat too much.
     """
+    text = _text_of(path)
+    yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
     try:
-        text = read_file(path, _MOST_BYTES).decode("utf-8-sig")
+        with warnings.catch_warnings():  # an anchor's name may be reused
+            warnings.simplefilter("ignore", ReusedAnchorWarning)
+            return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
+    except MarkedYAMLError as error:
+        raise _marked(path, error) from None
+    # The reader fails on a part merged into itself, a list as a key, or an impossible date.
+    except Exception as error:
+        raise SpecError(
+            "this cannot be read as YAML",
+            where=path.name,
+            found=f"{type(error).__name__}: {str(error)[:200]}",
+            fix="check anchors (&), aliases (*), merges (<<), tags (!) and keys",
+        ) from None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_file(path, _MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise SpecError(
             "there is no such study file",
@@ -81,34 +101,22 @@ def read_yaml(path: Path) -> Any:
             found=f"byte {error.object[error.start]:#04x}",
             fix="save it as UTF-8",
         ) from None
-    yaml = YAML(typ="rt")
-    yaml.Constructor = _Constructor
-    try:
-        with warnings.catch_warnings():  # an anchor's name may be reused
-            warnings.simplefilter("ignore", ReusedAnchorWarning)
-            return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path.name}:{mark.line + 1}" if mark else path.name
-        if isinstance(error, _Aliases):
-            problem, fix = str(error.problem), "write it out instead of using an alias (*)"
-            raise SpecError(problem, where=where, fix=fix) from None
-        if isinstance(error, DuplicateKeyError):
-            problem = str(error.problem).partition(" with value")[0].removeprefix("found duplicate ")
-            raise SpecError(f"the {problem} is given twice", where=where, fix="remove one of them") from None
-        raise SpecError(
-            f"this is not YAML: {error.problem or error.context}",
-            where=where,
-            fix="quote texts that hold a colon or start with a sign; indent with spaces",
-        ) from None
-    # The reader fails on a part merged into itself, a list as a key, or an impossible date.
-    except Exception as error:
-        raise SpecError(
-            "this cannot be read as YAML",
-            where=path.name,
-            found=f"{type(error).__name__}: {str(error)[:200]}",
-            fix="check anchors (&), aliases (*), merges (<<), tags (!) and keys",
-        ) from None
+
+
+def _marked(path: Path, error: MarkedYAMLError) -> SpecError:
+    """The reader's error, with the line at which it stands."""
+    mark = error.problem_mark or error.context_mark
+    where = f"{path.name}:{mark.line + 1}" if mark else path.name
+    if isinstance(error, _Aliases):
+        return SpecError(str(error.problem), where=where, fix="write it out instead of using an alias (*)")
+    if isinstance(error, DuplicateKeyError):
+        problem = str(error.problem).partition(" with value")[0].removeprefix("found duplicate ")
+        return SpecError(f"the {problem} is given twice", where=where, fix="remove one of them")
+    return SpecError(
+        f"this is not YAML: {error.problem or error.context}",
+        where=where,
+        fix="quote texts that hold a colon or start with a sign; indent with spaces",
+    )
 
 
 class _Aliases(MarkedYAMLError):

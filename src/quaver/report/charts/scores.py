@@ -79,19 +79,15 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     panel = "model" if "model" in over and len(over) > 1 else None
     rest = [name for name in over if name != panel]
     default = next((ALL[name] for name in rest if name in ALL), "all answers") if rest else ""
-    series = list(dict.fromkeys(cell_name(estimate, rest, results, default) for estimate in estimates))
-    drawn = set(series[:MOST_SERIES])
-    spots = [
-        Spot.of(
-            at[estimate.place],
-            estimate,
-            results,
-            panel=estimate.cell.get("model", "") if panel else "",
-            series=cell_name(estimate, rest, results, default),
-        )
-        for estimate in sorted(estimates, key=lambda estimate: at[estimate.place])
-        if cell_name(estimate, rest, results, default) in drawn
-    ]
+    named = {estimate.place: cell_name(estimate, rest, results, default) for estimate in estimates}
+    series = list(dict.fromkeys(named.values()))
+    drawn = series[:MOST_SERIES]
+    spots = []
+    for estimate in sorted(estimates, key=lambda estimate: at[estimate.place]):
+        place = estimate.place
+        if named[place] in drawn:
+            of = estimate.cell.get("model", "") if panel else ""
+            spots.append(Spot.of(at[place], estimate, results, panel=of, series=named[place]))
     if len({spot.x for spot in spots}) < _LEAST:
         return None
     shown = presentation_of(measure)
@@ -103,7 +99,7 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
         y_ends=(0.0, 1.0) if shown.bar is not None or shown.in_percent else None,
         percent="y" if shown.in_percent else "",
         guides=[] if shown.bar is None else [Guide(f"dashed: {shown.bar:g}", shown.bar)],
-        order=[name for name in series if name in drawn],
+        order=drawn,
     )
     # A chart of subsamples says so itself.
     title = shown.title if column == "share" else f"{shown.short} by {in_words(column)}"

@@ -59,7 +59,7 @@ def recovered_table(results: Results) -> Table:
         text("of", _recovered),
         Column("gap", _gap),  # a share of a tiny gap can be any number, so the gap is shown, too
         plain("share recovered", "value"),
-        both_ends("interval"),
+        both_ends(),
     )
     return listed(estimates, columns)
 
@@ -102,7 +102,7 @@ def compliance_table(results: Results) -> Table:
         text("by", lambda one: ", ".join(map(in_words, _about(one)))),
         text("level", lambda one: _level(one, results)),
         share("valid", "value"),
-        both_ends("interval", percent=True),
+        both_ends(percent=True),
         tally("answers", "answers"),
         text("why not (times)", _failures),
     )
@@ -174,7 +174,7 @@ def parse_rates_table(results: Results) -> Table:
 
     columns = (
         share("parse rate", "value"),
-        both_ends("interval", percent=True),
+        both_ends(percent=True),
         text("calibration", verdict),
     )
     return listed(some, (*_cells(some, results), *columns))
