@@ -53,7 +53,7 @@ def command(
         options["model"] = function_of(function)
     elif check_to_go_on_from(file, options) is None:
         offer_weights(options["model"], yes=yes)
-    work = Labelling(file, options)
+    work = Labelling(file, options, *([function] if function else []))
     agreed = yes or bool(options["budget"])
     if work.prepared is not None:
         rows = [(decision.role, decision.column, decision.why) for decision in work.prepared.taken]

@@ -13,11 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from quaver.core.options import options_in
+from quaver.core.records import Level
 from quaver.errors import QuaverError
-
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
-"""Level of measurement."""
-
 
 LevelOption = Annotated[
     Level,

@@ -79,6 +79,13 @@ _COMPLETION = "_QUAVER_COMPLETE"
 class _Grouped(TyperGroup):
     """Shows the commands under their headings, each with a whole sentence."""
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = wrong.message.removeprefix("Value error, ")  # how pydantic begins it
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, names in GROUPS.items():
             found = {name: self.get_command(ctx, name) for name in names}

@@ -267,7 +267,12 @@ def same_labels(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[st
 
 
 def doubtful_labels(
-    counts: Mapping[str, int], labels: Iterable[str], unlabelled: Sequence[str], *, given: bool
+    counts: Mapping[str, int],
+    labels: Iterable[str],
+    unlabelled: Sequence[str],
+    *,
+    given: bool,
+    level: Level | None = None,
 ) -> list[Decision]:
     """Which texts count as missing labels, and which count as labels but may not be."""
     missing = Counter({composed(text): counts.get(text, 0) for text in ("", *unlabelled)})
@@ -284,6 +289,8 @@ def doubtful_labels(
             say = f"{_rows(counts[label])}, taken as a label; {_unlabelled(label)} if it is not"
             decisions.append(Decision("label?", label, say))
     once = [one for one in known if counts[one] == 1 and one.casefold() not in _LIKE_MISSING]
+    if level in ("interval", "ratio"):  # a measured number may well occur once
+        once = [one for one in once if number_in(one, level) is None]
     if 0 < len(once) < len(known):
         named = ", ".join(once[:_MOST_DOUBTS])
         more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import random
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,28 @@ def test_the_command_goes_on_from_a_check(
     assert end.value.code == 0
     assert "Wrote texts-labelled.csv" in said
     assert cells(Path("texts-labelled.csv"))["label"].null_count() == 0
+
+
+def test_what_to_do_next_names_the_function_and_can_be_typed(
+    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "def answer(text, prompt):\n    return 'tone' if text[8] == '3' else text.split('@')[1]\n"
+    Path("own.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    words = ["label", "texts.csv", "--function", "own:answer", "--gold", "stance", "--n", "40"]
+    for _ in range(2):
+        monkeypatch.setattr(sys, "argv", ["quaver", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 0
+        said = " ".join(capsys.readouterr().out.split())
+        _, command, *_ = said.partition("Next: ")[2].split("`")
+        assert "--function own:answer" in command
+        words = shlex.split(command)[1:]
+    assert words[-2:] == ["--returned", "FILE"]
+
+
+def test_one_prompt_does_not_say_that_nobody_is_needed(texts: Path) -> None:
+    found = labelled(texts, votes=1)
+    assert "none needs" not in found.state
+    assert "--error" in found.step

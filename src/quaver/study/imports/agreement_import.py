@@ -160,7 +160,7 @@ def measure_agreement(
         return Estimates(asked.of(annotations, label, resampling))
     with _named_in_errors(path := Path(annotations)):
         rows = read_table(path, encoding, separator, sheet)
-        read = _labels(path, rows, label, labels, unlabelled, of_sets=at in OF_SETS)
+        read = _labels(path, rows, label, labels, unlabelled, at)
         return Estimates(_of_rows(path, rows, read, asked, resampling))
 
 
@@ -265,10 +265,10 @@ def _labels(
     column: str,
     given: LabelSet | Sequence[Any] | None,
     unlabelled: Sequence[str],
-    *,
-    of_sets: bool,
+    level: Level,
 ) -> tuple[list[str | None], list[Decision]]:
     """The labels that the cells of a column mean, and what was decided about them."""
+    of_sets = level in OF_SETS
     marks = marked_columns(Table(path, [*rows])).get(column, {}) if of_sets and column not in rows[0] else {}
     if column not in rows[0] and not marks:
         raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
@@ -287,4 +287,5 @@ def _labels(
     # What is outside the label set stays as it is, so that the measure counts it.
     found = [cell.label if (cell := read[text]) else text for text in texts]
     outside = {text: counts[text] for text, cell in read.items() if cell is None}
-    return found, [*doubtful_labels(counts, codes, unlabelled, given=bool(named)), *labels_outside(outside)]
+    doubts = doubtful_labels(counts, codes, unlabelled, given=bool(named), level=level)
+    return found, [*doubts, *labels_outside(outside)]

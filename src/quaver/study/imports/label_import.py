@@ -237,7 +237,9 @@ def _check_new(home: Path) -> None:
     """See that nothing is written over."""
     if (home / "study.yaml").exists():
         raise QuaverError(
-            "there is already a study here", where=str(home), fix="name another folder, or remove this one"
+            "there is already a study here",
+            where=str(home),
+            fix="name another folder; with this one, answers and people's labels would go",
         )
 
 
@@ -291,7 +293,7 @@ def _labels(
             )
     if "coders" in played:  # there an empty cell is no annotation
         del counts[""]
-    table.taken += doubtful_labels(counts, found, unlabelled, given=bool(given))
+    table.taken += doubtful_labels(counts, found, unlabelled, given=bool(given), level=options["level"])
     return found, also, outside
 
 

@@ -120,8 +120,13 @@ class FieldLabels:
             cells[item] = [_number(label) if numeric and label is not None else label, *others]
         return [f"{self.name} {head}".strip() for head in columns.values()], cells
 
-    def state(self, table: pl.DataFrame) -> str:
-        """How many texts have a label, and how many need a person."""
+    def is_alone(self, table: pl.DataFrame) -> bool:
+        """Whether no label was compared with another answer, since one prompt was asked once."""
+        is_by_hand = (table["labelled_by"] == PERSON).fill_null(False)
+        return not is_by_hand.all() and table["agreement"].null_count() == table.height
+
+    def state(self, table: pl.DataFrame, *, alone: bool) -> str:
+        """How many texts have a label, and how many need a person, which one prompt cannot say."""
         status = self.study.gold.status()
         left = status.drawn - status.labelled
         people = int(table["needs_person"].is_not_null().sum())
@@ -130,8 +135,10 @@ class FieldLabels:
         state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
         if left and not people:
             return f"{state}; {count(left, 'text')} of the sample still to be labelled by a person."
+        if alone and not people:
+            return f"{state}; which ones need a person is not known from one prompt."
         needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
-        return f"{state}; {needs} a person{'' if people else ' any more'}."
+        return f"{state}; {needs} a person{' any more' * (by_hand > 0 == people)}."
 
     def shares(self, table: pl.DataFrame) -> Iterator[str]:
         """Each label's share, or the numbers' mean: corrected by a sample that was drawn, else as counted."""

@@ -132,11 +132,12 @@ class Labelling:
     Args:
         data: The texts: a table's path, a data frame, or a list.
         options: Those of `LabelOptions`.
+        function: How the command line names the function that is asked.
     """
 
-    def __init__(self, data: Any, options: LabelOptions) -> None:
+    def __init__(self, data: Any, options: LabelOptions, function: str = "MODULE:FUNCTION") -> None:
         self.options: LabelOptions = with_defaults(LabelOptions, options)
-        self.error = _share(self.options["error"])
+        self.error, self.function = _share(self.options["error"]), function
         if self.options["then"]:
             model_entry(self.options["then"])
         self.prepared: PreparedCheck | None = None
@@ -242,11 +243,11 @@ class Labelling:
             sheets += self._sheet_of(accepted, tables)
         state, step = self._state(tables, accepted, sheets)
         notes = tuple(self._notes(tables, state))
-        file = self._written(tables, notes)
         table = pl.concat(
             one.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else one
             for name, one in tables.items()
         )
+        file = self._written(tables, notes)
         return Labelled(table, file, notes, self.study, self.verdict, accepted, tuple(sheets), state, step)
 
     # ---------------------------------------------------------------- people's labels
@@ -271,8 +272,7 @@ class Labelling:
     def _sheet_of(self, accepted: Mapping[str, Acceptance], tables: Mapping[str, pl.DataFrame]) -> list[Path]:
         """A sheet of the texts that still need a person, the most doubtful first; none where one is out.
 
-        How doubtful a text is depends on the field in which it is the most. The texts of the sample have
-        sheets of their own.
+        How doubtful a text is depends on its most doubtful field. Texts of the sample have their own sheets.
         """
         ranks = [
             tables[name]
@@ -290,8 +290,8 @@ class Labelling:
         design = self.study.experiment
         writer = PromptWriter(design.variants[0], design.labels)
         by_id = {item.id: item for item in design.items}
-        doubtful = order.sort("rank", nulls_last=False, maintain_order=True)["item"]
-        rows = [SheetRow(item, writer.text(by_id[item])) for item in doubtful]
+        order = order.sort("rank", nulls_last=False, maintain_order=True)
+        rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
         return write_sheets(files, [sheet], _TO_LABEL, "xlsx")
 
@@ -309,19 +309,22 @@ class Labelling:
         states, doubtful = [], set[str]()
         for one in self.fields:
             table = tables[one.name]
-            doubtful.update(table.filter(pl.col("needs_person").is_not_null())["item"])
-            state = f"{self._promise(accepted.get(one.name))}{one.state(table)}"
+            found = accepted.get(one.name)
+            alone = found is None and one.is_alone(table)
+            doubtful.update(table.filter(pl.col("needs_person").is_not_null() | alone)["item"])
+            state = f"{self._promise(found)}{one.state(table, alone=alone)}"
             states.append(f"{quoted(one.name)}: {state}" if one.name else state)
         if self.left_out:
             named = enumeration(quoted(name) for name in self.left_out)
             states.append(f"No labels of {named}: the check says “do not use”.")
         people, error, then = len(doubtful), self.error, self.options["then"]
         names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
+        names += ["--function", self.function] if callable(self.options["model"]) else []
         names += ["--then", then] if isinstance(then, str) else []
         again, state = f"`quaver label {shlex.join(names)}", " ".join(states)
         if error is None:
-            way = "says which labels can be accepted with at most 5% wrong among them"
-            return state, f"{again} --error 5%` {way}." if people else ""
+            way = "says which labels can be accepted with at most 5% wrong among them."
+            return state, f"{again} --error 5%` {way}" if people else ""
         again += f" --error {promised(error)}"
         if left or (sheets and people):
             files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
@@ -349,8 +352,10 @@ class Labelling:
         for instruction in dict.fromkeys(variant.instruction for variant in design.variants):
             yield "", instruction
         if shown := design.variants[0].examples:
-            texts = count(len(shown), "text")
-            yield "Examples", f"{texts} with their hand labels, in each prompt: not labelled"
+            yield (
+                "Examples",
+                f"{count(len(shown), 'text')} with their hand labels, in each prompt: not labelled",
+            )
         how = "the most frequent label of the prompts" if len(design.variants) > 1 else "the answer's label"
         yield "Label", f"{how}; where a person labelled the text, that person's label"
         yield "Verdict", " ".join(self.verdict.lines[:2])
@@ -361,18 +366,15 @@ class Labelling:
             for share in one.shares(tables[one.name]):
                 yield _of("Share", one.name), share
             yield _of("Regression", one.name), one.regression(promised=self.error is not None)
-        yield (
-            "Cite",
-            f"Quaver {version('quaver')}; `quaver paper {self.study.folder}` writes a methods paragraph",
-        )
+        paper = f"`quaver paper {self.study.folder}` writes a methods paragraph"
+        yield "Cite", f"Quaver {version('quaver')}; {paper}"
 
     # ------------------------------------------------------------------------- file
 
     def _written(self, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]) -> Path | None:
         """Write the labelled copy of the table, unless that would undo somebody's edits."""
-        if self.source is None:
+        if (source := self.source) is None:
             return None
-        source = self.source
         target = Path(self.options["out"] or labelled_path(source.path))
         if target.exists():
             kept = self.study.source.files.read(_WRITTEN)
@@ -395,8 +397,8 @@ class Labelling:
             heads += own
             for item in filled.keys() & numbers.keys():
                 cells.setdefault(numbers[item], []).extend(filled[item])
-        existing = list(rows[0]) if rows else []
-        write_labelled(source, target, free_names(heads, existing), cells, (_NOTES, notes))
+        named = free_names(heads, list(rows[0]) if rows else [])
+        write_labelled(source, target, named, cells, (_NOTES, notes))
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": _digest(target)})
         return target
 

@@ -189,7 +189,7 @@ class Plugins:
                 where=self._source.where(*loc),
                 expected="a function annotate(text, prompt)",
                 fix=f"Study.open(…, functions={{{name!r}: annotate}}), or "
-                f"quaver run --function {name}=module:annotate",
+                f"quaver run --function {name}=module:annotate, or quaver label --function module:annotate",
             )
         return self.functions[name]
 
