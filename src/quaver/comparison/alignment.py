@@ -78,7 +78,10 @@ def made_alike(
         both = [level for level in levels[0] if level in levels[1]]
         if not both:
             expected = "the same names on both sides, or a single one on each"
-            fix = f"rename one side's {name}, or compare within one study: --by {name}"
+            same = (
+                "the same --prompts and --instruction" if name == "variant" else f"a {name} of the same name"
+            )
+            fix = f"give both sides {same}; `quaver compare STUDY --by {name}` compares within one study"
             raise nothing_in_common(name, *levels, expected=expected, fix=fix)
         left_out += _on_one_side(name, *levels)
         before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))

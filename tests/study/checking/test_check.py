@@ -528,3 +528,41 @@ def test_a_model_at_an_address_needs_no_provider(tweets: Path) -> None:
     assert (asked.options["preset"], asked.options["base_url"]) == ("vllm", "http://127.0.0.1:8000/v1")
     with pytest.raises(QuaverError, match="at no address"):
         prepared(tweets, model="smollm2-135m-instruct", base_url="http://127.0.0.1:8000/v1", to="third")
+
+
+@pytest.mark.parametrize(
+    ("stances", "said_of_it", "parts"),
+    [
+        (("Ja", "ja", "nein"), {}, ("'Ja' (2 cells) and 'ja' (2 cells)", "--labels")),
+        (("Ja",), {}, ("one label only", "'Ja' in 6 rows", '--labels "Ja, another"')),
+    ],
+)
+def test_labels_that_are_too_much_alike_are_reported_of_the_table(
+    tmp_path: Path, stances: tuple[str, ...], said_of_it: dict[str, Any], parts: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"text number {n} is long enough,{stances[n % len(stances)]}" for n in range(6)]
+    path.write_text("\n".join(["text,gold", *rows]))
+    with pytest.raises(QuaverError) as caught:
+        prepared(path, **said_of_it)
+    assert str(caught.value).startswith("a.csv: gold: ")
+    assert all(part in str(caught.value) for part in parts)
+    listed = prepared(path, labels=("Ja", "nein")).table  # as the error advises
+    assert listed.gold == "gold"
+    assert listed.counts["Ja"] == (4 if "ja" in stances else 6)
+
+
+def test_all_rows_without_a_text_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,gold\n,a\none two three,b\n,a\nfour five six,b\n")
+    with pytest.raises(ItemError, match=r"2 of 4 rows have no text") as caught:
+        prepared(path)
+    assert "a.csv:2, a.csv:4" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "named", ["What was\nsaid  (text)", "What was said (text)", r"What was\nsaid (text)"]
+)
+def test_white_space_in_a_columns_name_need_not_be_copied(texts: Path, named: str) -> None:
+    texts.write_text(texts.read_text().replace("tweet", '"What was\n said (text)"', 1))
+    assert prepared(texts, text=named, gold="stance").table.text == "What was\n said (text)"

@@ -152,3 +152,17 @@ def test_a_set_of_marked_columns_is_measured_as_one_column_of_sets(tmp_path: Pat
         values.append([estimate.value for estimate in found])
     assert values[0] == values[1]
     assert values[0][0] is not None
+
+
+def test_white_space_in_a_columns_name_need_not_be_copied(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('item,"who\ncoded",the  label\n1,p,a\n1,q,a\n2,p,b\n2,q,b\n')
+    found = measure_agreement(path, rater="who coded", label="the label", resamples=0)
+    assert found[0].value == 1
+
+
+def test_numbers_that_occur_once_are_not_doubted(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("item,rater,label\n1,p,10.5\n1,q,10.5\n2,p,12\n2,q,13\n3,p,n/a\n3,q,14\n")
+    found = measure_agreement(path, level="interval", unlabelled=["n/a"], resamples=0)
+    assert "label?" not in [role for role, *_ in found[0].details["taken"]]

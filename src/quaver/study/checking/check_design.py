@@ -288,7 +288,13 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
         )
     rows = read_rows(source, **written, hint="--{name}={value}")
     if not rows:
-        raise ItemError("there are no texts", where=str(source), expected="a header and rows", found="no row")
+        raise ItemError(
+            "there are no texts",
+            where=str(source),
+            expected="a header and rows",
+            found="no row",
+            fix="save the table with its columns' names in the first row, and a text in each row under it",
+        )
     return rows
 
 

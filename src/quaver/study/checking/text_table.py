@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
-from quaver.core.number_format import composed
+from quaver.core.number_format import composed, count
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
-from quaver.study.imports.label_columns import MOST_LABELS, Table, is_called
+from quaver.study.imports.label_columns import COLUMNS, MOST_LABELS, Table, is_called
 
 _FEW_LABELS = 10
 """A column with no more values may be one of labels, however few rows there are."""
@@ -71,6 +71,7 @@ class TextTable:
 
 def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     """Say what each column of a table is, as named or as recognised."""
+    given = cast(CheckOptions, table.naming(given, ("id", "fields", *COLUMNS)))
     labels, compare = tuple(given.get("labels", ())), tuple(given.get("compare", ()))
     coders, group, gold = tuple(given.get("coders", ())), given.get("group"), given.get("gold")
     text, item = given.get("text"), given.get("id")
@@ -304,7 +305,7 @@ def _gold(table: Table, labels: Sequence[str]) -> str | None:
             for name in table.free()
             if is_called(role, name)
             and table.holds_texts(name)
-            and 1 < len(table.values(name)) <= MOST_LABELS
+            and (1 if codes else 2) <= len(table.values(name)) <= MOST_LABELS
         ]
         if codes:
             found = [n for n in found if codes & {composed(one).casefold() for one in table.values(n)}]
@@ -328,6 +329,7 @@ def _labels(
     for column in (*([gold] if gold else ()), *coders):
         counts.update({value: n for value, n in table.counts(column).items() if value})
     if not given and not counts:
+        _check_several(table)
         few = [
             n
             for n in table.free()
@@ -353,6 +355,7 @@ def _labels(
             found=", ".join(one[:40] for one in found[:8]) + ", …" * (len(found) > 8),
             fix='list them with --labels "one, another", or name the right column with --gold',
         )
+    _check_case(f"{table.path.name}: {gold}" if gold and not given else "--labels", counts, found)
     also |= _other_case(counts, found, also)
     if gold:
         known = {*map(composed, (*found, *also))}
@@ -366,11 +369,39 @@ def _labels(
     return found, also
 
 
+def _check_several(table: Table) -> None:
+    """See that a column which is called as those of true labels are has more than one label."""
+    for name in table.free():
+        called = is_called("gold", name) or is_called("label", name)
+        if called and table.holds_texts(name) and len(values := table.values(name)) == 1:
+            raise QuaverError(
+                "this column has one label only",
+                where=f"{table.path.name}: {name}",
+                expected="two labels or more to choose from",
+                found=f"{values[0][:40]!r} in {count(table.counts(name)[values[0]], 'row')}",
+                fix=f'name the others too: --labels "{label_line(values)}, another"',
+            )
+
+
+def _check_case(where: str, counts: Counter[str], labels: Sequence[str]) -> None:
+    """See that no two labels are the same but for capital letters, which answers are read without."""
+    by_form: dict[str, str] = {}
+    for label in labels:
+        other = by_form.setdefault(composed(label).casefold(), label)
+        if other == label:
+            continue
+        cells = [f"{one!r} ({count(counts[one], 'cell')})" for one in (other, label)]
+        raise QuaverError(
+            f"{cells[0]} and {cells[1]} differ only in case",
+            where=where,
+            expected="labels that differ in more than small and capital letters",
+            fix="write them alike in the table, or list each label once with --labels: both count as it",
+        )
+
+
 def _other_case(counts: Counter[str], labels: Sequence[str], also: dict[str, str]) -> dict[str, str]:
     """Cells that are a label in capital or small letters, each with that label."""
     by_form = {composed(label).casefold(): label for label in labels}
-    if len(by_form) < len(labels):  # the labels differ in nothing else
-        return {}
     known = {*map(composed, (*labels, *also))}
     return {
         text: by_form[form]
@@ -405,15 +436,15 @@ def _cells(table: Table, column: str) -> list[str]:
 
 def check_rows(table: Table, text: str) -> None:
     """See that there is something to label."""
-    for row in table.rows:
-        if not row.text(text):
-            raise ItemError(
-                "this row has no text",
-                where=f"{row.where}: {text}",
-                expected="a text to label",
-                found="an empty cell",
-                fix="remove the row",
-            )
+    if empty := [row for row in table.rows if not row.text(text)]:
+        have = "has" if len(empty) == 1 else "have"
+        raise ItemError(
+            f"{len(empty):,} of {count(len(table.rows), 'row')} {have} no text",
+            where=f"{table.path.name}: {text}",
+            expected="a text to label in each row",
+            found=f"empty cells at {', '.join(row.where for row in empty[:5])}{', …' * (len(empty) > 5)}",
+            fix="remove these rows, and others without an answer; nothing can be asked about them",
+        )
 
 
 _GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")

@@ -11,7 +11,7 @@ from typing import Any
 from quaver.core.label_values import Decision
 from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.study.imports.import_options import ImportOptions
+from quaver.study.imports.import_options import LISTS, ImportOptions
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "unit", "unit_id", "text_id", "doc_id", "document_id", "id"),
@@ -30,6 +30,9 @@ _SINGLE = (
     *("label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat"),
     *("text", "gold"),
 )
+COLUMNS = (*LISTS, *_SINGLE, "group")
+"""The options that name columns."""
+
 _MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
 MOST_LABELS = 30
 """Columns with more values than these together are not taken for coders."""
@@ -51,6 +54,21 @@ class Table:
 
     def __post_init__(self) -> None:
         self.columns = list(self.rows[0])
+
+    def naming(self, given: Any, options: Sequence[str]) -> dict[str, Any]:
+        """Options with their columns named as the table does, where only the white space was another."""
+        result = dict(given)
+        for option in options:
+            value = result.get(option)
+            if isinstance(value, str):
+                result[option] = self._named(value)
+            elif isinstance(value, list | tuple):
+                result[option] = tuple(map(self._named, value))
+        return result
+
+    def _named(self, name: str) -> str:
+        found = [one for one in self.columns if _spaced(one) == _spaced(name)]
+        return found[0] if name not in self.columns and len(found) == 1 else name
 
     def keep(self, rows: list[Row]) -> None:
         """Go on with some of the rows."""
@@ -108,6 +126,11 @@ class Table:
                 fix = f"name the right one with --{role}, and the others with --ignore"
                 raise _unclear(self, f"several columns could be the {role}", fix, columns=found)
         return self.take(role, found[0], "recognised by its name") if found else None
+
+
+def _spaced(name: str) -> str:
+    """A column's name with its line breaks as spaces, also where two characters stand for one."""
+    return " ".join(name.replace("\\n", " ").replace("\\r", " ").split())
 
 
 def plain(cells: Mapping[str, Any]) -> dict[str, Any]:

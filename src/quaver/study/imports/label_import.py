@@ -36,6 +36,7 @@ from quaver.study.imports.gathered_files import (
 )
 from quaver.study.imports.import_options import LISTS, ImportOptions
 from quaver.study.imports.label_columns import (
+    COLUMNS,
     LONGEST_LABEL,
     MOST_LABELS,
     Table,
@@ -123,6 +124,7 @@ def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     """The rows of all files, with the columns that options add: what paths say, joint ids, true labels."""
     decisions = list[Decision]()
     table = Table(path, rows_of_files(files, given, decisions), decisions)
+    given |= table.naming(given, COLUMNS)  # type: ignore[typeddict-item]
     table.is_changed = bool(given["columns"] or given["name"] or decisions)
     if len(files) > 1:
         table.taken.append(Decision("files", path.name, f"{len(files)} files"))

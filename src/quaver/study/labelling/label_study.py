@@ -54,6 +54,10 @@ _COLUMNS: Final = {
 """The new columns of the copy, and their headings."""
 
 
+_SHORT: Final = pl.col(pl.Float64).round(3)
+"""Shares as a person reads them in the copy; nothing is computed from it."""
+
+
 class FieldLabels:
     """The labels of one field of the texts, or of a task that has one label set.
 
@@ -116,7 +120,7 @@ class FieldLabels:
         confident = table["confidence"].null_count() < table.height
         columns = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
         cells: dict[str, list[Cell]] = {}
-        for item, label, *others in table.select("item", *columns).iter_rows():
+        for item, label, *others in table.select("item", *columns).with_columns(_SHORT).iter_rows():
             cells[item] = [_number(label) if numeric and label is not None else label, *others]
         return [f"{self.name} {head}".strip() for head in columns.values()], cells
 

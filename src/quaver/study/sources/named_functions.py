@@ -40,6 +40,7 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
             where="--function",
             expected="a module in this folder, or an installed one, as Python imports it: my_model:annotate",
             found=f"{target}: {why}",
+            fix="check both names, and run the command in the folder of the module's file",
         ) from error
     finally:
         sys.path.pop(0)
