@@ -12,6 +12,12 @@ from quaver.measures import accuracy
 from quaver.testing.recipes import MeasureRecipe
 
 
+def test_what_no_line_judges_takes_no_time() -> None:
+    unjudged = [one for one in certified_measures().values() if one.why_not]
+    assert {"corrected_compliance", "inter_pss_subsamples"} <= {one.name for one in unjudged}
+    assert all(one.every >= 50 for one in unjudged)
+
+
 def test_every_registered_measure_is_certified() -> None:
     assert set(registry.names("measures")) <= set(certified_measures())
 

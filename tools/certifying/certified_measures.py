@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -30,7 +30,8 @@ class Certified:
         evaluators: How many evaluators.
         null: The value at which its tests' null hypothesis holds; None where its presentation says so.
         why_not: Why its interval is not certified, should it claim no coverage.
-        every: In which of the replications it is taken, every so many: more than 1 of slow measures.
+        every: In which of the replications it is taken, every so many: more than 1 of slow measures, and of
+            those that no line judges.
         floored: Whether noise pushes its value up, so that the truth takes larger studies.
         of_effect: Estimates of what the items' columns do. Where a population's columns do nothing, their
             truth is ``null``, which a large study would show with an error of its own.
@@ -91,25 +92,32 @@ class Certified:
 _SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of the population"
 _CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
 _EFFECTS = frozenset({"conclusion", "conclusion_majority", "conclusion_dawid_skene", "conclusion_gold"})
+_SELDOM: Final = 50
+"""Every so many replications what takes minutes is taken, and what no line judges, to see that it works."""
 _SAMPLED: Options = {
     "sampled": True,
+    "every": _SELDOM,
     "why_not": "simulated studies have gold labels of all items: benchmarks/corrected.py simulates samples",
 }
 _BUILT_IN: Mapping[str, Options] = {
-    "alternative_annotator": {"why_not": "simulated studies have two coders, and it takes three"},
+    "alternative_annotator": {
+        "why_not": "simulated studies have two coders, and it takes three",
+        "every": _SELDOM,
+    },
     "coder_agreement": {"options": {"coders": ("gold", "coder")}},
     "corrected_accuracy": _SAMPLED,
     "corrected_compliance": _SAMPLED,
     "corrected_score": _SAMPLED,
     "corrected_share": _SAMPLED,
+    "ece_shift": {"every": 4},
     "evaluator_flips": {"evaluators": 2},
     "generalizability": {"every": 2},
     "factor_effects": {"options": {"factors": tuple(FACTORS)}},
     "inter_model": {"models": 2},
-    "inter_pss_subsamples": {"why_not": _SUBSAMPLES},
-    "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
+    "inter_pss_subsamples": {"why_not": _SUBSAMPLES, "every": _SELDOM},
+    "intra_pss_subsamples": {"why_not": _SUBSAMPLES, "every": _SELDOM},
     "leniency": {"level": "ordinal"},
-    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 50},
+    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": _SELDOM},
     "partiality": {"options": {"toward": "coder"}},
     "position_bias": {"options": {"order": "tone", "forward": "plain", "backward": "polite"}},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
