@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from quaver.core.label_values import labels_in, numbers_of, set_of, sets_of, single_labels
 from quaver.core.number_format import ARROW
+from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.errors import MeasureError
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.session import Study
@@ -90,12 +92,49 @@ def made_alike(
 
 
 def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
-    """Check that two studies share labels, and add those that only one has to what is left out."""
-    codes = [study.experiment.labels.codes for study in (before, after)]
+    """Check that two studies share labels, and add those that only one has to what is left out.
+
+    Of sets these are the labels that stand alone; of numbers there are none to share.
+    """
+    both = [study.experiment.labels for study in (before, after)]
+    if all(isinstance(labels, Numbers) for labels in both):
+        return
+    sets = all(labels.level in OF_SETS for labels in both)
+    codes = [[one.code for one in single_labels(labels)] if sets else labels.codes for labels in both]
     if not set(codes[0]) & set(codes[1]):
         fix = "give one study the codes of the other; a label's name may be another one"
         raise nothing_in_common("label", *codes, expected="the same label set on both sides", fix=fix)
     left_out += _on_one_side("label", *codes)
+
+
+def occurring_on_both(
+    before: Study, after: Study, frames: Sequence[pl.DataFrame]
+) -> tuple[list[pl.DataFrame], LabelSet | None]:
+    """What both sides are measured by where a study knows only the labels that occur in it: numbers and sets.
+
+    Returns:
+        The annotations, sets with their labels in the first study's order; and the label set with what occurs
+        on either side, None where labels are neither numbers nor sets on both.
+    """
+    labels, other = before.experiment.labels, after.experiment.labels
+    if isinstance(labels, Numbers) and isinstance(other, Numbers):
+        return list(frames), numbers_of(_given(frames), labels.level)
+    if labels.level not in OF_SETS or other.level not in OF_SETS:
+        return list(frames), None
+    alone = single_labels(labels)
+    codes = [label.code for label in alone]
+    ordered = {one: set_of(labels_in(one), codes) for one in _given(frames) if {*labels_in(one)} <= {*codes}}
+    named = [[name for name in ("label", "gold") if name in frame.columns] for frame in frames]
+    frames = [
+        frame.with_columns(pl.col(names).replace(ordered)) for frame, names in zip(frames, named, strict=True)
+    ]
+    return frames, sets_of(_given(frames), alone, labels.level)
+
+
+def _given(frames: Sequence[pl.DataFrame]) -> set[str]:
+    """The labels and gold labels that occur."""
+    columns = [frame[name] for frame in frames for name in ("label", "gold") if name in frame.columns]
+    return {label for column in columns for label in column.drop_nulls().unique()}
 
 
 def _on_one_side(what: str, before: Sequence[str], after: Sequence[str]) -> list[str]:

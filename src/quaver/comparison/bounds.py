@@ -16,9 +16,10 @@ from quaver.comparison.flipped_items import modal_labels
 from quaver.comparison.smallest_loss import smallest_loss
 from quaver.core import registry
 from quaver.core.column_names import column_of
+from quaver.core.label_values import SEPARATOR
 from quaver.core.number_format import is_level, short_name
-from quaver.core.records import Estimate
-from quaver.core.rows import defined, measure_of, of_measures
+from quaver.core.records import OF_SETS, Estimate, LabelSet, Numbers
+from quaver.core.rows import defined, measure_of, of_measures, presented
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import clopper_pearson
@@ -85,7 +86,12 @@ class Bound:
         if estimate.interval is None:
             return False
         low, high = estimate.interval
-        return high < self.limit if self.sign == "<" else low > self.limit
+        return high < self.limit if self.below(estimate) else low > self.limit
+
+    def below(self, estimate: Estimate) -> bool:
+        """Whether it is about differences below its limit; a loss is one above it where less is better."""
+        how = presented(estimate.measure) if self.measure == LOSS else None
+        return (self.sign == "<") != (how is not None and how.better == "lower")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +129,13 @@ class Judgement:
     @property
     def nearest(self) -> Estimate:
         """Of the intervals that judged, the one nearest to the verdict that was not given."""
-        end = 1 if self.bound.sign == "<" else 0
-        towards = 1 if (self.bound.sign == ">") == (self.bound.kind == "if") else -1
-        return max(self.judged, key=lambda estimate: towards * ((estimate.low, estimate.high)[end] or 0.0))
+        return max(self.judged, key=self._towards)
+
+    def _towards(self, estimate: Estimate) -> float:
+        """How near an interval is to the verdict that was not given."""
+        below = self.bound.below(estimate)
+        end = estimate.high if below else estimate.low
+        return (end or 0.0) * (-1 if below == (self.bound.kind == "if") else 1)
 
 
 def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
@@ -253,13 +263,21 @@ _TWICE: Final = 2.0
 """How many times as often as the other items those of a lost class may change by themselves."""
 
 
+_LOST: Final = ("accuracy", "recall", "compliance", "accuracy_mean_error")
+"""The estimates of what users lose; the other ones that these measures give say it once more."""
+
+
 def family_of(study: Study, frame: pl.DataFrame, sides: Sides, left_out: list[str]) -> list[Measurement]:
-    """The measures of what users lose: all of which more is better, and all between 0 and 1.
+    """The measures of what users lose.
 
     Accuracy and the share of answers with a label, overall; recall in each class; accuracy in each level of
-    the declared groups, but for the groups that intervals resample.
+    the declared groups, but for the groups that intervals resample. Accuracy of numbers says how far they are
+    from the gold numbers too, and no number is a class.
     """
-    names = ("accuracy", "recall", "compliance") if _has_gold(sides.before) else ("compliance",)
+    names: tuple[str, ...] = ("compliance",)
+    if _has_gold(sides.before):
+        numeric = isinstance(study.experiment.labels, Numbers)
+        names = ("accuracy", "compliance") if numeric else ("accuracy", "recall", "compliance")
     first = {one.measure: one for one in reversed(measurements(study.source, names, frame))}
     of = {name: _over(first[name], sides.keys) for name in names if first[name].failed is None}
     found = list(of.values())
@@ -294,8 +312,8 @@ def _has_gold(frame: pl.DataFrame) -> bool:
     return "gold" in frame.columns and frame["gold"].null_count() < frame.height
 
 
-def lost_classes(sides: Sides, labels: Sequence[str], place: Mapping[str, str], tail: float) -> list[Verdict]:
-    """The classes that were answered before and are not any more, in each cell.
+def lost_classes(sides: Sides, classes: LabelSet, place: Mapping[str, str], tail: float) -> list[Verdict]:
+    """The classes that were answered before and are not any more, in each cell; of sets alone or in a set.
 
     Those of c items that had the label all changed. If items of the class change by themselves at most twice
     as often as the others (at most d of these do, at 95%), the probability of this is (2 d)ᶜ at most; if
@@ -304,16 +322,23 @@ def lost_classes(sides: Sides, labels: Sequence[str], place: Mapping[str, str], 
     """
     both = modal_labels(sides)
     cells = both.partition_by(sides.keys, as_dict=True, maintain_order=True)
-    after = sides.after.select(*sides.keys, "label").unique()
+    several = classes.level in OF_SETS
+
+    def alone(column: str) -> pl.Expr:
+        return pl.col(column).str.split(SEPARATOR) if several else pl.concat_list(column)
+
+    after = sides.after.select(*sides.keys, alone("label")).explode("label").unique()
     given = {tuple(row) for row in after.iter_rows()}
-    known = [label for label in labels if label in set(both["before"].drop_nulls())]
+    before = set(both.select(alone("before")).explode("before")["before"])
+    known = [label for label in classes.codes if label in before]
     verdicts = []
     for key, items in cells.items():
         for label in known:
-            had = items.filter(pl.col("before") == label)
+            has = alone("before").list.contains(label).fill_null(value=False)
+            had = items.filter(has)
             if had.is_empty() or (*key, label) in given:
                 continue
-            others = items.filter(pl.col("before").ne_missing(label))
+            others = items.filter(~has)
             moved = int(others["before"].ne_missing(others["after"]).sum())
             churn = clopper_pearson(moved, others.height, 0.9).high if others.height else 1.0
             chance = min(min(1.0, _TWICE * churn), 0.5) ** had.height * len(known) * len(cells)
@@ -335,4 +360,5 @@ def of_family(estimates: Sequence[Estimate], sides: Sides) -> list[Estimate]:
             details={**estimate.details, FAMILY: [name for name in estimate.cell if name not in sides.keys]},
         )
         for estimate in defined(estimates)
+        if estimate.measure in _LOST
     ]

@@ -15,12 +15,15 @@ from quaver.comparison.alignment import (
     in_common,
     labels_in_common,
     made_alike,
+    occurring_on_both,
     strings_of,
 )
 from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator
 from quaver.comparison.call_costs import COSTS, spending, with_costs
 from quaver.core.annotations import FIELD
 from quaver.core.column_names import column_among
+from quaver.core.label_values import single_labels
+from quaver.core.records import LabelSet
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.left_out_prompts import ORIGINAL
@@ -40,7 +43,7 @@ class Pair:
         asked: The measures.
         family: What users may lose by the change.
         judged: The annotations in which they may, those of the first evaluator.
-        labels: The labels that both sides know.
+        classes: The labels that both sides know, of sets each alone, of numbers none: their label set.
         place: What a difference's cell says besides, such as the study of a collection.
         costs: What calls take, where bounds are about that, and the columns that they name.
         group: The column whose groups are resampled with it.
@@ -50,7 +53,7 @@ class Pair:
     asked: Sequence[Measurement]
     family: Sequence[Measurement]
     judged: Sides
-    labels: Sequence[str]
+    classes: LabelSet
     place: Mapping[str, str] = field(default_factory=dict)
     costs: Sequence[tuple[str, tuple[str, ...]]] = ()
     group: str | None = None
@@ -97,6 +100,7 @@ def two_studies(
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
     labels_in_common(before, after, left_out)
+    frames, shared = occurring_on_both(before, after, frames)
     for study, other in ((before, after), (after, before)):
         answered, calls = answered_calls(study.source)
         if 0 < answered < calls:
@@ -107,17 +111,32 @@ def two_studies(
     notes += spending(before, after)
     judged = of_first_evaluator(after, sides)
     family = family_of(after, whole[after], judged, left_out)
-    labels = [code for code in before.experiment.labels.codes if code in after.experiment.labels.codes]
     asked = _asked(whole, measures, bounds)
+    if shared is not None:
+        family, asked = _by_labels(family, shared), _by_labels(asked, shared)
     if cells is not None:
         asked = [
             measurement._replace(options={**measurement.options, "by": (*cells, "evaluator")})
             for measurement in asked
         ]
     notes += _unlabelled(judged, asked)
+    classes = _classes(before.experiment.labels, after.experiment.labels.codes)
     names = called(before, after), called(after, before)
-    pair = Pair(sides, asked, family, judged, labels, place or {}, _costs(bounds, sides), after.spec.group)
+    pair = Pair(sides, asked, family, judged, classes, place or {}, _costs(bounds, sides), after.spec.group)
     return Task(*names, [pair], common, left_out, notes, (frames[0], frames[1]))
+
+
+def _classes(labels: LabelSet, known: Collection[str]) -> LabelSet:
+    """The labels that may be lost, those that are known to the other side too."""
+    return replace(labels, labels=tuple(one for one in single_labels(labels) if one.code in known))
+
+
+def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Measurement]:
+    """Measures with another label set; a measure that takes none as it is."""
+    return [
+        one._replace(options={**one.options, "labels": labels}) if "labels" in one.options else one
+        for one in measurements
+    ]
 
 
 def _costs(bounds: Sequence[Bound], sides: Sides) -> list[tuple[str, tuple[str, ...]]]:
@@ -170,9 +189,10 @@ def levels_of_one(
         items.update(sides.before["item"].unique().to_list())
         judged = of_first_evaluator(study, sides)
         family = family_of(study, whole, judged, left_out)
-        labels = study.experiment.labels.codes
+        labels = study.experiment.labels
+        classes = _classes(labels, labels.codes)
         pairs.append(
-            Pair(sides, asked, family, judged, labels, place or {}, _costs(bounds, sides), study.spec.group)
+            Pair(sides, asked, family, judged, classes, place or {}, _costs(bounds, sides), study.spec.group)
         )
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)

@@ -20,6 +20,7 @@ from quaver.comparison.comparison_result import Comparison, RoundAt
 from quaver.errors import QuaverError
 from quaver.sequential.betting_interval import RARE
 from quaver.sequential.spent_error import round_sizes, tails_of_rounds, times_as_wide
+from quaver.study.analysis.field_source import whole_of
 from quaver.study.collection.rounds import Design
 from quaver.study.collection.study_run import CATEGORIES, run_part, texts_by_label
 from quaver.study.session import Study
@@ -44,11 +45,11 @@ def compare_in_rounds(
     at: At,
 ) -> Comparison:
     """Ask a study in rounds until its comparison with the annotations of another is decided."""
-    source = asking(after.source)
-    after.variants.make()
+    source = asking(whole_of(after.source))  # one answer has all fields
+    Study(source).variants.make()
     design = Design(source.experiment, source.spec.seed)
     alike = bool(bounds) and all(bound.measure in _MEANS for bound in bounds)
-    by_label = not alike and source.experiment.labels.level in CATEGORIES
+    by_label = not alike and after.experiment.labels.level in CATEGORIES
     least = _enough_of_each_label(before, design.ids(design.whole)) if by_label else 1
     sizes = [size for size in round_sizes(FIRST, design.whole.items, 2.0) if size >= least]
     tails: list[float] = []

@@ -127,7 +127,7 @@ class Judging:
 
 def _folder(study: Study) -> StudyFolder:
     """The folder where a study keeps its looks."""
-    study.source.require("owns_folder")
+    study.source.require("keeps_results")
     return study.source.files
 
 
@@ -215,7 +215,9 @@ def compared(
         estimates, lost = differences(resampling), family(resampling)
     tail = resampling.tail / len(task.pairs)
     gone = [
-        verdict for pair in task.pairs for verdict in lost_classes(pair.judged, pair.labels, pair.place, tail)
+        verdict
+        for pair in task.pairs
+        for verdict in lost_classes(pair.judged, pair.classes, pair.place, tail)
     ]
     shared = shared or look is not None
     each_has_its_share = shared and any(bound.measure == LOSS for bound in bounds)

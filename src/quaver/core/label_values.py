@@ -206,6 +206,27 @@ def number_in(text: str, level: Level) -> str | None:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
+def numbers_of(given: Iterable[str], level: Level) -> Numbers:
+    """The label set of the numbers that occur, by size.
+
+    >>> [label.value for label in numbers_of({"12.5", "3"}, "ratio").labels]
+    [3.0, 12.5]
+    """
+    return Numbers(tuple(Label(one, one, value=float(one)) for one in sorted(given, key=float)), level)
+
+
+def sets_of(given: Iterable[str], alone: Sequence[Label], level: Level) -> LabelSet:
+    """The label set of the sets that occur: each label alone, then the other sets of these labels.
+
+    >>> sets_of({"tax;war", "tax", "[]"}, [Label("tax", "tax"), Label("war", "war")], "jaccard").codes
+    ('tax', 'war', '[]', 'tax;war')
+    """
+    codes = {label.code for label in alone}
+    more = sorted(set(given) - codes, key=lambda one: (len(labels_in(one)), one))
+    known = (one for one in more if codes.issuperset(labels_in(one)))
+    return LabelSet((*alone, *(Label(one, one) for one in known)), level)
+
+
 def single_labels(labels: LabelSet) -> tuple[Label, ...]:
     """The labels that a person may choose: of sets, those that stand alone; of numbers none."""
     if isinstance(labels, Numbers):

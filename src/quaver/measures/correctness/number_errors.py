@@ -23,7 +23,9 @@ _NORMAL = 1.96
 _LIMITS = "Bland & Altman (1986), The Lancet 327, 307-310"
 
 NUMBER_PARTS: Final[Mapping[str, Presentation]] = {
-    "_mean_error": Presentation(title="How far numbers are from the gold numbers", axis="absolute error"),
+    "_mean_error": Presentation(
+        title="How far numbers are from the gold numbers", axis="absolute error", better="lower"
+    ),
     "_bias": Presentation(title="How far numbers are above the gold numbers", axis="bias", null=0.0),
     "_lower_limit": Presentation(title="Limits of agreement: the lower one", axis="error"),
     "_upper_limit": Presentation(title="Limits of agreement: the upper one", axis="error"),

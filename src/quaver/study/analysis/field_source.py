@@ -15,8 +15,8 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, rows_with
-from quaver.core.label_values import Codebook, TaskField, labels_in
-from quaver.core.records import Label, LabelSet, Numbers, Request
+from quaver.core.label_values import Codebook, TaskField, numbers_of, sets_of
+from quaver.core.records import LabelSet, Numbers, Request
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec
@@ -70,6 +70,8 @@ class FieldSource(StudySource):
 
     def cannot(self, ability: Ability) -> StoreError:
         """The error for what the whole study does."""
+        if ability == "keeps_results":
+            return self.whole.cannot(ability)
         return StoreError(
             "this is done for all fields of a study together",
             where=f"{self.whole.where}: field {self.field.name}",
@@ -111,11 +113,7 @@ class FieldSource(StudySource):
         if self._annotations is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
         given |= set(GoldFiles(self.folder).state().coded["label"].drop_nulls())
-        if numeric:
-            numbers = sorted(given, key=float)
-            return Numbers(tuple(Label(one, one, value=float(one)) for one in numbers), alone.level)
-        more = sorted(given - set(alone.codes), key=lambda one: (len(labels_in(one)), one))
-        return LabelSet((*alone.labels, *(Label(one, one) for one in more)), alone.level)
+        return numbers_of(given, alone.level) if numeric else sets_of(given, alone.labels, alone.level)
 
     @property
     def calls(self) -> int:
@@ -181,6 +179,11 @@ class FieldSource(StudySource):
             "items": {"blake2b": experiment.items_hash, **items_in_short(experiment)},
             "variants": variants,
         }
+
+
+def whole_of(study: StudySource) -> StudySource:
+    """The study that a field is one of; any other study itself."""
+    return study.whole if isinstance(study, FieldSource) else study
 
 
 def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySource]:

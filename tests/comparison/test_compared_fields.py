@@ -1,0 +1,174 @@
+"""Comparing one field of two studies: numbers, sets of labels, and what a guard says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from quaver import Study
+from quaver.bundles.packing import bundle as bundle_of
+from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.paired_comparison import compare
+from quaver.errors import StoreError
+
+_TOPICS = ("tax", "war", "health")
+_GOLD = [at * 1.5 for at in range(60)]
+
+
+def _rows() -> list[dict[str, str]]:
+    return [
+        {"id": f"i{at:02}", "text": f"Text {at}", "amount": str(_GOLD[at]), "topics": _TOPICS[at % 3]}
+        for at in range(60)
+    ]
+
+
+def _field(
+    folder: Path,
+    field: str,
+    value: Callable[[int], Any],
+    *,
+    topics: Sequence[str] = _TOPICS,
+    asked: list[int] | None = None,
+    run: bool = True,
+) -> Study:
+    """One field of a study whose model gives it these values."""
+    other = {"amount": 0, "topics": []}
+
+    def answer(text: str, prompt: str) -> str:
+        at = int(text.split()[-1])
+        if asked is not None:
+            asked.append(at)
+        return json.dumps(other | {field: value(at)})
+
+    fields = {
+        "amount": {"level": "ratio", "gold": "amount", "definition": "How many euros."},
+        "topics": {"labels": list(topics), "several": True, "gold": "topics"},
+    }
+    said: dict[str, Any] = {
+        "name": folder.name,
+        "task": {"held": False, "fields": fields},
+        "items": {"source": _rows(), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Code this text."},
+        "models": [{"name": "m", "use": "function"}],
+        "measures": ["accuracy", "compliance"],
+    }
+    if run:
+        Study.open(said, folder=folder, functions={"m": answer}).run()
+    return Study.open(said, folder=folder, functions={"m": answer}, field=field)
+
+
+def _found(comparison: Comparison, measure: str) -> tuple[float, float]:
+    (one,) = [one for one in comparison.differences if one.measure == measure]
+    return round(one.details["before"], 9), round(one.details["after"], 9)
+
+
+def test_numbers_that_one_side_gives_are_numbers_of_both(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at] + 10)
+    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at] + 0.25)
+    found = compare(before, after, resamples=200)
+    assert found.left_out == ()
+    assert _found(found, "compliance") == (1.0, 1.0)
+    assert _found(found, "accuracy") == (0.0, 0.0)
+    assert _found(found, "accuracy_mean_error") == (10.0, 0.25)
+    assert _found(found, "accuracy_bias") == (10.0, 0.25)
+    assert not [one for one in found.losses if "label" in one.estimate.cell]  # a number is no class
+    assert {kind.estimate.measure for kind in found.losses} == {
+        "accuracy",
+        "accuracy_mean_error",
+        "compliance",
+    }
+
+
+def test_sets_that_one_side_gives_are_sets_of_both(tmp_path: Path) -> None:
+    right = _field(tmp_path / "right", "topics", lambda at: [_TOPICS[at % 3]])
+    many = _field(
+        tmp_path / "many", "topics", lambda at: ["war", "tax"] if at % 3 == 0 else [_TOPICS[at % 3]]
+    )
+    found = compare(right, many, resamples=200, fail_if=["loss"])
+    assert found.left_out == ()
+    assert _found(found, "compliance") == (1.0, 1.0)
+    assert _found(found, "accuracy") == (1.0, 0.666666667)
+    assert _found(found, "accuracy_hamming") == (0.0, 0.111111111)  # a third of sets, one label of three
+    gone = {verdict.estimate.cell.get("label") for verdict in found.losses if verdict.is_lost}
+    assert "tax" not in gone  # it is answered still, never alone
+    assert not found.held
+    back = compare(many, right, resamples=200, fail_if=["loss"])
+    assert back.held  # fewer labels that differ from the gold set are no loss
+
+
+def test_a_label_that_no_set_has_any_more_is_lost(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "topics", lambda at: ["tax", _TOPICS[at % 2 + 1]])
+    after = _field(tmp_path / "after", "topics", lambda at: [_TOPICS[at % 2 + 1]])
+    lost = [one.estimate.cell["label"] for one in compare(before, after, resamples=200).losses if one.of_part]
+    assert "tax" in lost
+    assert compare(before, after, resamples=200).losses[0].is_lost
+
+
+def test_sets_are_the_same_whatever_the_order_of_a_study_s_labels(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "topics", lambda at: ["war", "tax"])
+    after = _field(tmp_path / "after", "topics", lambda at: ["war", "tax"], topics=_TOPICS[::-1])
+    found = compare(before, after, resamples=200)
+    assert found.flips.is_empty()
+    assert _found(found, "accuracy") == (0.0, 0.0)
+
+
+def test_numbers_that_are_nearer_to_the_gold_numbers_are_no_loss(tmp_path: Path) -> None:
+    far = _field(tmp_path / "far", "amount", lambda at: _GOLD[at] + (6 if at % 3 == 0 else 0))
+    near = _field(tmp_path / "near", "amount", lambda at: _GOLD[at] + (6 if at % 10 == 0 else 0))
+    found = compare(far, near, fail_if=["loss"], resamples=200)
+    assert found.held
+    verdicts = {one.estimate.measure: one.kind for one in found.verdicts}
+    assert (verdicts["accuracy_mean_error"], verdicts["accuracy_bias"]) == ("gain", "change")
+    back = compare(near, far, fail_if=["loss", "accuracy_mean_error > 0"], resamples=200)
+    failed = [{one.measure for one in judgement.failed} for judgement in back.judgements]
+    assert failed == [{"accuracy", "accuracy_mean_error"}, {"accuracy_mean_error"}]
+
+
+def test_numbers_farther_off_are_a_loss_where_none_was_exact(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
+    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at] + 2)
+    found = compare(before, after, fail_if=["loss"], resamples=200)
+    assert [one.measure for one in found.judgements[0].failed] == ["accuracy_mean_error"]
+
+
+def test_a_field_s_study_is_asked_in_rounds(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
+    asked: list[int] = []
+    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at] + 50 + at, asked=asked, run=False)
+    found = compare(before, after, fail_if=["accuracy_mean_error > 0"], resamples=200, in_rounds=True)
+    assert not found.held
+    assert found.round is not None
+    assert found.round.asked == len(asked) == 50  # the verdict is clear after the first round
+    assert _found(found, "compliance") == (1.0, 1.0)
+    numbers = after.annotations()["label"].drop_nulls().n_unique()
+    assert numbers == 50
+
+
+def test_looks_at_a_field_are_kept_with_the_field(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at])
+    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at])
+    first = compare(before, after, fail_if=["loss"], resamples=200, looks=20)
+    again = compare(before, after, fail_if=["loss"], resamples=200, looks=20)
+    assert first.look is not None
+    assert again.look is not None
+    assert (first.look.number, again.look.again) == (1, True)
+    assert (tmp_path / "after" / "fields" / "amount" / "looks.json").exists()
+    bundle_of(Study.open(tmp_path / "after"), tmp_path / "after.quaver.zip")
+    bundle = Study.open(tmp_path / "after.quaver.zip", field="amount")
+    assert _found(compare(bundle, after, resamples=200), "compliance") == (1.0, 1.0)
+    with pytest.raises(StoreError, match="this is a bundle already"):
+        compare(before, bundle, looks=20)
+
+
+def test_labels_are_those_of_the_items_that_are_compared(tmp_path: Path) -> None:
+    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at])
+    after = _field(tmp_path / "after", "amount", lambda at: None if at < 20 else _GOLD[at] + 1)
+    found = compare(before, after, resamples=200, items=[f"i{at:02}" for at in range(30)])
+    assert _found(found, "compliance") == (1.0, 0.333333333)
+    flips = found.flips.filter(pl.col("after").is_not_null())
+    assert flips["item"].to_list() == [f"i{at}" for at in range(20, 30)]
