@@ -15,6 +15,7 @@ from quaver.bundles.packing import bundle as bundle_of
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import compare
 from quaver.errors import StoreError
+from quaver.study.analysis.field_source import whole_of
 
 _TOPICS = ("tax", "war", "health")
 _GOLD = [at * 1.5 for at in range(60)]
@@ -147,6 +148,18 @@ def test_a_field_s_study_is_asked_in_rounds(tmp_path: Path) -> None:
     assert _found(found, "compliance") == (1.0, 1.0)
     numbers = after.annotations()["label"].drop_nulls().n_unique()
     assert numbers == 50
+
+
+def test_all_fields_are_asked_in_rounds_at_once(tmp_path: Path) -> None:
+    _field(tmp_path / "before", "topics", lambda at: [_TOPICS[at % 3]])
+    asked: list[int] = []
+    after = _field(tmp_path / "after", "topics", lambda at: ["war"], asked=asked, run=False)
+    found = compare(
+        Study.open(tmp_path / "before"), Study(whole_of(after.source)), fail_if=["loss"], in_rounds=True
+    )
+    assert found.round is not None
+    assert (found.round.asked, len(asked)) == (50, 50)  # each number occurs once, and holds up no round
+    assert {one.cell["field"] for one in found.judgements[0].failed} == {"topics"}
 
 
 def test_looks_at_a_field_are_kept_with_the_field(tmp_path: Path) -> None:

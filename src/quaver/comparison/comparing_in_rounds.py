@@ -17,6 +17,7 @@ import polars as pl
 from quaver.comparison.bounds import Bound, Judgement
 from quaver.comparison.call_costs import COSTS
 from quaver.comparison.comparison_result import Comparison, RoundAt
+from quaver.core.annotations import FIELD
 from quaver.errors import QuaverError
 from quaver.sequential.betting_interval import RARE
 from quaver.sequential.spent_error import round_sizes, tails_of_rounds, times_as_wide
@@ -49,8 +50,7 @@ def compare_in_rounds(
     Study(source).variants.make()
     design = Design(source.experiment, source.spec.seed)
     alike = bool(bounds) and all(bound.measure in _MEANS for bound in bounds)
-    by_label = not alike and after.experiment.labels.level in CATEGORIES
-    least = _enough_of_each_label(before, design.ids(design.whole)) if by_label else 1
+    least = 1 if alike else _enough_of_each_label(_categories(before, after), design.ids(design.whole))
     sizes = [size for size in round_sizes(FIRST, design.whole.items, 2.0) if size >= least]
     tails: list[float] = []
     for number, size in enumerate(sizes, 1):
@@ -75,19 +75,28 @@ def compare_in_rounds(
     raise AssertionError("the last round returns")
 
 
-def _enough_of_each_label(before: pl.DataFrame, order: Sequence[str]) -> int:
+def _categories(frame: pl.DataFrame, study: Study) -> list[pl.DataFrame]:
+    """The annotations whose labels are categories, those of each field by themselves."""
+    if not study.fields:
+        return [frame] if study.experiment.labels.level in CATEGORIES else []
+    names = [name for name, one in study.fields.items() if one.experiment.labels.level in CATEGORIES]
+    return [frame.filter(pl.col(FIELD) == name) for name in names]
+
+
+def _enough_of_each_label(before: Sequence[pl.DataFrame], order: Sequence[str]) -> int:
     """How many items in an order it takes until each label has 20: as most frequent answer and as gold label.
 
     With fewer, the tails of a normal interval do not hold at the levels of early rounds.
     """
     places = {item: number for number, item in enumerate(order, 1)}
     found = [1]
-    lists = texts_by_label(before)
-    if "gold" in before.columns:
-        lists += texts_by_label(before.select("item", label="gold"))
-    for items in lists:
-        own = sorted(places[item] for item in items if item in places)
-        found.append(own[RARE - 1] if len(own) >= RARE else len(order))
+    for frame in before:
+        lists = texts_by_label(frame)
+        if "gold" in frame.columns:
+            lists += texts_by_label(frame.select("item", label="gold"))
+        for items in lists:
+            own = sorted(places[item] for item in items if item in places)
+            found.append(own[RARE - 1] if len(own) >= RARE else len(order))
     return max(found)
 
 
