@@ -22,6 +22,7 @@ from quaver.errors import ModelError, QuaverError
 from quaver.watch.alarms import Alarm, Looked, alarms_of
 from quaver.watch.drift import Change, Drift, Occasion, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
+from quaver.watch.telling_apart import tell_apart
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -409,3 +410,64 @@ def test_the_page_shows_answers_as_text(
     assert "&lt;script&gt;" in page
     assert "{{ 7 * 7 }}" in page
     assert not {"<script", "<img"} & {one.lower() for one in re.findall(r"<[a-zA-Z]+", page)}
+
+
+def _of_fields(folder: Path, answer: Callable[[str, str], str]) -> quaver.Study:
+    """A study whose answers have fields: a label, a set of labels and a number."""
+    (folder / "items.csv").write_text(ITEMS)
+    fields = {
+        "tone": {"labels": ["positive", "negative"]},
+        "topics": {"labels": ["tax", "war"], "several": True},
+        "amount": {"level": "ratio"},
+    }
+    asked = {
+        "name": "Fields",
+        "task": {"held": False, "fields": fields, "asked": ["together", "alone"]},
+        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Code this."},
+        "models": [{"name": "fake", "use": "function"}, {"name": "other", "use": "function"}],
+    }
+    return quaver.Study.open(asked, folder=folder / "study", functions={"fake": answer, "other": answer})
+
+
+def test_answers_with_fields_are_watched_as_a_whole(tmp_path: Path) -> None:
+    amount = 12.5
+
+    def answer(text: str, prompt: str) -> str:
+        return json.dumps({"tone": "positive", "topics": ["tax", "war"], "amount": amount})
+
+    first = watch(_of_fields(tmp_path, answer), SMALL)
+    assert (first.number, first.alarms) == (0, [])
+    labels = set(first.models[0].occasions[0].labels)
+    assert "tone=positive, topics=tax;war, amount=12.5" in labels
+    assert labels <= {
+        "tone=positive, topics=tax;war, amount=12.5",
+        "tone=positive",
+        "topics=tax;war",
+        "amount=12.5",
+    }
+    assert watch(_of_fields(tmp_path, answer)).alarms == []
+    amount = 13.0  # one field alone
+    looked = watch(_of_fields(tmp_path, answer))
+    changes = looked.models[0].occasions[-1].changes
+    assert changes
+    assert all((change.before, change.after)[0].replace("12.5", "13") == change.after for change in changes)
+    while not looked.alarms and looked.number < 20:
+        looked = watch(_of_fields(tmp_path, answer))
+    assert looked.alarms
+
+
+def test_answers_with_fields_that_give_no_labels_stay_readable(tmp_path: Path) -> None:
+    said = "I'm sorry, but I cannot help with that."
+    study = _of_fields(tmp_path, lambda text, prompt: said)
+    assert watch(study, SMALL).number == 0
+    assert watch(study).alarms == []
+
+
+def test_models_whose_answers_have_fields_are_told_apart(tmp_path: Path) -> None:
+    study = _of_fields(tmp_path, lambda text, prompt: '{"tone": "positive", "topics": [], "amount": 1}')
+    study.run()
+    found = tell_apart(study, "fake", "other", most=12)
+    assert (found.apart, found.calls) == (False, 12)
+    with pytest.raises(QuaverError, match="for all fields of a study together"):
+        watch(study.fields["tone"], SMALL)

@@ -14,7 +14,8 @@ import polars as pl
 from quaver.collect.run.progress import Price, Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
-from quaver.core.annotations import Row
+from quaver.core.annotations import FIELD, Row
+from quaver.core.label_values import Codebook
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Condition, Decoding, Item, Request, Response, Variant
 from quaver.core.response_validation import error_line
@@ -153,7 +154,7 @@ def _decoding(
 ) -> Decoding:
     """Greedy; one token with log-probabilities where the model gives them and one token says something."""
     logprobs = min(_LOGPROBS, model.abilities.logprobs)
-    plain = all(
+    plain = not isinstance(experiment.labels, Codebook) and all(
         not variant.schema and not variant.explains and variant.output == "label" for variant in variants
     )
     one_token = plain and logprobs > 0 and not options.whole
@@ -188,7 +189,8 @@ class CanaryAnswer(NamedTuple):
         model: The model's name in the study.
         occasion: From 0.
         number: The how-many-eth answer to this prompt on this occasion, from 0.
-        label: Its label; of one token without a label, the token; else the status.
+        label: Its label, of several fields those of all; of one token without a label, the token; else the
+            status.
         refused: Whether it is a refusal.
         response: It whole.
     """
@@ -311,8 +313,8 @@ class Occasions:
 
     def _take_in(self, chunk: Sequence[tuple[int, Row]]) -> None:
         """Read answers' labels."""
-        frame = self._annotator.frame([row for _, row in chunk]).select("label", "status").rows()
-        for (stored, row), (label, status) in zip(chunk, frame, strict=True):
+        labels = self._labels([row for _, row in chunk])
+        for (stored, row), (label, status) in zip(chunk, labels, strict=True):
             condition, item, repeat, response, _ = row
             if response.finish == "error":
                 self._failed.append(stored)
@@ -323,6 +325,25 @@ class Occasions:
             said = label or (status if status == "refused" else response.text.strip()[:80]) or status
             answer = CanaryAnswer(index, about.model, occasion, number, said, status == "refused", response)
             self._known.setdefault((about.model, occasion), []).append(answer)
+
+    def _labels(self, rows: Sequence[Row]) -> Sequence[tuple[str | None, str]]:
+        """Each answer's label and status; of several fields all in one label: ``tone=good, amount=12.5``."""
+        frame = self._annotator.frame(rows)
+        if FIELD not in frame.columns:
+            return frame.select("label", "status").rows()
+        texts = pl.col("model", "variant", "item", FIELD, "label", "status").cast(pl.String)
+        frame = frame.with_columns(texts)
+        value = pl.concat_str(FIELD, pl.lit("="), pl.coalesce("label", "status"))
+        valid = pl.col("label").is_not_null()
+        places = ["model", "variant", "item", "repeat"]
+        whole = frame.group_by(places, maintain_order=True).agg(
+            pl.when(valid.any()).then(value.str.join(", ")).alias("label"),
+            pl.when(valid.any()).then(pl.lit("valid")).otherwise(pl.col("status").first()).alias("status"),
+        )
+        known = {tuple(row[:4]): (row[4], row[5]) for row in whole.iter_rows()}
+        conditions, items = self._experiment.conditions, self._experiment.items
+        asked = [(conditions[row[0]], items[row[1]].id, row[2]) for row in rows]
+        return [known[about.model, about.variant, item, repeat] for about, item, repeat in asked]
 
 
 def annotator_of(source: StudyFile, experiment: Experiment) -> Annotator:

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from quaver.collect.store.disk_reserve import sole_writer
+from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.core.records import NO_LABEL
@@ -127,14 +128,13 @@ def _order(source: StudyFile, canary: Canary, first: str, second: str) -> list[i
     everything = range(len(canary.pool))
     if not source.files.responses.exists():
         return list(everything)
-    place, text = (
-        ["item", "variant"],
-        pl.selectors.by_name("item", "variant", "model", "label").cast(pl.String),
-    )
-    asked = scan(source).select(text).filter(pl.col("model").is_in([first, second]))
+    frame = scan(source)
+    place = ["item", "variant", *([FIELD] if FIELD in frame.collect_schema() else [])]
+    asked = frame.select(pl.col(*place, "model", "label").cast(pl.String))
+    asked = asked.filter(pl.col("model").is_in([first, second]))
     modal = pl.col("label").fill_null(NO_LABEL).mode().sort().first()
     labels = asked.group_by([*place, "model"]).agg(modal).group_by(place).agg(pl.col("label").n_unique())
-    apart = set(labels.filter(pl.col("label") > 1).select(place).collect().iter_rows())
+    apart = set(labels.filter(pl.col("label") > 1).select("item", "variant").collect().iter_rows())
     return sorted(everything, key=lambda index: canary.pool[index][:2] not in apart)
 
 
