@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from threading import Event
 from typing import Any
 
 from tests.local_engines import JsonServer
@@ -38,13 +39,15 @@ def answer(prompt: str) -> str:
 
 
 @contextmanager
-def stance_server(seconds: float = 0.0) -> Iterator[str]:
-    """Its base URL, for as long as the block runs; it thinks so long about each post."""
+def stance_server(seconds: float = 0.0, gate: Event | None = None) -> Iterator[str]:
+    """Its base URL, for as long as the block runs; each post takes it so long, and until a gate opens."""
 
     def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
         if body is None:
             return {"data": [{"id": "gpt-5-mini"}]}
         time.sleep(seconds)
+        if gate is not None:
+            gate.wait(120)
         text = answer("\n".join(one["content"] for one in body["messages"]))
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": 60, "completion_tokens": 5, "total_tokens": 65}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shlex
 import signal
@@ -356,25 +357,81 @@ def test_the_whole_path_by_keyboard_alone(browser: Any, server: str, tmp_path: P
         walk.context.close()
 
 
-def test_a_table_of_several_variables_goes_to_the_model(browser: Any, server: str, tmp_path: Path) -> None:
-    table = tmp_path / "wide.csv"
-    lines = (
-        f"Post number {n} is about this or that.,{('good', 'bad')[n % 2]},{('food', 'food;price')[n % 2]}"
-        for n in range(40)
-    )
-    table.write_text("\n".join(["post,tone,topics", *lines]), encoding="utf-8")
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+def coded(number: int) -> dict[str, Any]:
+    """The values that a post deserves."""
+    topics = (["food"], ["food", "price"], ["staff"])[number % 3]
+    return {"tone": ("good", "bad")[number % 2], "topics": topics, "amount": number % 7 + 0.5}
+
+
+def codes(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    """A server that codes posts with several variables, now and then by the prompt."""
+    if body is None:
+        return {"data": [{"id": "gpt-5-mini"}]}
+    prompt = str(body["messages"])
+    number = int(prompt[prompt.index("Post number ") + 12 :].split()[0])
+    found = coded(number + (number % 20 == 7) * (len(prompt) % 2))
+    message = {"role": "assistant", "content": json.dumps(found)}
+    return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+
+
+def coded_table(path: Path, rows: int = 80) -> Path:
+    """A table of posts with a label, a set and a number, of which people coded the first 60."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["post", "tone", "topics", "amount"])
+        for number in range(rows):
+            one = coded(number)
+            by_hand = (one["tone"], ";".join(one["topics"]), one["amount"]) if number < 60 else ()
+            writer.writerow([f"Post number {number} is about this or that.", *by_hand, *[""] * 3][:4])
+    return path
+
+
+def test_several_variables_from_the_table_to_the_labelled_table(browser: Any, tmp_path: Path) -> None:
+    server = JsonServer(codes)
+    with started(tmp_path, {"OPENAI_BASE_URL": f"{server.url}/v1"}) as address:
         walk = Walk(browser, address)
-        walk.upload(table)
-        assert walk.page.locator("text=variable of its own").count() == 2
+        walk.upload(coded_table(tmp_path / "wide.csv"))
+        assert walk.page.locator("text=variable of its own").count() == 3
         walk.click("text=Next: the codebook")
-        walk.page.locator("td:has-text('a set of food, price')").wait_for()
+        walk.at("codebook")
+        shown = walk.page.inner_text("pre.qv-prompt")
+        assert shown.startswith("Post number 0 ")
+        assert '"amount": A number of 0 or more' in shown
         walk.click("text=Next: the model")
         walk.at("model")
-        walk.click("text=Next: the plan")
-        walk.at("plan")
+        walk.click("text=Try it on three texts")
+        walk.page.locator(".qv-tried >> nth=2").wait_for()
+        tried = walk.page.locator(".qv-tried .qv-label").first.inner_text()
+        assert "tone: " in tried
+        assert "amount: " in tried
+        walk.to_the_verdict()
+        verdict = walk.page.locator("table").first.inner_text()
+        assert all(name in verdict for name in ("tone", "topics", "amount"))
+        with walk.context.expect_page() as opened:
+            walk.click("text=Judge texts by hand")
+        opened.value.locator(".judged").wait_for()
+        fields = opened.value.get_by_label("Study", exact=True).locator("option").all_inner_texts()
+        assert len(fields) == 3
+        opened.value.close()
+        walk.page.locator(".qv-chart img >> nth=2").wait_for()
+        walk.click("button:has-text('Label all texts')")
+        walk.at("labels")
+        walk.click("text=Label although")
+        walk.click("text=Prepare the labels")
+        walk.page.locator("text=“amount”: each text is asked about with").wait_for()
+        walk.click("button:has-text('Ask ')")
+        walk.click("text=Write the labelled table")
+        walk.page.locator(".qv-files").wait_for(timeout=180_000)  # a report and three paragraphs on methods
+        with walk.page.expect_download() as download:
+            walk.click(".qv-files a >> nth=0")
+        download.value.save_as(tmp_path / "taken.csv")
         walk.context.close()
+    server.close()
+    rows = read_rows(tmp_path / "taken.csv")
     assert walk.wrong == []
+    assert len(rows) == 80
+    assert {"tone label", "topics label", "amount label"} <= {*rows[0]}
+    assert (rows[79].text("tone label"), float(rows[79].text("amount label"))) == ("bad", 2.5)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

@@ -106,7 +106,10 @@ class Here:
         return second
 
     def study(self, path: Path) -> Study:
-        """A study that is opened once for each state of its file."""
+        """A study that is opened once for each state of its file, which who prepared it has done already."""
+        begun = self._begun.get(path.name)
+        if begun is not None and begun.folder == path and begun.ready is not None:
+            return begun.ready.study
         stamp = _stamp(path / _STUDY if path.is_dir() else path)
         if path not in self._open or self._open[path][0] != stamp:
             self._open[path] = (stamp, Study.open(path))
@@ -291,19 +294,33 @@ class BegunCheck:
 
     # ------------------------------------------------------------------------- asked
 
-    def prepared(self) -> PreparedCheck:
-        """The check, with its study file written."""
-        known = options_in(CheckOptions)
-        given: dict[str, Any] = {name: one for name, one in self.options.items() if name in known}
+    @property
+    def ready(self) -> PreparedCheck | None:
+        """The check as it was prepared last, where what was given and all files are as they were then."""
+        if self._prepared is None or self._prepared[0] != self._state():
+            return None
+        return self._prepared[1]
+
+    def _given(self) -> dict[str, Any]:
+        """The options of `CheckOptions`."""
+        given = {name: one for name, one in self.options.items() if name in options_in(CheckOptions)}
         if "codebook" in given:
             given["codebook"] = self.folder / given["codebook"]
+        return given
+
+    def _state(self) -> tuple[Any, ...]:
         files = (self.source, self.folder / _BOOK, self.folder / _STUDY)
-        state = (repr(given), *map(_stamp, files))
-        if self._prepared is None or self._prepared[0] != state:
-            with sole_writer(self.folder, wait=_WAIT):
-                made = prepared_check(self.source, to=self.folder, **given)
-            self._prepared = ((repr(given), *map(_stamp, files)), made)
-        return self._prepared[1]
+        return repr(self._given()), *map(_stamp, files)
+
+    def prepared(self) -> PreparedCheck:
+        """The check, with its study file written."""
+        if (ready := self.ready) is not None:
+            return ready
+        data = self.source if self.is_stale() else self.table
+        with sole_writer(self.folder, wait=_WAIT):
+            made = prepared_check(data, to=self.folder, **self._given())
+        self._prepared = (self._state(), made)
+        return made
 
     def command(self) -> str:
         """The command that prepares and asks the same."""

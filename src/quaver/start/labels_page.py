@@ -12,9 +12,12 @@ from fastapi.responses import FileResponse
 from nicegui import events, ui
 
 from quaver.bundles.packing import pack_study
-from quaver.core.number_format import count
+from quaver.collect.store.disk_reserve import who_collects
+from quaver.core.annotations import FIELD
+from quaver.core.number_format import count, enumeration
 from quaver.core.replaced_file import replace_bytes, replace_text
 from quaver.design.prompts.rendering import PromptWriter
+from quaver.report.page_templates import quoted
 from quaver.start.asking_pages import RunPanel, cost_of
 from quaver.start.begun_check import BegunCheck
 from quaver.start.page_frame import (
@@ -121,7 +124,10 @@ class _Labelling:
         return Labelling(self.begun.source, given)  # type: ignore[arg-type]
 
     async def _prepare(self) -> None:
-        """Say what all texts would cost, where some are left to ask about."""
+        """Say what all texts would cost, where some are left to ask about; who asks already is followed."""
+        if self.made.is_file() and await self.page.do(self._is_asked):
+            await self._follow()
+            return
 
         def priced() -> tuple[Labelling, Forecast, bool]:
             work = self._work()
@@ -135,18 +141,25 @@ class _Labelling:
             self._show_price(*found)
 
     def _show_price(self, work: Labelling, plan: Forecast, money: bool) -> None:
-        prompts = count(len(work.choice.variants), "prompt")
-        words("p", f"Each text is asked about with {prompts}: {work.choice.reason}.")
+        for name, choice in work.choices.items():
+            each = f"{quoted(name)}: each" if name else "Each"
+            words(
+                "p",
+                f"{each} text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.",
+            )
+        if work.left_out:
+            left_out = enumeration(map(quoted, work.left_out))
+            words("p", f"No labels of {left_out}: the check says “do not use”.").classes("qv-doubt")
         left = plan.calls - plan.stored
         if not left:
             self._show_finish()
             return
         words("p", f"{left:,} of {plan.calls:,} answers are missing: {cost_of(plan, money)}.")
-        if self.page.site.asking.runs(self.made):
-            ui.timer(0.1, self._follow, once=True)
-        else:
-            price = f", and spend {cost_of(plan, True)}" if money else ""
-            main_button(f"Ask {left:,} times{price}", self._ask)
+        price = f", and spend {cost_of(plan, True)}" if money else ""
+        main_button(f"Ask {left:,} times{price}", self._ask)
+
+    def _is_asked(self) -> bool:
+        return who_collects(self.page.site.here.study(self.made).folder) is not None
 
     async def _ask(self) -> None:
         self.page.ask(self.made)
@@ -194,7 +207,9 @@ def _labelled(work: Labelling, begun: BegunCheck) -> Labelled:
     check = work.check
     report = check.report()
     methods = begun.folder / "methods.md"
-    replace_text(methods, check.paper().methods_as("markdown"))
+    said = {name: one.paper().methods_as("markdown") for name, one in (check.fields or {"": check}).items()}
+    titled = (f"# {name}\n\n{text}" if name else text for name, text in said.items())
+    replace_text(methods, "\n\n".join(titled))
     packed = pack_study(check)[0]
     taken = _Taken.of(begun.folder)
     taken.files = [*filter(None, [labelled.file, *labelled.sheets]), report, methods, Path(packed)]
@@ -219,11 +234,13 @@ def _show_doubtful(page: StepPage, study: Study, doubtful: pl.DataFrame) -> None
     """The texts that need a person, in the order in which to look at them."""
     heading("Look at these first", 2)
     texts = _texts(study)
-    rows = [
-        (texts.get(row["item"], row["item"])[:200], row["label"] or "none", row["needs_person"])
-        for row in doubtful.head(_DOUBTFUL).iter_rows(named=True)
-    ]
-    facts_table(("text", "label", "why"), rows, f"{doubtful.height:,} texts need a person")
+    heads = {"item": "text", FIELD: "field", "label": "label", "needs_person": "why"}
+    shown = doubtful.head(_DOUBTFUL).select(name for name in heads if name in doubtful.columns)
+    shown = shown.with_columns(
+        pl.col("item").replace(texts).str.slice(0, 200), pl.col("label").fill_null("none")
+    )
+    people = doubtful["item"].n_unique()
+    facts_table([heads[name] for name in shown.columns], shown.rows(), f"{people:,} texts need a person")
 
     async def judge() -> None:
         where = study.source.positions.path or study.folder

@@ -122,14 +122,16 @@ def _tried(page: StepPage) -> list[dict[str, Any]]:
 
 
 def _answer(row: dict[str, Any]) -> None:
-    label = next((value for name, value in row.items() if name.endswith(".label")), None)
+    read = [(name.split(".")[-2], value) for name, value in row.items() if name.endswith(".label")]
+    labels = [(field, "none could be read" if value is None else value) for field, value in read]
+    fields = "; ".join(f"{field}: {value}" for field, value in labels)
     with ui.element("section").classes("qv-tried"):
         prompt = "\n\n".join(str(content) for _, content in json.loads(row["prompt"]))
         words("pre", prompt).classes("qv-prompt")
         words("p", f"Answer: {row['error'] or row['output']}")
-        words("p", f"Label: {label if label is not None else 'none could be read'}").classes("qv-label")
+        words("p", fields if len(labels) > 1 else f"Label: {labels[0][1]}").classes("qv-label")
         seconds = row["latency"]
-        read, wrote = row["prompt_tokens"] or 0, row["completion_tokens"] or 0
+        taken, wrote = row["prompt_tokens"] or 0, row["completion_tokens"] or 0
         took = f"{duration(seconds)}, " if seconds else ""
         cost = "an unknown price" if row["price"] is None else str(Range(row["price"], row["price"]))
-        words("p", f"{took}{read:,} tokens read, {wrote:,} written: {cost}").classes("qv-small")
+        words("p", f"{took}{taken:,} tokens read, {wrote:,} written: {cost}").classes("qv-small")

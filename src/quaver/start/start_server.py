@@ -37,7 +37,8 @@ class Doors:
     def __init__(self, port: int) -> None:
         self.port = port
         self.guards: list[Guard] = []
-        self._viewers: dict[Path, tuple[str, IndexProcess]] = {}
+        self._viewers: dict[Path, str] = {}
+        self._indexing: list[IndexProcess] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -50,16 +51,16 @@ class Doors:
 
         if path not in self._viewers:
             viewer, token = Viewer(studies_of([path])), secrets.token_urlsafe(24)
-            (study,) = viewer.studies.values()
-            process = IndexProcess(study)
-            process.start()
+            for study in viewer.studies.values():  # each field is one
+                self._indexing.append(IndexProcess(study))
+                self._indexing[-1].start()
             self.guards.append(Guard(viewer.app(), token, self.port, viewer.reports))
-            self._viewers[path] = (token, process)
-        return f"/{self._viewers[path][0]}/"
+            self._viewers[path] = f"/{token}/"
+        return self._viewers[path]
 
     def close(self) -> None:
         """End what keeps the viewers' indexes."""
-        for _, process in self._viewers.values():
+        for process in self._indexing:
             process.stop()
 
 

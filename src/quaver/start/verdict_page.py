@@ -62,32 +62,38 @@ def _show_card(card: Card) -> None:
     facts_table(("model", "field", "what to do with its labels", "what decided", "next"), rows)
     evidence = [
         (
+            recommendation.field or "label",
             estimate.measure,
             "undefined" if estimate.value is None else f"{estimate.value:.3f}",
             _interval(estimate),
             estimate.n,
         )
-        for estimate in card.evidence
+        for recommendation in card.recommendations
+        for estimate in recommendation.evidence
     ]
     with ui.expansion("What moves the labels, and the numbers that decided"):
         words("p", card.moves)
-        facts_table(("measure", "estimate", "95% interval", "n"), evidence)
+        facts_table(("field", "measure", "estimate", "95% interval", "n"), evidence)
     words("p", " · ".join(f"{name}: {value}" for name, value in card.facts)).classes("qv-small")
 
 
 async def _show_chart(page: StepPage, place: Any) -> None:
-    """The report's first chart, as a picture in which nothing runs."""
+    """The first chart of the report, of each field, as a picture in which nothing runs."""
 
-    def drawn() -> tuple[str, str] | None:
-        for name, one in page.site.here.study(page.begun.folder).charts().items():
-            return name, base64.b64encode(svg_text(one).encode()).decode()
-        return None
+    def drawn() -> list[tuple[str, str]]:
+        result = []
+        whole = page.site.here.study(page.begun.folder)
+        for field, study in (whole.fields or {"": whole}).items():
+            for name, one in [*study.charts().items()][:1]:
+                picture = base64.b64encode(svg_text(one).encode()).decode()
+                result.append((f"{name}, {field}" if field else name, picture))
+        return result
 
-    if (found := await page.do(drawn)) is not None:
+    for name, drawing in await page.do(drawn) or ():
         with place:
             picture = ui.element("img")
-            picture.props["src"] = f"data:image/svg+xml;base64,{found[1]}"
-            picture.props["alt"] = f"The report’s chart of {found[0]}; the table above has its numbers"
+            picture.props["src"] = f"data:image/svg+xml;base64,{drawing}"
+            picture.props["alt"] = f"The report’s chart of {name}; the table above has its numbers"
 
 
 def _interval(one: Any) -> str:

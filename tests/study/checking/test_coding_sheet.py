@@ -8,7 +8,7 @@ import pytest
 
 from quaver.errors import ItemError
 from quaver.study.checking.check_design import prepared_check
-from quaver.study.checking.coding_sheet import coding_sheet, prompt_shown, write_coding_sheet
+from quaver.study.checking.coding_sheet import coding_sheet, fields_shown, prompt_shown, write_coding_sheet
 
 
 def written(folder: Path, text: str) -> Path:
@@ -57,3 +57,14 @@ def test_a_check_shows_the_model_what_the_labels_mean(tmp_path: Path) -> None:
 
 def test_the_text_is_no_template() -> None:
     assert prompt_shown("Q?", {"a": "", "b": ""}, "{{ 7 * 7 }}").startswith("{{ 7 * 7 }}\n\nQ?")
+
+
+def test_several_variables_are_shown_as_they_are_asked_for(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.csv"
+    rows = (f"Text {n} about this.,{'ab'[n % 2]},{('x', 'x;y')[n % 2]},{n % 7 + 0.5}\n" for n in range(40))
+    texts.write_text("text,tone,topics,amount\n" + "".join(rows), encoding="utf-8")
+    prepared = prepared_check(texts, model="ollama/tiny", prompts=1)
+    (request, *_) = prepared.study.source.requests("tiny")
+    shown = fields_shown("Code this text.", prepared.table.fields, request.prompt.text)
+    assert len(prepared.table.fields) == 3
+    assert shown == request.prompt.messages[-1].content

@@ -214,13 +214,13 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     """Read a table, decide what each column is, and write the study file.
 
     Args:
-        data: The texts.
+        data: The texts; a `Table` that was read before is not read again.
         replaces: Whether it takes the place of another check of these texts, which is an error otherwise.
         **options: Those of `CheckOptions`.
     """
     given: CheckOptions = with_defaults(CheckOptions, options)
-    home, source, found = _read(data, given["to"], written_in(given))
-    rows = Table(source, found)
+    home, rows = _read(data, given["to"], written_in(given))
+    source = rows.path
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
     table = read_text_table(rows, given)
@@ -235,7 +235,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         )
     asked, functions = model_entry(given["model"], given["base_url"])
     design = CheckDesign(
-        name=source.stem if isinstance(data, str | Path) else home.name,
+        name=source.stem if isinstance(data, Table | str | Path) else home.name,
         instructions=instruction_texts(
             instruction, 1 if own else instructions_of(prompts), fields=bool(table.fields)
         ),
@@ -257,23 +257,24 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     return PreparedCheck(study, file, table, design, (*table.taken, *_decided(study, table, design)))
 
 
-def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Path, list[Row]]:
-    """The folder of a check, the file of its texts, and the rows of that.
+def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Table]:
+    """The folder of a check, and the table of its texts.
 
     Texts that are not in a file are kept in the folder.
     """
-    if isinstance(data, str | Path):
-        source = Path(data)
-        return Path(to) if to else source.parent / f"{source.stem}-check", source, rows_of(source, written)
-    rows = items_from(data, where="data")
-    if not rows:
+    if isinstance(data, Table | str | Path):
+        source = data.path if isinstance(data, Table) else Path(data)
+        rows = data.anew() if isinstance(data, Table) else Table(source, rows_of(source, written))
+        return Path(to or source.with_name(f"{source.stem}-check")), rows
+    found = items_from(data, where="data")
+    if not found:
         raise ItemError("there are no texts", where="data", expected="one row or more", found="none")
-    home, content = Path(to) if to else Path("check"), written_items(rows)
+    home, content = Path(to or "check"), written_items(found)
     source = home / name_of_items(content)
     with writing(home):
         home.mkdir(parents=True, exist_ok=True)
         replace_bytes(source, content)
-    return home, source, rows
+    return home, Table(source, found)
 
 
 def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:

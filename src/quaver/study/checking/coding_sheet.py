@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from quaver.core.label_values import Codebook
 from quaver.core.number_format import count
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.design.items.table_files import read_rows
+from quaver.design.prompts.record_prompt import ASKS, asking_for_fields
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.spec.task_spec import PromptSpec
+from quaver.design.spec.task_spec import FieldSpec, PromptSpec
 from quaver.errors import ItemError
+from quaver.study.imports.field_columns import FieldColumn
 
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "label": ("label", "code", "name", "category", "value"),
@@ -83,12 +86,27 @@ def prompt_shown(
         text: No template, whatever it holds.
         examples: Texts to show before it, each with its label.
     """
-    spec = PromptSpec(instruction=instruction, postfix=postfix_of(definitions))
     labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
-    answers = {definition: definition for definition in definitions}
-    variant = Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, spec.postfix, answers)
     shown = (Item(label, {"text": shown}, label) for shown, label in examples if label in definitions)
-    variant = replace(variant, examples=tuple(shown))
+    variant = _variant(instruction, postfix_of(definitions))
+    variant = replace(variant, answers={one: one for one in definitions}, examples=tuple(shown))
+    return _written(variant, labels, text)
+
+
+def fields_shown(instruction: str, fields: Sequence[FieldColumn], text: str) -> str:
+    """The prompt in which a model would see a text and be asked for several variables of it."""
+    specs = ((one.name, FieldSpec.model_validate(one.document)) for one in fields)
+    book = Codebook(fields=tuple(spec.field(name) for name, spec in specs))
+    variant = asking_for_fields(_variant(instruction, ASKS), book, held=False, longest=0)
+    return _written(variant, book, text)
+
+
+def _variant(instruction: str, postfix: str) -> Variant:
+    spec = PromptSpec(instruction=instruction, postfix=postfix)
+    return Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, spec.postfix, {})
+
+
+def _written(variant: Variant, labels: LabelSet, text: str) -> str:
     prompt = PromptWriter(variant, labels).write(Item("1", {"text": text}), text)
     return "\n\n".join(message.content for message in prompt.messages)
 

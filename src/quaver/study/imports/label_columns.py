@@ -72,8 +72,11 @@ class Table:
 
     def keep(self, rows: list[Row]) -> None:
         """Go on with some of the rows."""
-        self.rows = rows
-        self._counts.clear()
+        self.rows, self._counts = rows, {}
+
+    def anew(self) -> Table:
+        """The same rows, of which no column is taken yet."""
+        return Table(self.path, self.rows, _counts=self._counts)
 
     def counts(self, column: str) -> Counter[str]:
         """How often each text occurs in a column, in order of appearance, the empty one included."""
