@@ -9,13 +9,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from tests.comparison.test_compared_fields import field_study as compared_field
 from tests.comparison.test_paired_comparison import ITEMS, VARIED, curtly, right, study, worse
 from tests.test_action import EXAMPLE, RULE
 
 import quaver
 from quaver.errors import MeasureError, UnknownName
-from quaver.pytest_plugin import assert_no_loss, assert_stable
+from quaver.pytest_plugin import OpenStudy, assert_no_loss, assert_stable
+from quaver.study.analysis.field_source import whole_of
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +134,32 @@ def test_a_test_run_that_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> 
     )
     done = run_pytest(tmp_path)
     assert "1 passed" in done.stdout, done.stdout
+
+
+def test_fields_are_guarded_together_or_one_by_name(tmp_path: Path) -> None:
+    near = compared_field(tmp_path / "near", "amount", lambda at: at * 1.5 + 0.25)
+    far = compared_field(tmp_path / "far", "amount", lambda at: at * 1.5 + 2)
+    whole, baseline = (quaver.Study(whole_of(one.source)) for one in (far, near))
+    assert assert_no_loss(whole, baseline).held  # no number was exact before, either
+    assert assert_no_loss(whole, baseline, field="topics").held
+    for after, before in ((far, near), (far, baseline), (far, tmp_path / "near"), (whole, near)):
+        with pytest.raises(AssertionError, match=r"accuracy_mean_error, a rise of 1\.7"):
+            assert_no_loss(after, before, field="amount")
+    with pytest.raises(AssertionError, match="accuracy_mean_error, a rise of"):
+        assert_no_loss(far, tmp_path / "near")  # of a field, the baseline is too
+    assert assert_no_loss(far, near, margin=2).held
+    with pytest.raises(UnknownName):
+        assert_no_loss(whole, baseline, field="amuont")
+    assert_stable(whole, 0.5, measure="compliance", field="amount")
+
+
+def test_the_fixture_opens_a_field_and_keeps_functions_apart(tmp_path: Path, quaver_study: OpenStudy) -> None:
+    compared_field(tmp_path / "one", "topics", lambda at: ["tax"])
+    said = '{"topics": ["tax"], "amount": 0}'
+    functions = [{"m": lambda text, prompt: said} for _ in range(2)]
+    first, second = (quaver_study(tmp_path / "one", functions=own) for own in functions)
+    assert first.source.plugins.functions == functions[0]
+    assert second.source.plugins.functions == functions[1]
+    assert quaver_study(tmp_path / "one", functions=functions[0]) is first
+    topics = quaver_study(tmp_path / "one", functions=functions[0], field="topics")
+    assert topics.annotations()["label"].cast(pl.String).unique().to_list() == ["tax"]

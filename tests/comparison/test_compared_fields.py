@@ -28,7 +28,7 @@ def _rows() -> list[dict[str, str]]:
     ]
 
 
-def _field(
+def field_study(
     folder: Path,
     field: str,
     value: Callable[[int], Any],
@@ -69,8 +69,8 @@ def _found(comparison: Comparison, measure: str) -> tuple[float, float]:
 
 
 def test_numbers_that_one_side_gives_are_numbers_of_both(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at] + 10)
-    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at] + 0.25)
+    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at] + 10)
+    after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 0.25)
     found = compare(before, after, resamples=200)
     assert found.left_out == ()
     assert _found(found, "compliance") == (1.0, 1.0)
@@ -86,8 +86,8 @@ def test_numbers_that_one_side_gives_are_numbers_of_both(tmp_path: Path) -> None
 
 
 def test_sets_that_one_side_gives_are_sets_of_both(tmp_path: Path) -> None:
-    right = _field(tmp_path / "right", "topics", lambda at: [_TOPICS[at % 3]])
-    many = _field(
+    right = field_study(tmp_path / "right", "topics", lambda at: [_TOPICS[at % 3]])
+    many = field_study(
         tmp_path / "many", "topics", lambda at: ["war", "tax"] if at % 3 == 0 else [_TOPICS[at % 3]]
     )
     found = compare(right, many, resamples=200, fail_if=["loss"])
@@ -103,24 +103,24 @@ def test_sets_that_one_side_gives_are_sets_of_both(tmp_path: Path) -> None:
 
 
 def test_a_label_that_no_set_has_any_more_is_lost(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "topics", lambda at: ["tax", _TOPICS[at % 2 + 1]])
-    after = _field(tmp_path / "after", "topics", lambda at: [_TOPICS[at % 2 + 1]])
+    before = field_study(tmp_path / "before", "topics", lambda at: ["tax", _TOPICS[at % 2 + 1]])
+    after = field_study(tmp_path / "after", "topics", lambda at: [_TOPICS[at % 2 + 1]])
     lost = [one.estimate.cell["label"] for one in compare(before, after, resamples=200).losses if one.of_part]
     assert "tax" in lost
     assert compare(before, after, resamples=200).losses[0].is_lost
 
 
 def test_sets_are_the_same_whatever_the_order_of_a_study_s_labels(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "topics", lambda at: ["war", "tax"])
-    after = _field(tmp_path / "after", "topics", lambda at: ["war", "tax"], topics=_TOPICS[::-1])
+    before = field_study(tmp_path / "before", "topics", lambda at: ["war", "tax"])
+    after = field_study(tmp_path / "after", "topics", lambda at: ["war", "tax"], topics=_TOPICS[::-1])
     found = compare(before, after, resamples=200)
     assert found.flips.is_empty()
     assert _found(found, "accuracy") == (0.0, 0.0)
 
 
 def test_numbers_that_are_nearer_to_the_gold_numbers_are_no_loss(tmp_path: Path) -> None:
-    far = _field(tmp_path / "far", "amount", lambda at: _GOLD[at] + (6 if at % 3 == 0 else 0))
-    near = _field(tmp_path / "near", "amount", lambda at: _GOLD[at] + (6 if at % 10 == 0 else 0))
+    far = field_study(tmp_path / "far", "amount", lambda at: _GOLD[at] + (6 if at % 3 == 0 else 0))
+    near = field_study(tmp_path / "near", "amount", lambda at: _GOLD[at] + (6 if at % 10 == 0 else 0))
     found = compare(far, near, fail_if=["loss"], resamples=200)
     assert found.held
     verdicts = {one.estimate.measure: one.kind for one in found.verdicts}
@@ -131,16 +131,16 @@ def test_numbers_that_are_nearer_to_the_gold_numbers_are_no_loss(tmp_path: Path)
 
 
 def test_numbers_farther_off_are_a_loss_where_none_was_exact(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
-    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at] + 2)
+    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
+    after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 2)
     found = compare(before, after, fail_if=["loss"], resamples=200)
     assert [one.measure for one in found.judgements[0].failed] == ["accuracy_mean_error"]
 
 
 def test_a_field_s_study_is_asked_in_rounds(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
+    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
     asked: list[int] = []
-    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at] + 50 + at, asked=asked, run=False)
+    after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 50 + at, asked=asked, run=False)
     found = compare(before, after, fail_if=["accuracy_mean_error > 0"], resamples=200, in_rounds=True)
     assert not found.held
     assert found.round is not None
@@ -151,9 +151,9 @@ def test_a_field_s_study_is_asked_in_rounds(tmp_path: Path) -> None:
 
 
 def test_all_fields_are_asked_in_rounds_at_once(tmp_path: Path) -> None:
-    _field(tmp_path / "before", "topics", lambda at: [_TOPICS[at % 3]])
+    field_study(tmp_path / "before", "topics", lambda at: [_TOPICS[at % 3]])
     asked: list[int] = []
-    after = _field(tmp_path / "after", "topics", lambda at: ["war"], asked=asked, run=False)
+    after = field_study(tmp_path / "after", "topics", lambda at: ["war"], asked=asked, run=False)
     found = compare(
         Study.open(tmp_path / "before"), Study(whole_of(after.source)), fail_if=["loss"], in_rounds=True
     )
@@ -163,8 +163,8 @@ def test_all_fields_are_asked_in_rounds_at_once(tmp_path: Path) -> None:
 
 
 def test_looks_at_a_field_are_kept_with_the_field(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at])
-    after = _field(tmp_path / "after", "amount", lambda at: _GOLD[at])
+    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at])
+    after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at])
     first = compare(before, after, fail_if=["loss"], resamples=200, looks=20)
     again = compare(before, after, fail_if=["loss"], resamples=200, looks=20)
     assert first.look is not None
@@ -179,8 +179,8 @@ def test_looks_at_a_field_are_kept_with_the_field(tmp_path: Path) -> None:
 
 
 def test_labels_are_those_of_the_items_that_are_compared(tmp_path: Path) -> None:
-    before = _field(tmp_path / "before", "amount", lambda at: _GOLD[at])
-    after = _field(tmp_path / "after", "amount", lambda at: None if at < 20 else _GOLD[at] + 1)
+    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at])
+    after = field_study(tmp_path / "after", "amount", lambda at: None if at < 20 else _GOLD[at] + 1)
     found = compare(before, after, resamples=200, items=[f"i{at:02}" for at in range(30)])
     assert _found(found, "compliance") == (1.0, 0.333333333)
     flips = found.flips.filter(pl.col("after").is_not_null())

@@ -23,13 +23,18 @@ class OpenStudy(Protocol):
     """What the fixture ``quaver_study`` gives a test: a function that opens a study."""
 
     def __call__(
-        self, path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None
+        self,
+        path: str | Path,
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        field: str | None = None,
     ) -> Study:
         """Open a study and ask what has not been asked yet.
 
         Args:
             path: The study file, its folder or a bundle; relative to pytest's root directory.
             functions: For models that ``use: function``, by the model's name.
+            field: One field of a task with fields, as a study of its labels; all are asked at once.
         """
         ...
 
@@ -46,13 +51,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def quaver_study(pytestconfig: pytest.Config) -> OpenStudy:
     """Opens studies; each is asked once in a session, and what is stored is never asked for again."""
-    opened: dict[Path, Study] = {}
+    opened: dict[tuple[Path, frozenset[tuple[str, int]]], Study] = {}
 
-    def open_study(path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None) -> Study:
+    def open_study(
+        path: str | Path,
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        field: str | None = None,
+    ) -> Study:
+        from quaver.pytest_plugin.prompt_assertions import field_of
+
         place = (pytestconfig.rootpath / path).resolve()
-        if place not in opened:
-            opened[place] = _answered(place, functions, offline=pytestconfig.getoption("--quaver-offline"))
-        return opened[place]
+        # An opened study holds its functions, so that no other one gets the id of one of them.
+        known = place, frozenset((name, id(one)) for name, one in (functions or {}).items())
+        if known not in opened:
+            opened[known] = _answered(place, functions, offline=pytestconfig.getoption("--quaver-offline"))
+        return field_of(opened[known], field)
 
     return open_study
 

@@ -19,7 +19,12 @@ _SIDES: Final = ("before", "after", "gold")
 
 
 def assert_stable(
-    study: Study, at_least: float = 0.8, *, measure: str = "inter_pss", **options: Any
+    study: Study,
+    at_least: float = 0.8,
+    *,
+    measure: str = "inter_pss",
+    field: str | None = None,
+    **options: Any,
 ) -> list[Estimate]:
     """Assert that a study's labels are stable: that the whole interval of a measure reaches a level.
 
@@ -27,6 +32,7 @@ def assert_stable(
         study: The study.
         at_least: The level, such as 0.8 of agreement between prompts.
         measure: A measure of which more is better.
+        field: One field of a task with fields; all of them if left out.
         **options: The measure's own, such as ``by=["model"]``.
 
     Returns:
@@ -46,6 +52,7 @@ def assert_stable(
         raise MeasureError(
             "more of this measure is not better", where="assert_stable", expected="inter_pss, for instance"
         )
+    study = field_of(study, field)
     estimates = list(study.measure(measure, **options))
     failed = [estimate for estimate in estimates if estimate.low is None or estimate.low < at_least]
     if failed or not estimates:
@@ -62,7 +69,8 @@ def assert_no_loss(
     study: Study,
     baseline: Study | str | Path | None = None,
     *,
-    measure: str = "accuracy",
+    measure: str | None = None,
+    field: str | None = None,
     margin: float | None = None,
     must_see: float | None = None,
     **options: Any,
@@ -74,8 +82,11 @@ def assert_no_loss(
 
     Args:
         study: The study as it is now.
-        baseline: The study before, or its path; if left out, the study's prompts against the original.
-        measure: What must not get worse.
+        baseline: The study before, or its path; if left out, the study's prompts against the original. Of one
+            field it is compared in that field.
+        measure: What must not get worse; by default ``accuracy``, of a field that holds numbers their mean
+            error, ``accuracy_mean_error``.
+        field: One field of a task with fields; all of them if left out.
         margin: The largest loss that you take for none, in the measure's own unit: 0.03 is three points.
         must_see: Fail, too, if a loss of this size could have gone unseen.
         **options: What else `quaver.compare` takes: ``by``, ``reference``, ``confidence_level`` …
@@ -85,15 +96,23 @@ def assert_no_loss(
 
     Raises:
         AssertionError: There is a loss, or one cannot be ruled out or seen.
-        UnknownName: No such measure.
+        UnknownName: No such measure or field.
         MeasureError: The measure has no better and worse, or the two have no items in common.
     """
     __tracebackhide__ = True
     from quaver.comparison.paired_comparison import compare
-    from quaver.core.rows import presented
+    from quaver.core.records import Numbers
+    from quaver.core.rows import measure_of, presented
+    from quaver.study.analysis.field_source import FieldSource
     from quaver.study.session import Study
 
+    study = field_of(study, field)
     before = Study.open(baseline) if isinstance(baseline, str | Path) else baseline
+    if before is not None and isinstance(study.source, FieldSource):
+        before = field_of(before, study.source.field.name)
+    if measure is None:
+        numeric = isinstance(study.experiment.labels, Numbers)
+        measure = "accuracy_mean_error" if numeric else "accuracy"
     how = presented(measure)
     if how is not None and how.better is None:
         raise MeasureError("this measure has no better and worse", where="assert_no_loss", found=measure)
@@ -102,10 +121,22 @@ def assert_no_loss(
     if margin is not None:
         bounds = {"fail_unless": [f"{measure} {better} {sign}{margin:.9f}"], "margin": margin}
     first, second = (study, None) if before is None else (before, study)
-    comparison = compare(first, second, measures=[measure], must_see=must_see, **bounds, **options)
+    comparison = compare(
+        first, second, measures=[measure_of(measure) or measure], must_see=must_see, **bounds, **options
+    )
     if not comparison.held:
         raise AssertionError(_loss(comparison))
     return comparison
+
+
+def field_of(study: Study, name: str | None) -> Study:
+    """One field of a study; the study itself where none is named, or it is that field already."""
+    from quaver.study.analysis.field_source import FieldSource
+    from quaver.study.session import Study
+
+    if name is None or (isinstance(study.source, FieldSource) and study.source.field.name == name):
+        return study
+    return Study(FieldSource(study.source, name))
 
 
 def _loss(comparison: Comparison) -> str:
