@@ -30,12 +30,24 @@ def test_a_sample_from_forecast_to_labels(
     assert "round-1-ada.csv" in said
     for coder in ("ada", "ben"):
         filled(folder / "gold" / f"round-1-{coder}.csv", truths())
+    again = said.split("Next: once it is filled in, quaver gold study.yaml ")[1].split()
+    assert again == ["--take", "FILE"]
     assert "25 new labels" in run("--take", "gold/round-1-ada.csv", "--take", "gold/round-1-ben.csv")
     status = json.loads(run("--json"))
     assert (status["drawn"], status["labelled"], status["complete"]) == (40, 40, True)
     assert "alpha 1.00 on 10 items" in run()
     assert json.loads(run("--more", "10", "--json"))["forecast"]["size"] == 50
     assert "round-2-ada-2.label-studio.json" in run("--sheets", "--format", "label-studio")
+
+
+def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = here(folder, "gold", "study.yaml", "--n", "20", monkeypatch=monkeypatch, capsys=capsys)
+    words = done.stdout.partition("quaver gold study.yaml ")[2].split()
+    assert words == ["--take", "gold/round-1-coder.xlsx"]
+    done = here(folder, "gold", "study.yaml", *words, monkeypatch=monkeypatch, capsys=capsys)
+    assert "20 rows without one" in done.stderr  # it is read, and empty as yet
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,10 @@ def show_comparison(comparison: Comparison, most: int) -> None:
         ]
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()
+    judged = [name for name, one in comparison.by_measure().items() if one.kind == "undefined"]
     for line in comparison.undefined:
-        say(line)
+        if not line.startswith(tuple(f"{name} is undefined:" for name in judged)):  # its verdict says so
+            say(line)
     if estimates:
         say(FIXED)
         screen.print()

@@ -98,6 +98,11 @@ def command(
     if left_out and not as_json:
         say("With --replace, these labels count in the place of those that the items came with.")
     _report(gold, found, files, left_out, as_json=as_json)
+    if files and not as_json:
+        sheet = (
+            files[0] if len(files) == 1 and form == "xlsx" else "FILE"
+        )  # others have a list of codes beside
+        say(f"Next: once it is filled in, quaver gold {study} --take {sheet}")
 
 
 def _check_one(*asked: bool) -> None:
