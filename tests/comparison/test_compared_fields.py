@@ -12,7 +12,9 @@ import pytest
 
 from quaver import Study
 from quaver.bundles.packing import bundle as bundle_of
+from quaver.comparison.bounds import read_bound
 from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.guard_plan import churn_of
 from quaver.comparison.paired_comparison import compare
 from quaver.errors import StoreError
 from quaver.study.analysis.field_source import whole_of
@@ -26,6 +28,22 @@ def _rows() -> list[dict[str, str]]:
         {"id": f"i{at:02}", "text": f"Text {at}", "amount": str(_GOLD[at]), "topics": _TOPICS[at % 3]}
         for at in range(60)
     ]
+
+
+def _said(name: str, topics: Sequence[str] = _TOPICS) -> dict[str, Any]:
+    """A study file with a field of numbers and one of sets."""
+    fields = {
+        "amount": {"level": "ratio", "gold": "amount", "definition": "How many euros."},
+        "topics": {"labels": list(topics), "several": True, "gold": "topics"},
+    }
+    return {
+        "name": name,
+        "task": {"held": False, "fields": fields},
+        "items": {"source": _rows(), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Code this text."},
+        "models": [{"name": "m", "use": "function"}],
+        "measures": ["accuracy", "compliance"],
+    }
 
 
 def field_study(
@@ -46,18 +64,7 @@ def field_study(
             asked.append(at)
         return json.dumps(other | {field: value(at)})
 
-    fields = {
-        "amount": {"level": "ratio", "gold": "amount", "definition": "How many euros."},
-        "topics": {"labels": list(topics), "several": True, "gold": "topics"},
-    }
-    said: dict[str, Any] = {
-        "name": folder.name,
-        "task": {"held": False, "fields": fields},
-        "items": {"source": _rows(), "id": "id", "text": "{{ text }}"},
-        "prompt": {"instruction": "Code this text."},
-        "models": [{"name": "m", "use": "function"}],
-        "measures": ["accuracy", "compliance"],
-    }
+    said = _said(folder.name, topics)
     if run:
         Study.open(said, folder=folder, functions={"m": answer}).run()
     return Study.open(said, folder=folder, functions={"m": answer}, field=field)
@@ -185,3 +192,19 @@ def test_labels_are_those_of_the_items_that_are_compared(tmp_path: Path) -> None
     assert _found(found, "compliance") == (1.0, 0.333333333)
     flips = found.flips.filter(pl.col("after").is_not_null())
     assert flips["item"].to_list() == [f"i{at}" for at in range(20, 30)]
+
+
+def test_a_guard_is_planned_for_a_field_by_how_often_that_one_wavers(tmp_path: Path) -> None:
+    asked = dict.fromkeys(range(60), 0)
+
+    def answer(text: str, prompt: str) -> str:
+        at = int(text.split()[-1])
+        asked[at] += 1
+        return json.dumps({"topics": [], "amount": _GOLD[at] + (at < 30 and asked[at] == 2)})
+
+    said = _said("wavers") | {"repeats": 2}
+    study = Study.open(said, folder=tmp_path, functions={"m": answer})
+    study.run()
+    wheres = ("", "[field=amount]", "[field=topics]")
+    wavers = [churn_of(study, read_bound(f"accuracy{where} < 0", "if")) for where in wheres]
+    assert [one.share for one in wavers if one is not None] == [0.25, 0.5, 0.0]

@@ -15,6 +15,7 @@ from quaver.comparison.alignment import strings_of
 from quaver.comparison.bounds import Bound, read_bound
 from quaver.comparison.comparing_in_rounds import FIRST
 from quaver.comparison.smallest_loss import SEEN
+from quaver.core.annotations import FIELD, rows_with
 from quaver.core.number_format import count, percent
 from quaver.core.rows import Rows
 from quaver.errors import MeasureError
@@ -139,8 +140,13 @@ def plan_guard(study: Study, text: str) -> GuardPlan:
 
 
 def churn_of(study: Study, bound: Bound) -> Churn | None:
-    """How many items a study's model answers differently when asked again; None where none was."""
+    """How many items a study's model answers differently when asked again; None where none was.
+
+    Of several fields the mean, unless the bound names one.
+    """
     frame = strings_of(study)
+    if FIELD in frame.columns and FIELD in bound.where:
+        frame = rows_with(frame, FIELD, bound.where[FIELD])
     frame = frame.filter(pl.col("evaluator") == frame["evaluator"][0])
     good = pl.col("label").is_not_null()
     if bound.measure != "compliance":
@@ -148,7 +154,7 @@ def churn_of(study: Study, bound: Bound) -> Churn | None:
         good = pl.col("label").eq_missing(pl.col("gold"))
     if "label" in bound.where:
         frame = frame.filter(pl.col("gold") == bound.where["label"])
-    keys = ["model", "decoding", "variant", "item"]
+    keys = [name for name in (FIELD, "model", "decoding", "variant", "item") if name in frame.columns]
     asked = frame.group_by(keys).agg(good.sum().alias("good"), pl.len().alias("asked"))
     asked = asked.filter(pl.col("asked") > 1)
     if asked.is_empty():
