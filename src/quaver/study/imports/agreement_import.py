@@ -160,7 +160,13 @@ def measure_agreement(
         return Estimates(asked.of(annotations, label, resampling))
     with _named_in_errors(path := Path(annotations)):
         rows = read_table(path, encoding, separator, sheet)
-        named = {"item": item, "rater": rater, "by": tuple(by), "group": group, "label": label}
+        named: dict[str, Any] = {
+            "item": item,
+            "rater": rater,
+            "by": tuple(by),
+            "group": group,
+            "label": label,
+        }
         named = Table(path, [*rows]).naming(named, [*named])
         label, asked = named.pop("label"), replace(asked, **named)
         read = _labels(path, rows, label, labels, unlabelled, at)
