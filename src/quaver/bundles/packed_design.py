@@ -15,7 +15,7 @@ import polars as pl
 from quaver.bundles.derived_files import Checked
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
-from quaver.core.label_values import Codebook
+from quaver.core.label_values import fields_in
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short, lock_document
@@ -133,10 +133,9 @@ def _alike(source: Bundle, written: Labels) -> bool:
 def _parts(experiment: Experiment, used: Collection[str]) -> dict[str, dict[str, Any]]:
     """The parts of a design, each by its things' names; of the items the fields that a bundle has."""
     labels = experiment.labels
-    fields = labels.fields if isinstance(labels, Codebook) else ()
     return {
         "label": {label.code: asdict(label) for label in labels.labels},
-        "field": {field.name: asdict(field) for field in fields},
+        "field": {field.name: asdict(field) for field in fields_in(labels)},
         "prompt": {
             variant.id: _plain(asdict(replace(variant, examples=()))) for variant in experiment.variants
         },

@@ -17,7 +17,7 @@ from quaver.bundles.verification import estimate_differences, verify
 from quaver.collect.store.merged_stores import copy_store, copy_store_without
 from quaver.core import registry
 from quaver.core.arguments import guarded
-from quaver.core.label_values import Codebook
+from quaver.core.label_values import fields_in
 from quaver.core.line_file import lines_of
 from quaver.core.number_format import count
 from quaver.core.records import Estimate
@@ -380,7 +380,7 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
     rendered = (writer.text(item) for writer in writers.values() for item in items)
     spec = study.spec
     own = [spec.prompt.instruction, spec.prompt.system, spec.prompt.layout, spec.prompt.postfix]
-    fields = experiment.labels.fields if isinstance(experiment.labels, Codebook) else ()
+    fields = fields_in(experiment.labels)
     sets = [field.labels for field in fields] or [experiment.labels]
     own += [f"{label.name} {label.definition}" for labels in sets for label in labels.labels]
     own += [f"{field.name} {field.definition}" for field in fields]

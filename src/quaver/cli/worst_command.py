@@ -19,6 +19,7 @@ from quaver.cli.study_options import (
 )
 from quaver.core.number_format import short_name
 from quaver.core.rows import cell_columns
+from quaver.errors import UnknownName
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +60,11 @@ def command(
     documents = {}
     now, earlier = open_both(study, against, function, field)
     for name, one in (now.fields or {"": now}).items():
-        before = earlier.fields.get(name) if earlier and name else earlier
+        before = earlier
+        if earlier is not None and name:
+            before = earlier.fields.get(name)
+            if before is None:
+                raise UnknownName("field", name, earlier.fields, where="--against")
         found = worst(one, against=before, n=n, evaluator=evaluator)
         documents[name] = found.document()
         if (path := file_of_field(out, name)) is not None:

@@ -85,6 +85,11 @@ class Codebook(LabelSet):
         )
 
 
+def fields_in(labels: LabelSet) -> tuple[TaskField, ...]:
+    """The fields of a codebook; none of a task of one label set."""
+    return labels.fields if isinstance(labels, Codebook) else ()
+
+
 _LIKE_MISSING = frozenset(
     ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
 )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS, AnswerRows, Reading, Row
-from quaver.core.label_values import Codebook, TaskField
+from quaver.core.label_values import TaskField, fields_in
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
@@ -181,7 +181,7 @@ class Annotator:
         of: Mapping[str, str] | None = None,
         gold: pl.DataFrame | None = None,
     ) -> None:
-        fields = labels.fields if isinstance(labels, Codebook) else ()
+        fields = fields_in(labels)
         self._codes = [field.labels.codes for field in fields] or [labels.codes]
         self._of_condition, self._of_item = columns_of(conditions, items, variants, fields)
         if gold is not None:

@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
-from quaver.core.label_values import Codebook
+from quaver.core.label_values import fields_in
 from quaver.core.replaced_file import replacing
 from quaver.core.response_validation import error_line
 from quaver.core.spreadsheet import write_csv
@@ -131,7 +131,7 @@ def export(path: Path, study: StudySource) -> int:
 
 
 def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
-    if isinstance(study.experiment.labels, Codebook):
+    if fields_in(study.experiment.labels):
         read = pl.concat_str(pl.col("evaluator", FIELD).cast(pl.String), separator=".")
         annotations = annotations.with_columns(read.cast(pl.Categorical).alias("evaluator")).drop(FIELD)
     rows, written = _Rows(study.experiment, CallReadings(annotations)), 0
@@ -202,8 +202,7 @@ class _Rows:
         self._variants = {variant.id: variant for variant in experiment.variants}
         self._factors = list(dict.fromkeys(f for v in experiment.variants for f in v.factors))
         self._groups = list(dict.fromkeys(g for item in experiment.items for g in item.groups))
-        labels = experiment.labels
-        self._fields = [field.name for field in labels.fields] if isinstance(labels, Codebook) else []
+        self._fields = [field.name for field in fields_in(experiment.labels)]
 
     def frame(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
         """The rows of some stored calls."""

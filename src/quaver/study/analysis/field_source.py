@@ -15,7 +15,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, rows_with
-from quaver.core.label_values import Codebook, TaskField, numbers_of, sets_of
+from quaver.core.label_values import TaskField, fields_in, numbers_of, sets_of
 from quaver.core.records import LabelSet, Numbers, Request
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
@@ -193,19 +193,18 @@ def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySo
         study: The study.
         answered: Whether they share its annotations, which are read now.
     """
-    labels = study.experiment.labels
-    if not isinstance(labels, Codebook):
+    fields = fields_in(study.experiment.labels)
+    if not fields:
         return {"": study}
     frame = annotations_of(study) if answered else _NOTHING
-    return {field.name: FieldSource(study, field.name, frame) for field in labels.fields}
+    return {field.name: FieldSource(study, field.name, frame) for field in fields}
 
 
 _NOTHING = pl.DataFrame(schema={FIELD: pl.String, "label": pl.String})
 
 
 def _field(whole: StudySource, name: str) -> TaskField:
-    labels = whole.experiment.labels
-    known = {field.name: field for field in labels.fields} if isinstance(labels, Codebook) else {}
+    known = {field.name: field for field in fields_in(whole.experiment.labels)}
     if name not in known:
         raise UnknownName("field", name, known, where=whole.where)
     return known[name]

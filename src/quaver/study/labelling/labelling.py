@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
-from quaver.core.label_values import Codebook
+from quaver.core.label_values import fields_in
 from quaver.core.number_format import count, enumeration, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
@@ -170,8 +170,7 @@ class Labelling:
     def choices(self) -> dict[str, PromptChoice]:
         """The prompts whose answers label each field; none of a field whose labels should not be used."""
         least = _TO_DISAGREE if self.options["then"] or self.error else 1
-        labels = self.check.experiment.labels
-        fields = labels.fields if isinstance(labels, Codebook) else ()
+        fields = fields_in(self.check.experiment.labels)
         ids = [one.id for one in self.check.experiment.variants if all(f.is_asked(one) for f in fields)]
         votes, anyway = self.options["votes"], self.options["anyway"]
         before = asked_before(self.check)
