@@ -25,9 +25,9 @@ Missing = Literal["drop", "category"]
 
 def command(
     file: Annotated[Path, typer.Argument()],
-    item: str,
-    rater: list[str],
-    label: str,
+    label: list[str],
+    item: str | None = None,
+    rater: list[str] | None = None,
     by: list[str] | None = None,
     valid: str | None = None,
     unlabelled: UnlabelledOption = None,
@@ -45,10 +45,10 @@ def command(
     Krippendorff's alpha, percent agreement, kappas and Gwet's AC, with intervals.
 
     Options:
-      file: A CSV, Excel, ODS, JSON Lines or Parquet file with one annotation a row.
-      item: The column of items.
+      file: A CSV, Excel, ODS, JSON Lines or Parquet file with an annotation a row, or a column a rater.
+      label: The column of labels. May be repeated: each is then the column of a rater.
+      item: The column of items; with several columns of labels each row is one.
       rater: The column of raters; several together name a rater.
-      label: The column of labels.
       by: Measure each value of this column separately.
       valid: The valid labels, in order: a,b,"c, d". Others count as missing.
       missing: Leave missing labels out, or count them as a category.
@@ -59,13 +59,14 @@ def command(
       quaver agreement coded.csv --item id --rater who --label tag
       quaver agreement coded.csv --item id --rater who --label tag --level ordinal
       quaver agreement coded.csv --item id --rater who --label tag --by topic
+      quaver agreement speeches.csv --label tone --label tone_b
     """
     from quaver.study.imports.agreement_import import measure_agreement
 
     estimates = measure_agreement(
         file,
         item=item,
-        rater=rater,
+        rater=rater or "rater",
         label=label,
         by=by or (),
         labels=parts(valid, "--valid") or None,

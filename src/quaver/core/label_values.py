@@ -241,6 +241,49 @@ def single_labels(labels: LabelSet) -> tuple[Label, ...]:
     return tuple(label for label in labels.labels if SEPARATOR not in label.code and label.code != NO_LABELS)
 
 
+_FEW = 11
+"""More different numbers than these are measured rather than chosen: two people need not write the same."""
+
+
+def is_coded_again(name: str, cells: Iterable[Any], variable: str, own: Iterable[Any]) -> bool:
+    """Whether a column holds another person's codes of a variable: it is called after it, with such values.
+
+    Args:
+        name: The column's name.
+        cells: Its cells.
+        variable: The name of the variable's own column.
+        own: The cells of that.
+
+    >>> is_coded_again("tone_b", ["calm", "angry"], "tone", ["angry", "calm"])
+    True
+    >>> is_coded_again("tone_source", ["press", "radio"], "tone", ["angry", "calm"])
+    False
+    """
+    if not _called_after(_words(name), _words(variable)):
+        return False
+    try:
+        found, known = (Counter(label for cell in of for label in cell_labels(cell)) for of in (cells, own))
+    except ItemError:  # tables in cells
+        return False
+    if min(len(found), len(known)) > _FEW and all(number_in(one, "interval") for one in (*found, *known)):
+        return True
+    return 2 * sum(number for label, number in found.items() if label in known) > found.total()
+
+
+def _words(name: str) -> list[str]:
+    """The words and numbers in a column's name."""
+    return re.findall(r"[^\W\d_]+|\d+", name.casefold())
+
+
+def _called_after(words: Sequence[str], own: Sequence[str]) -> bool:
+    """Whether a name has the words of another and more of its own, or another word in one place."""
+    if len(words) == len(own):
+        return len(own) > 1 and sum(one != other for one, other in zip(words, own, strict=True)) == 1
+    shorter, longer = sorted((words, own), key=len)
+    rest = iter(longer)
+    return bool(shorter) and all(word in rest for word in shorter)
+
+
 class LabelCells:
     """Reads the cells of a column of labels, however accents are encoded.
 

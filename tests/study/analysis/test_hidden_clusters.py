@@ -16,7 +16,7 @@ from quaver import Study
 from quaver.core.records import Estimate, IntervalWarning, Variant
 from quaver.errors import QuaverError, SpecError
 from quaver.report.findings.verdicts import clusters
-from quaver.study.analysis.hidden_clusters import Prompts
+from quaver.study.analysis.hidden_clusters import Prompts, hidden_clusters
 
 GROUPS, SIZE, PROMPTS = 15, 10, 4
 WORDS = [
@@ -281,3 +281,23 @@ def test_the_warning_belongs_to_what_the_groups_make_alike(tmp_path: Path) -> No
 
     assert are_doubted([one for one in shares if one.measure == "label_shares"])
     assert not are_doubted([one for one in accuracy if one.measure == "accuracy"])
+
+
+def test_another_persons_codes_of_a_variable_are_no_groups(tmp_path: Path) -> None:
+    lines = ["id,text,cost,cost_b,place"]
+    lines += [f"i{at},Text {at} costs {at % 17},{at % 17},{2 * (at % 17)},p{at % 16}" for at in range(60)]
+    (tmp_path / "texts.csv").write_text("\n".join(lines) + "\n")
+    study = Study.open(
+        {
+            "name": "costs",
+            "task": {"held": False, "fields": {"cost": {"level": "ratio", "gold": "cost"}}},
+            "items": {"source": str(tmp_path / "texts.csv"), "id": "id", "text": "{{ text }}"},
+            "prompt": {"instruction": "Code it."},
+            "models": [{"name": "fake", "use": "function"}],
+        },
+        folder=tmp_path,
+        functions={"fake": lambda text, prompt: json.dumps({"cost": text.split()[-1]})},
+    )
+    study.run()
+    found = hidden_clusters(study.source, study.annotations(), None)
+    assert [one.cell["column"] for one in found if one.cell["column"] != "near_duplicates"] == ["place"]

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
 
-from quaver.errors import ItemError
+from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.study.imports.agreement_import import measure_agreement, read_annotations
 
 CSV = """id,paraphrase,temp,annotation
@@ -166,3 +167,20 @@ def test_numbers_that_occur_once_are_not_doubted(tmp_path: Path) -> None:
     path.write_text("item,rater,label\n1,p,10.5\n1,q,10.5\n2,p,12\n2,q,13\n3,p,n/a\n3,q,14\n")
     found = measure_agreement(path, level="interval", unlabelled=["n/a"], resamples=0)
     assert "label?" not in [role for role, *_ in found[0].details["taken"]]
+
+
+def test_a_column_of_labels_for_each_rater_is_the_same_as_a_row_for_each_label(tmp_path):
+    wide = tmp_path / "wide.csv"
+    wide.write_text("tone,tone_b\na,a\na,b\nb,b\n,a\n")
+    long = tmp_path / "long.csv"
+    long.write_text("item,rater,label\n0,p,a\n0,q,a\n1,p,a\n1,q,b\n2,p,b\n2,q,b\n3,p,\n3,q,a\n")
+    expected = [one.value for one in measure_agreement(long, resamples=0)]
+    assert expected[0] == pytest.approx(4 / 9)
+    for given in (wide, pl.read_csv(wide)):
+        found = measure_agreement(given, label=["tone", "tone_b"], resamples=0)
+        assert [one.value for one in found] == pytest.approx(expected)
+    with pytest.raises(QuaverError, match="is a rater's"):
+        measure_agreement(wide, label=["tone", "tone_b"], rater="who")
+    for given in (wide, pl.read_csv(wide)):
+        with pytest.raises(UnknownName, match="tone_c"):
+            measure_agreement(given, label=["tone", "tone_c"])

@@ -167,3 +167,24 @@ def test_the_command_proposes_what_the_columns_are(wide: Path, monkeypatch: pyte
     assert said.exit_code == 0, said.output
     assert "a set" in said.output
     assert "a number (ratio)" in said.output
+
+
+def test_who_coded_is_told_by_what_no_item_has_twice(tmp_path: Path) -> None:
+    lines = ["id,who,tone,topics,cost"]
+    for at in range(40):
+        tone, topics, cost = _true(at)
+        for who in ("anna", "ben") if at % 4 else ("anna",):
+            lines.append(f"t{at},{who},{tone},{'; '.join(topics) or '[]'},{cost}")
+    study, decisions = import_annotations(written(tmp_path, "long.csv", "\n".join(lines) + "\n"))
+    taken = {(one.role, one.column) for one in decisions}
+    assert ("coder", "who") in taken
+    assert {column for role, column in taken if role == "field"} == {"tone", "topics", "cost"}
+    assert not [role for role, _ in taken if role == "repeat"]
+    assert study.annotations().height == 3 * 70
+
+
+def test_a_label_without_a_known_column_of_coders_has_one_too(tmp_path: Path) -> None:
+    lines = [f"t{at},{who},{'ab'[at % 2]}" for at in range(20) for who in ("anna", "ben")]
+    path = written(tmp_path, "one.csv", "\n".join(["id,who,label", *lines]) + "\n")
+    _, decisions = import_annotations(path)
+    assert ("coder", "who") in {(one.role, one.column) for one in decisions}

@@ -296,7 +296,7 @@ def test_what_is_no_label_is_named(tmp_path: Path) -> None:
     ("text", "roles", "error", "said"),
     [
         (LONG, {"item": "dok", "label": "code"}, UnknownName, "did you mean 'doc'?"),
-        (LONG, {"item": "doc", "label": "code"}, ItemError, "one place"),
+        (LONG.replace("1,q", "1,p"), {"item": "doc", "label": "code"}, ItemError, "one place"),
         (LONG, {"label": "code"}, QuaverError, "no column of items"),
         (
             LONG,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from quaver.core.column_names import column_of
+from quaver.core.label_values import is_coded_again
 from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning, Item, Variant
 from quaver.core.rows import presented
 from quaver.core.seeds import derive
@@ -37,7 +38,8 @@ def hidden_clusters(
     """Whether items of one author, day, thread …, or with nearly the same text, are labelled alike.
 
     Columns that the items' text shows are parts of the items, not groups in which these were drawn; so are
-    those that a conclusion is about. They are left out, and so is what a bundle was packed without.
+    those that a conclusion is about, and those with another person's codes of a variable. They are left out,
+    and so is what a bundle was packed without.
 
     Returns:
         An estimate for each column of the items (see `validity.item_clusters`), ``near_duplicates`` among
@@ -50,7 +52,7 @@ def hidden_clusters(
     columns = {
         name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
         for name in names
-        if name not in without and name != "item"
+        if name not in without and name != "item" and not _is_coded_again(study, name)
     }
     if group is not None:
         columns[group] = [item.groups.get(group) for item in items]
@@ -210,6 +212,16 @@ def _settled(study: StudySource) -> set[str]:
     gold = asked.gold.column if asked.gold else None
     named = {own, text, gold, *study.gold_columns, *asked.coders, *study.experiment.labels.options}
     return {name for name in named if name} | concluded_about(spec)
+
+
+def _is_coded_again(study: StudySource, name: str) -> bool:
+    """Whether a column of the items holds another person's codes of what a column of gold labels does."""
+    items = study.experiment.items
+    cells = [item.fields.get(name) for item in items]
+    return any(
+        is_coded_again(name, cells, gold, (item.fields.get(gold) for item in items))
+        for gold in study.gold_columns
+    )
 
 
 def _text(value: object) -> str | None:

@@ -16,8 +16,14 @@ from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
-from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
-from quaver.study.imports.label_columns import COLUMNS, MOST_LABELS, Table, is_called
+from quaver.study.imports.field_columns import (
+    FieldColumn,
+    keep_other_coders,
+    named_fields,
+    proposed_fields,
+    say_other_fields,
+)
+from quaver.study.imports.label_columns import COLUMNS, MOST_LABELS, Table, columns_of_labels, is_called
 
 _FEW_LABELS = 10
 """A column with no more values may be one of labels, however few rows there are."""
@@ -85,10 +91,14 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     text = text or _text(table)
     item = _identifying(table, item) if item else _item(table, can_name="id" in given)
     fields = named_fields(table, given.get("fields", ()))
-    if not (fields or gold or coders or labels):
+    is_open = not (fields or gold or coders or labels)
+    if is_open:
         gold = _gold(table, labels)
         fields = () if gold else proposed_fields(table)
     own = _of_fields(table, fields) if fields else _of_one(table, gold, list(coders), labels)
+    keep_other_coders(table, fields)
+    if is_open and not fields:
+        say_other_fields(table, own["gold"] or own["coders"][0])
     few, repeating = _undecided(table)
     found = TextTable(
         len(table.rows),
@@ -168,7 +178,9 @@ def _of_fields(table: Table, fields: tuple[FieldColumn, ...]) -> dict[str, Any]:
 def _of_one(table: Table, gold: str | None, named: list[str], labels: tuple[str, ...]) -> dict[str, Any]:
     """What a table says of one variable: its labels, the true ones, and its coders."""
     gold = gold or _gold(table, labels)
-    if not (gold or named or labels):
+    if labels and not (gold or named):
+        named = columns_of_labels(table, labels)
+    elif not (gold or named):
         named = _alike(table)
     label_set, also = _labels(table, gold, named, labels)
     known = {*map(composed, (*label_set, *also))}
@@ -181,8 +193,11 @@ def _of_one(table: Table, gold: str | None, named: list[str], labels: tuple[str,
             and {*map(composed, table.values(name))} <= known
         ]
     if gold is None and len(named) == 1:
-        table.taken[-1] = Decision("gold", named[0], "recognised: its values are the labels")
         gold, named = named.pop(), []
+        table.taken[:] = [
+            replace(one, role="gold") if (one.role, one.column) == ("coders", gold) else one
+            for one in table.taken
+        ]
     elif gold is None and named:
         table.taken.append(
             Decision("gold", "(most coders)", "the label of most coders counts as the true one")

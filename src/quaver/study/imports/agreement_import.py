@@ -41,6 +41,7 @@ from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.encoding import ordered
+from quaver.estimation.gathered import frame_of
 from quaver.study.imports.field_columns import marked_columns
 from quaver.study.imports.label_columns import Table
 
@@ -102,9 +103,9 @@ def read_table(
 def measure_agreement(
     annotations: Any,
     *,
-    item: str = "item",
+    item: str | None = None,
     rater: str | Sequence[str] = "rater",
-    label: str = "label",
+    label: str | Sequence[str] = "label",
     by: Sequence[str] = (),
     labels: LabelSet | Sequence[Any] | None = None,
     unlabelled: Sequence[str] = (),
@@ -122,11 +123,13 @@ def measure_agreement(
     """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
 
     Args:
-        annotations: A long frame, a row an annotation, or the path of a file that holds one.
-        item: Its column of items.
+        annotations: A long frame, a row an annotation, or the path of a file that holds one; or a wide one,
+            with a column of labels for each coder.
+        item: Its column of items; by default ``item``, or each row of a wide one.
         rater: Its column, or columns, of raters: coders, paraphrases, repeats.
-        label: Its column of labels; at the level ``jaccard`` or ``masi`` also what the names of columns begin
-            with that are a label each, with a mark in those that apply.
+        label: Its column of labels, or the columns of a wide one, which are the raters; at the level
+            ``jaccard`` or ``masi`` also what the names of columns begin with that are a label each, with a
+            mark in those that apply.
         by: Columns whose combinations are measured apart.
         labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
         unlabelled: What stands in the file where there is no label, beside empty cells.
@@ -148,34 +151,54 @@ def measure_agreement(
     Raises:
         ItemError: The file cannot be read.
         MeasureError: The frame or an option cannot be used.
+        QuaverError: Raters are named beside several columns of labels.
 
     >>> frame = pl.DataFrame({"item": [1, 1, 2, 2, 3, 3], "rater": ["p", "q"] * 3, "label": list("aaabbb")})
     >>> [(e.measure, round(e.value, 3)) for e in measure_agreement(frame)][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
+    names: Sequence[str] = [label] if isinstance(label, str) else list(label)
+    if len(names) > 1:
+        if rater != "rater":
+            raise QuaverError(
+                "each of several columns of labels is a rater's",
+                where="rater",
+                found=f"{rater!r} beside the labels {', '.join(names)}",
+                fix="leave the rater out, or name one column of labels",
+            )
+        item, rater = item or _ROW, _CODER
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
-    asked = _Asked(item, rater, tuple(by), label_set_of(labels, at), at, missing, group)
+    asked = _Asked(item or "item", rater, tuple(by), label_set_of(labels, at), at, missing, group)
     resampling = Resampling(confidence_level, resamples, seed, interval)
     if not isinstance(annotations, str | Path):
-        return Estimates(asked.of(annotations, label, resampling))
+        return Estimates(asked.of(*_long(annotations, names), resampling))
     with _named_in_errors(path := Path(annotations)):
         rows = read_table(path, encoding, separator, sheet)
-        named: dict[str, Any] = {
-            "item": item,
-            "rater": rater,
-            "by": tuple(by),
-            "group": group,
-            "label": label,
-        }
+        used = {"item": asked.item, "rater": asked.rater, "by": asked.by, "group": asked.group}
+        named: dict[str, Any] = {**used, "label": names}
         named = Table(path, [*rows]).naming(named, [*named])
-        label, asked = named.pop("label"), replace(asked, **named)
-        read = _labels(path, rows, label, labels, unlabelled, at)
-        return Estimates(_of_rows(path, rows, read, asked, resampling))
+        names, asked = named.pop("label"), replace(asked, **named)
+        read = _labels(path, rows, names, labels, unlabelled, at)
+        return Estimates(_of_rows(path, rows, names, read, asked, resampling))
+
+
+def _long(frame: Any, labels: Sequence[str]) -> tuple[Any, str]:
+    """A frame with one column of labels, and its name: a wide one with a row for each label of a row."""
+    if len(labels) == 1:
+        return frame, labels[0]
+    wide = frame_of(frame)
+    for name in labels:
+        if name not in wide.columns:
+            raise UnknownName("column", name, wide.columns, where="label")
+    texts = wide.with_columns(pl.col(labels).cast(pl.String)).with_row_index(_ROW)
+    rest = [name for name in texts.columns if name not in labels]
+    return texts.unpivot(labels, index=rest, variable_name=_CODER, value_name=_LABEL), _LABEL
 
 
 def _of_rows(
     path: Path,
     rows: Sequence[Row],
+    names: Sequence[str],
     labels: tuple[list[str | None], list[Decision]],
     asked: _Asked,
     resampling: Resampling,
@@ -183,12 +206,17 @@ def _of_rows(
     """The coefficients of a file's rows, with what was taken for a label in it."""
     column, taken = labels
     used = asked.columns()
-    columns = {}
-    for role, names in used.items():
-        for name in names:
-            if name not in rows[0]:
+    columns: dict[str, list[str | None]] = {}
+    for role, wanted in used.items():
+        for name in wanted:
+            if len(names) > 1 and name == _CODER:
+                columns[name] = [coder for coder in names for _ in rows]
+            elif len(names) > 1 and name == _ROW:
+                columns[name] = [str(number) for _ in names for number in range(len(rows))]
+            elif name not in rows[0]:
                 raise UnknownName("column", name, rows[0], where=f"{path.name}: {role}")
-            columns[name] = _column(rows, name)
+            else:
+                columns[name] = _column(rows, name) * len(names)
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
         pl.Series(_LABEL, column, pl.String)
     )
@@ -200,6 +228,8 @@ def _of_rows(
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
 _NUMERIC = ("interval", "ratio")
 _LABEL = "label as read"
+_ROW, _CODER = "number of the row", "whose column it is"
+"""The items and the raters of a table with a column of labels for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,23 +298,26 @@ def _set_of_marks(row: Row, columns: Mapping[str, str]) -> str:
     return set_of(given, given) if any(texts.values()) else ""
 
 
+def _texts(path: Path, rows: Sequence[Row], column: str, *, of_sets: bool) -> list[str]:
+    """The labels in the cells of a column, or in those of the columns whose names begin with it."""
+    if column in rows[0]:
+        return [_set_in(row.get(column)) if of_sets else row.text(column) for row in rows]
+    marks = marked_columns(Table(path, [*rows])).get(column, {}) if of_sets else {}
+    if not marks:
+        raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
+    return [_set_of_marks(row, marks) for row in rows]
+
+
 def _labels(
     path: Path,
     rows: Sequence[Row],
-    column: str,
+    columns: Sequence[str],
     given: LabelSet | Sequence[Any] | None,
     unlabelled: Sequence[str],
     level: Level,
 ) -> tuple[list[str | None], list[Decision]]:
-    """The labels that the cells of a column mean, and what was decided about them."""
-    of_sets = level in OF_SETS
-    marks = marked_columns(Table(path, [*rows])).get(column, {}) if of_sets and column not in rows[0] else {}
-    if column not in rows[0] and not marks:
-        raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
-    if marks:
-        texts = [_set_of_marks(row, marks) for row in rows]
-    else:
-        texts = [_set_in(row.get(column)) if of_sets else row.text(column) for row in rows]
+    """The labels that cells mean, one column after the other, and what was decided about them."""
+    texts = [text for column in columns for text in _texts(path, rows, column, of_sets=level in OF_SETS)]
     known_set = given.codes if isinstance(given, LabelSet) else given or ()
     counts, named = Counter(texts), [str(label) for label in known_set]
     left = {"", *map(composed, unlabelled)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal
@@ -14,6 +15,7 @@ from quaver.core.label_values import (
     SEPARATOR,
     Decision,
     cell_labels,
+    is_coded_again,
     label_line,
     number_in,
     same_labels,
@@ -102,19 +104,81 @@ def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
 
 def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
     """The variables among the columns that play no role yet, if one of these is a set of labels."""
-    wide = _wide(table)
-    gone = {name for one in wide for name in one.columns}
-    alone = [
-        _field(table, name) for name in table.free() if name not in gone and not _counts_rows(table, name)
-    ]
-    found = _coded([*(one for one in alone if one is not None), *wide], table)
+    found = _coded(_variables(table, table.free()), table)
     if len(found) < 2 or not any(one.kind == "set" for one in found) or _may_be_coders(found):
         return ()
     _take(table, found)
-    return tuple(sorted(found, key=lambda one: table.columns.index(one.columns[0])))
+    return tuple(found)
 
 
-def _coded(found: Sequence[FieldColumn], table: Table) -> Sequence[FieldColumn]:
+def _variables(table: Table, names: Sequence[str]) -> list[FieldColumn]:
+    """The variables that columns are, in the table's order."""
+    wide = _wide(table)
+    gone = {name for one in wide for name in one.columns}
+    alone = [_field(table, name) for name in names if name not in gone and not _counts_rows(table, name)]
+    found = [*(one for one in alone if one is not None), *wide]
+    return sorted(found, key=lambda one: table.columns.index(one.columns[0]))
+
+
+def keep_other_coders(table: Table, fields: Sequence[FieldColumn]) -> None:
+    """Keep others' codes of a variable from being anything else, and say how their agreement is measured."""
+    for one in fields:
+        if not (others := _coded_again(table, one, table.free())):
+            continue
+        table.used.update(others)
+        labels = [one.name, *_stems(one, others)]
+        level = {"set": "jaccard", "label": "nominal"}.get(one.kind, one.level)
+        asked = " ".join(f"--label {shlex.quote(name)}" for name in labels)
+        asked += f" --level {level}" * (level != "nominal")
+        file = shlex.quote(str(table.path))
+        why = f"another coder's {one.name}, by name and values: quaver agreement {file} {asked}"
+        table.taken.append(Decision("coder?", ", ".join(others), why))
+
+
+def say_other_fields(table: Table, asked: str) -> None:
+    """Where variables stand beside the one that is asked about, say how all are asked about."""
+    found = _with_others(table, asked)
+    named = ",".join(one.name for one in found)
+    for one in found:
+        if asked not in one.columns:
+            table.used.update((*one.columns, *_coded_again(table, one, table.free())))
+            why = f"{one.why}, not asked about; --fields {shlex.quote(named)} asks about all of these"
+            table.taken.append(Decision("field?", one.name, why))
+
+
+def _stems(one: FieldColumn, others: Sequence[str]) -> list[str]:
+    """What others' columns are called, or begin with where each is of one label of a set."""
+    if not isinstance(one.gold, dict):
+        return list(others)
+    return list(dict.fromkeys(name[: max(map(name.rfind, "_.:"))].strip() for name in others))
+
+
+def _with_others(table: Table, name: str) -> list[FieldColumn]:
+    """The variable that is asked about, with those that stand beside it, each once, where one is a set."""
+    found: list[FieldColumn] = []
+    for one in _variables(table, [name, *table.free()]):
+        if not any(_coded_again(table, own, one.columns) for own in found):
+            found.append(one)
+    found = _coded(found, table)
+    return found if any(one.kind == "set" for one in found) else []
+
+
+def _coded_again(table: Table, own: FieldColumn, names: Sequence[str]) -> list[str]:
+    """Those of some columns that hold another person's codes of a variable."""
+    return [
+        name
+        for name in names
+        if any(
+            is_coded_again(name, _cells(table, name), column, _cells(table, column)) for column in own.columns
+        )
+    ]
+
+
+def _cells(table: Table, column: str) -> Iterator[Any]:
+    return (row.get(column) for row in table.rows)
+
+
+def _coded(found: list[FieldColumn], table: Table) -> list[FieldColumn]:
     """Where people coded a part of the rows, the columns that are empty together in the others."""
     gaps = {
         one.name: {

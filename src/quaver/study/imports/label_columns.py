@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quaver.core.label_values import Decision
+from quaver.core.label_values import Decision, label_line
+from quaver.core.number_format import composed
 from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.study.imports.import_options import LISTS, ImportOptions
@@ -38,6 +40,10 @@ MOST_LABELS = 30
 """Columns with more values than these together are not taken for coders."""
 LONGEST_LABEL = 100
 """A column with a longer text among more values than that holds answers, not labels."""
+
+
+_SHOWN = 3
+"""Cells that are no labels, of those that are shown."""
 
 
 @dataclass(slots=True)
@@ -176,6 +182,9 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
         _answers(table, played)
     if "label" in played or "raw" in played or has_fields:
         _recognise(table, played, ("coder", "repeat", "decoding"))
+        if "item" in played and (column := telling_apart(table, played["item"], given)):
+            why = "no item has it twice; if these are prompts or repeats, --variant {0} or --repeat {0}"
+            played["coder"] = table.take("coder", column, why.format(shlex.quote(column)))
         if "raw" in played:
             _recognise(table, played, ("thinking",))
         if "variant" not in played and (found := _variants(table)):
@@ -194,6 +203,35 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
     if "item" not in played:
         table.taken.append(Decision("item", "(the row's number)", "no column was recognised"))
     return played
+
+
+def telling_apart(table: Table, item: str, given: ImportOptions) -> str | None:
+    """The one free column with few values of which no item has one in two rows: whose labels these are.
+
+    None where a column that is named, or called so, tells the rows of an item apart already.
+    """
+    roles = ("coder", "repeat", "decoding", "variant")
+    known = any(given[role] for role in roles) or given["twice"] != "error"  # type: ignore[literal-required]
+    called = any(_tells_apart(name) for name in table.columns)
+    items = column_texts(table.rows, item)
+    rows = Counter(items)
+    if known or called or 2 * sum(number > 1 for number in rows.values()) <= len(rows):
+        return None
+    found = [
+        name
+        for name in table.free()
+        if table.holds_texts(name)
+        and 1 < len(table.counts(name)) <= min(MOST_LABELS, len(items) // 2)
+        and not table.counts(name)[""]
+        and len({*zip(items, column_texts(table.rows, name), strict=True)}) == len(items)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _tells_apart(column: str) -> bool:
+    """Whether columns are often called so that tell the annotations of one item apart."""
+    roles = ("coder", "repeat", "decoding")
+    return column.casefold() in _VARIANTS or any(is_called(role, column) for role in roles)
 
 
 def _recognise(table: Table, played: dict[str, Any], roles: Sequence[str]) -> None:
@@ -277,6 +315,28 @@ def _coders(table: Table) -> list[str]:
         raise _unclear(table, "no column of labels was recognised", fix, expected)
     why = "recognised: what is left shares its values"
     return [table.take("coders", name, why) for name in found]
+
+
+def columns_of_labels(table: Table, labels: Sequence[str]) -> list[str]:
+    """The columns that hold the named labels alone; what holds them for the most part is pointed out."""
+    forms = {composed(label).casefold() for label in labels}
+    found = []
+    for name in table.free():
+        counts = table.counts(name) if table.holds_texts(name) else Counter[str]()
+        known = {text for text in counts if composed(text).casefold() in forms}
+        cells, others = counts.total() - counts[""], counts.keys() - known - {""}
+        hits = sum(counts[text] for text in known)
+        if known and not others:
+            found.append(table.take("coders", name, "recognised: its values are the labels"))
+        elif len(known) > 1 and 2 * hits > cells:
+            table.used.add(name)
+            wrong = label_line(sorted(others)[:_SHOWN]) + ", …" * (len(others) > _SHOWN)
+            why = (
+                f"{hits:,} of {cells:,} cells hold these labels; once the others are corrected ({wrong}), "
+                f"--gold {shlex.quote(name)} takes them for the true ones"
+            )
+            table.taken.append(Decision("true label?", name, why))
+    return found
 
 
 def _unclear(

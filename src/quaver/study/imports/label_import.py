@@ -44,6 +44,7 @@ from quaver.study.imports.label_columns import (
     place_of,
     plays_a_role,
     roles_of,
+    telling_apart,
 )
 from quaver.study.session import Study
 
@@ -167,7 +168,9 @@ def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
     elif any(is_called("label", one) for one in table.columns):
         return ()
     else:
-        seen.used |= known
+        items = given["item"] or [name for name in table.columns if is_called("item", name)]
+        coder = telling_apart(table, items[0], given) if items else None
+        seen.used |= known | ({coder} if coder else set())
         found = proposed_fields(seen)
     table.used.update(name for one in found for name in one.columns)
     table.taken += seen.taken
