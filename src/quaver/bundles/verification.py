@@ -83,6 +83,11 @@ class Verification:
     departures: Sequence[str] = ()
 
     @property
+    def is_report_open(self) -> bool:
+        """Whether the report was made by another version, so that nobody has compared what it says."""
+        return any(line.startswith("report.html") for line in self.not_compared)
+
+    @property
     def holds(self) -> bool:
         """Whether everything is as it was packed, and comes out as it stands there."""
         return not self.changed and not self.differing

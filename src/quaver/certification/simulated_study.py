@@ -19,8 +19,7 @@ Ints = NDArray[np.int64]
 CONDITION = ("model", "variant", "decoding")
 _EASE = np.linspace(-7.0, 7.0, 29)
 """How easy items may be: log-odds beyond those of their condition."""
-_NORMAL = np.exp(-((_EASE / 1.5) ** 2) / 2)
-_NORMAL = _NORMAL / _NORMAL.sum()
+_NORMAL = special.softmax(-((_EASE / 1.5) ** 2) / 2)
 _ROUNDS = 40
 """Steps of the EM algorithm; many more would fit a shape to the noise of few answers."""
 _PSEUDO = 10

@@ -443,8 +443,7 @@ def _table_of(data: Any, check: Study) -> TableFile | None:
     """The file of the texts, as the study reads it; None where they came without one."""
     if not isinstance(data, str | Path):
         return None
-    items = check.spec.items
-    path = Path(data)
+    items, path = check.spec.items, Path(data)
     if not path.is_file() or not os.path.samefile(path, check.source.positions.path_of(items.source)):
         raise QuaverError(
             "these are not the texts of the check",
