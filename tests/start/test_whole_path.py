@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import shlex
@@ -434,22 +435,25 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser: Any, tm
     assert (rows[79].text("tone label"), float(rows[79].text("amount label"))) == ("bad", 2.5)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
-    browser: Any, server: str, tmp_path: Path, width: int, scheme: str
+    browser: Any, server: str, tmp_path: Path
 ) -> None:
-    options = {"color_scheme": scheme, "reduced_motion": "reduce", "bypass_csp": True}
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address, viewport={"width": width, "height": 800}, **options)
-        assert violations(walk.page) == []
+        walk = Walk(browser, address, reduced_motion="reduce", bypass_csp=True)
         walk.upload(REFORM)
         walk.to_the_model()
         walk.to_the_verdict()
         base = walk.page.url.rpartition("/")[0]
-        for step in STEPS:
-            walk.page.goto(f"{base}/{step}")
-            walk.at(step)
-            walk.page.wait_for_timeout(500)
-            assert (step, violations(walk.page)) == (step, [])
-            assert (step, walk.page.evaluate("document.documentElement.scrollWidth") <= width) == (step, True)
+        for step in ("", *STEPS):
+            walk.page.goto(f"{base}/{step}" if step else address)
+            if step:
+                walk.at(step)
+            for width, scheme in itertools.product((1280, 390), ("light", "dark")):
+                walk.page.set_viewport_size({"width": width, "height": 800})
+                walk.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+                walk.page.wait_for_timeout(500)
+                place = (step, width, scheme)
+                assert (place, violations(walk.page)) == (place, [])
+                wide = walk.page.evaluate("document.documentElement.scrollWidth")
+                assert (place, wide <= width) == (place, True)
         walk.context.close()

@@ -33,9 +33,8 @@ class _Run:
 
     def shows(self, changed: int, worse: int) -> bool:
         """Whether so many changes, so many of them for the worse, show a loss."""
-        if (
-            0.5 ** min(changed, self.groups) > (1 - self.confidence_level) / 2
-        ):  # they may all have gone one way by chance
+        by_chance = 0.5 ** min(changed, self.groups)  # that all of them go one way
+        if by_chance > (1 - self.confidence_level) / 2:
             return False
         value = (changed - 2 * worse) / self.units
         variance = max(0.0, changed / self.units - value**2) / max(1, self.units - 1)

@@ -143,6 +143,9 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
     take_kept_keys()
     _install(Site(folder, doors.viewer), outer)
     core.app.config.socket_io_js_transports = ["websocket"]
+    core.app.config.quasar_config["loadingBar"] = {
+        "skipHijack": True
+    }  # it has no name for those who cannot see
     ui.run_with(
         outer,
         title="Quaver",
