@@ -81,9 +81,9 @@ def likeness(labels: LabelSet) -> Floats | None:
     return np.asarray(1 - apart**2 / (apart**2).max())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pairs:
-    """Pairs of labels of one decoding, counted: how many there are, and how many agree.
+    """Pairs of labels of one decoding, counted once: how many there are, and how many agree.
 
     Attributes:
         counts: n_uvk, shape (items, prompts, labels).
@@ -97,19 +97,29 @@ class Pairs:
         """How many of the pairs of two counts of labels agree, over the last axis."""
         return np.asarray((labels * (others if self.alike is None else others @ self.alike)).sum(-1))
 
-    @property
+    @cached_property
+    def _within(self) -> Floats:
+        """The pairs of answers to one prompt that agree, with themselves too, shape (items, prompts)."""
+        return self._agreeing(self.counts, self.counts)
+
+    @cached_property
+    def _together(self) -> Floats:
+        """The pairs of an item's answers that agree, with themselves too."""
+        own = self.counts.sum(1)
+        return self._agreeing(own, own)
+
+    @cached_property
     def repeats(self) -> tuple[Floats, Floats]:
         """Pairs of repeats by item, and those that agree."""
         whole = self.counts.sum(2)
-        agree = self._agreeing(self.counts, self.counts) - whole
-        return (whole * (whole - 1)).sum(1), agree.sum(1)
+        return (whole * (whole - 1)).sum(1), (self._within - whole).sum(1)
 
-    @property
+    @cached_property
     def prompts(self) -> tuple[Floats, Floats]:
         """Pairs of prompts by item, and those that agree."""
-        own, whole = self.counts.sum(1), self.counts.sum(2)
+        whole = self.counts.sum(2)
         pairs = whole.sum(1) ** 2 - (whole**2).sum(1)
-        return pairs, self._agreeing(own, own) - self._agreeing(self.counts, self.counts).sum(1)
+        return pairs, self._together - self._within.sum(1)
 
     @property
     def with_each(self) -> tuple[Floats, Floats]:
@@ -123,16 +133,15 @@ class Pairs:
         items, prompts, labels = self.counts.shape
         by_prompt = (weights @ self.counts.reshape(items, -1)).reshape(len(weights), prompts, labels)
         square = weights**2
-        own, whole = self.counts.sum(1), self.counts.sum(2)
-        total = by_prompt.sum(1)
+        whole, total = self.counts.sum(2), by_prompt.sum(1)
         agree = self._agreeing(total, total) - self._agreeing(by_prompt, by_prompt).sum(1)
-        agree += square @ (self._agreeing(self.counts, self.counts).sum(1) - self._agreeing(own, own))
+        agree += square @ (self._within.sum(1) - self._together)
         each = by_prompt.sum(2)
         pairs = each.sum(1) ** 2 - (each**2).sum(1)
         return pairs + square @ ((whole**2).sum(1) - whole.sum(1) ** 2), agree
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelPairs:
     """Pairs of labels within each of several decodings, and the shares of them that differ.
 
@@ -153,13 +162,17 @@ class LabelPairs:
         """Pairs of prompts that differ, by item."""
         return np.asarray(sum(pairs - agree for pairs, agree in (pairs.prompts for pairs in self.strata)))
 
+    @cached_property
+    def _by_level(self) -> Sequence[Pairs]:
+        """The same pairs, as alike as their labels are."""
+        if self.alike is None:
+            return self.strata
+        return [Pairs(pairs.counts, self.alike) for pairs in self.strata]
+
     def under(self, weights: Floats) -> Floats:
         """D repeats, D prompts, D chance, agreement and noise (see `flips`) under item weights."""
         shares = _shares(self.strata, weights)
-        by_level = shares
-        if self.alike is not None:
-            by_level = _shares([Pairs(pairs.counts, self.alike) for pairs in self.strata], weights)
-        repeats, prompts, chance, beside = by_level
+        repeats, prompts, chance, beside = shares if self.alike is None else _shares(self._by_level, weights)
         agreement = 1 - quotient(prompts, chance, 1e-12)
         noise = quotient(repeats, beside, 1e-12)
         return np.stack([*shares[:3], agreement, noise], 1)
@@ -171,11 +184,9 @@ class LabelPairs:
         worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, max(2, labels))) if prompts > 1 else 1.0
 
         def agreement(value: float, share: float) -> Interval:
-            by_level = [Pairs(pairs.counts, self.alike) for pairs in self.strata]
+            ones = np.ones((1, len(self.strata[0].counts)))
             with np.errstate(divide="ignore", invalid="ignore"):
-                _, other, chance, _ = (
-                    float(part[0]) for part in _shares(by_level, np.ones((1, len(self.strata[0].counts))))
-                )
+                _, other, chance, _ = (float(part[0]) for part in _shares(self._by_level, ones))
             ends = mean_within(other, share, 0.0, worst)
             return Interval(1 - ends.high / chance, 1 - ends.low / chance)
 
