@@ -402,14 +402,6 @@ def test_the_key_appears_nowhere(
     assert not [text for text in told if "very-secret" in text]
 
 
-def test_an_old_study_file_is_told_what_to_write_for_completions(tmp_path: Path) -> None:
-    study = _study(tmp_path, "http://127.0.0.1:9/v1", prompt="completion")
-    with pytest.raises(SpecError, match="option 'prompt'") as caught:
-        study.plan()
-    assert "models[0].prompt" in str(caught.value)
-    assert "`frame: plain`" in str(caught.value)
-
-
 def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **options: Any) -> Study:
     (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text {n}\n" for n in range(8)))
     document = {
