@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(
     assert words == ["--take", "gold/round-1-coder.xlsx"]
     done = here(folder, "gold", "study.yaml", *words, monkeypatch=monkeypatch, capsys=capsys)
     assert "20 rows without one" in done.stderr  # it is read, and empty as yet
+
+
+def test_the_command_that_takes_sheets_back_can_be_typed_whatever_the_study_is_called(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "study.yaml").rename(folder / "my study.yaml")
+    done = here(folder, "gold", "my study.yaml", "--n", "20", monkeypatch=monkeypatch, capsys=capsys)
+    words = shlex.split(done.stdout.partition("filled in, quaver ")[2])
+    assert words[:2] == ["gold", "my study.yaml"]
+    done = here(folder, *words, monkeypatch=monkeypatch, capsys=capsys)
+    assert "20 rows without one" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,10 +100,12 @@ def command(
         say("With --replace, these labels count in the place of those that the items came with.")
     _report(gold, found, files, left_out, as_json=as_json)
     if files and not as_json:
-        sheet = (
-            files[0] if len(files) == 1 and form == "xlsx" else "FILE"
-        )  # others have a list of codes beside
-        say(f"Next: once it is filled in, quaver gold {study} --take {sheet}")
+        is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside
+        words = ["quaver", "gold", str(study), "--take", str(files[0]) if is_sheet else "FILE"]
+        words += ["--field", field] if field else []
+        for one in function or ():
+            words += ["--function", one]
+        say(f"Next: once it is filled in, {shlex.join(words)}")
 
 
 def _check_one(*asked: bool) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from quaver.core.label_values import labels_in, numbers_of, set_of, sets_of, single_labels
+from quaver.core.label_values import labels_in, occurring_numbers, occurring_sets, set_of, single_labels
 from quaver.core.number_format import ARROW
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.errors import MeasureError
@@ -118,7 +118,7 @@ def occurring_on_both(
     """
     labels, other = before.experiment.labels, after.experiment.labels
     if isinstance(labels, Numbers) and isinstance(other, Numbers):
-        return list(frames), numbers_of(_given(frames), labels.level)
+        return list(frames), occurring_numbers(_given(frames), labels.level)
     if labels.level not in OF_SETS or other.level not in OF_SETS:
         return list(frames), None
     alone = single_labels(labels)
@@ -128,7 +128,7 @@ def occurring_on_both(
     frames = [
         frame.with_columns(pl.col(names).replace(ordered)) for frame, names in zip(frames, named, strict=True)
     ]
-    return frames, sets_of(_given(frames), alone, labels.level)
+    return frames, occurring_sets(_given(frames), alone, labels.level)
 
 
 def _given(frames: Sequence[pl.DataFrame]) -> set[str]:

@@ -211,19 +211,19 @@ def number_in(text: str, level: Level) -> str | None:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
-def numbers_of(given: Iterable[str], level: Level) -> Numbers:
+def occurring_numbers(given: Iterable[str], level: Level) -> Numbers:
     """The label set of the numbers that occur, by size.
 
-    >>> [label.value for label in numbers_of({"12.5", "3"}, "ratio").labels]
+    >>> [label.value for label in occurring_numbers({"12.5", "3"}, "ratio").labels]
     [3.0, 12.5]
     """
     return Numbers(tuple(Label(one, one, value=float(one)) for one in sorted(given, key=float)), level)
 
 
-def sets_of(given: Iterable[str], alone: Sequence[Label], level: Level) -> LabelSet:
+def occurring_sets(given: Iterable[str], alone: Sequence[Label], level: Level) -> LabelSet:
     """The label set of the sets that occur: each label alone, then the other sets of these labels.
 
-    >>> sets_of({"tax;war", "tax", "[]"}, [Label("tax", "tax"), Label("war", "war")], "jaccard").codes
+    >>> occurring_sets({"tax;war", "tax", "[]"}, [Label("tax", "tax"), Label("war", "war")], "jaccard").codes
     ('tax', 'war', '[]', 'tax;war')
     """
     codes = {label.code for label in alone}

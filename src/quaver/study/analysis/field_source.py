@@ -15,7 +15,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, rows_with
-from quaver.core.label_values import TaskField, fields_in, numbers_of, sets_of
+from quaver.core.label_values import TaskField, fields_in, occurring_numbers, occurring_sets
 from quaver.core.records import LabelSet, Numbers, Request
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
@@ -113,7 +113,11 @@ class FieldSource(StudySource):
         if self._annotations is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
         given |= set(GoldFiles(self.folder).state().coded["label"].drop_nulls())
-        return numbers_of(given, alone.level) if numeric else sets_of(given, alone.labels, alone.level)
+        return (
+            occurring_numbers(given, alone.level)
+            if numeric
+            else occurring_sets(given, alone.labels, alone.level)
+        )
 
     @property
     def calls(self) -> int:
