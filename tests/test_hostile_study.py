@@ -27,7 +27,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rescore": ("rescore", "study.yaml"),
     "measure": ("measure", "study.yaml", "inter_pss", "compliance", "conclusions"),
     "measure json": ("measure", "study.yaml", "inter_pss", "--json"),
-    "certify": ("certify", "study.yaml", "--replications", "2"),
     "evaluators": ("evaluators", "study.yaml"),
     "evaluators json": ("evaluators", "study.yaml", "--json"),
     "worst": ("worst", "study.yaml"),

@@ -25,7 +25,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("variants", "study.yaml"),
     ("run", "study.yaml", "--events", "events.jsonl"),
     ("status", "study.yaml", "--json"),
-    ("certify", "study.yaml", "--replications", "2"),
     ("status", "study.yaml"),
     ("measure", "study.yaml", "accuracy", "--json"),
     ("report", "study.yaml"),

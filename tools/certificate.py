@@ -21,7 +21,10 @@ from typing import Any
 
 import altair as alt
 
-from quaver.certification.coverage import (
+from quaver.report.charts.plane import svg_text
+from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
+from tools.certifying import gate
+from tools.certifying.coverage import (
     COVERED,
     NOMINAL,
     REJECTED,
@@ -31,9 +34,6 @@ from quaver.certification.coverage import (
     verdicts,
     verdicts_in_words,
 )
-from quaver.report.charts.plane import svg_text
-from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
-from tools.certifying import gate
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / ".certification"

@@ -152,7 +152,6 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
     table.write_csv(sheet)
     tone.gold.take(sheet)
     tone.gold.accept(error=0.9)
-    tone.certify(replications=10)
     return quaver.Study.open(path, functions={"m": _answer})
 
 
@@ -160,11 +159,10 @@ def test_what_a_field_has_of_its_own_is_packed_and_verified(judged: quaver.Study
     packed, _ = quaver.bundle(judged, tmp_path / "judged.quaver.zip", texts=False)
     verification = verify(packed)
     assert verification.holds
-    assert "certified" in verification.unknown
     with zipfile.ZipFile(packed) as archive:
         own = {name.removeprefix("field-tone.") for name in archive.namelist() if name.startswith("field-")}
         assert not any(b"sure" in archive.read(f"field-tone.{name}") for name in own if name.endswith("csv"))
-    assert own == {"gold-design.json", "gold-draw.csv", "gold-labels.csv", "accepted.json", "certified.json"}
+    assert own == {"gold-design.json", "gold-draw.csv", "gold-labels.csv", "accepted.json"}
     before, after = (
         quaver.Study.open(where, functions={"m": _answer}, field="tone")
         for where in (judged.folder / "study.yaml", packed)

@@ -6,11 +6,11 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from tools.certifying.certified_measures import certified_measures
+from tools.certifying.coverage import KeptEstimate, Line, Place, judged, kept_of, kind_of, line_of
 from tools.certifying.gate import lines_of
 from tools.certifying.population import Population
 from tools.certifying.replications import Work, work
 
-from quaver.certification.coverage import KeptEstimate, Line, Place, judged, kept_of, kind_of, line_of
 from quaver.core.records import Estimate, IntervalWarning
 
 ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)

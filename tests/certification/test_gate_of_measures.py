@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tools.certifying import gate
 from tools.certifying.certified_measures import certified_measures
+from tools.certifying.coverage import Line
 from tools.certifying.population import Population
 from tools.certifying.replications import Work, work
 
-from quaver.certification.coverage import Line
 from quaver.core.line_file import LineFile
 
 

@@ -3,8 +3,7 @@
 import os
 
 import pytest
-
-from quaver.certification.processes import in_processes
+from tools.certifying.processes import in_processes
 
 THREADS = "POLARS_MAX_THREADS"
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from quaver.certification.coverage import FEW, FIXED, WIDTH, KeptEstimate, Line, Place, line_of
-from quaver.certification.processes import in_processes
 from quaver.core.line_file import LineFile
 from quaver.core.replaced_file import replace_text
 from tools.certifying.certified_measures import Certified, certified_measures
+from tools.certifying.coverage import FEW, FIXED, WIDTH, KeptEstimate, Line, Place, line_of
 from tools.certifying.population import Population, Row, covering_array
+from tools.certifying.processes import in_processes
 from tools.certifying.replications import UNBROKEN, Work, read_found, work
 
 FACTORS: Mapping[str, Sequence[Any]] = {

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.certification.coverage import FIXED, KeptEstimate, kept_of
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from tools.certifying.certified_measures import Certified
+from tools.certifying.coverage import FIXED, KeptEstimate, kept_of
 from tools.certifying.population import Population, Prompts, large_study, study
 
 _TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**17

@@ -240,13 +240,11 @@ def _written(
 
 
 def _pack_parts(study: Study, folder: Path, *, texts: bool) -> None:
-    """Gold samples, accepted labels and certificates: of the study, or of each of its fields."""
+    """Gold samples and accepted labels: of the study, or of each of its fields."""
     for name, source in fields_of(study.source).items():
         own = folder / FIELDS / name if name else folder
         own.mkdir(parents=True, exist_ok=True)
         pack_gold(GoldFiles(source.folder), own, texts=texts)
-        if certified := source.files.read("certified.json"):
-            write_json(own / "certified.json", certified)
         if accepted := kept_acceptance(source, measurable(source)):
             write_json(own / ACCEPTED, accepted)
 

@@ -24,7 +24,6 @@ _FILES = {
     "items.json": "the items: ids, gold labels, groups and fields",
     "study.lock.json": "everything that the study resolved to: prompts, models, settings, seeds, versions",
     "noise.json": "how far the model's engine repeats itself",
-    "certified.json": "how often the intervals cover the truth in simulated studies like this one",
     "accepted.json": "how many labels may be accepted so that few of them are wrong, and how that was asked",
     "frozen.json": "the design as the authors wrote it down beforehand, with times and digests",
     "packed.json": "what is known from packing: versions, prices of the models, what was left out",

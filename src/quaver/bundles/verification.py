@@ -45,7 +45,6 @@ UNKNOWN = {
     "withheld": "whether the labels of answers that were withheld are what these answers say",
     "table": "whether items and prompts are those of the study's own tables, which are not in the bundle",
     "noise": "whether noise.json is what was measured of the engine",
-    "certified": "whether certified.json is what simulations gave; `quaver certify BUNDLE` makes them again",
     "frozen": "whether and when a design was written down before, unless you have its digest (--frozen)",
     "digest": "whether this is the archive that was published, unless you have its digest (--digest)",
 }
@@ -147,7 +146,6 @@ def _unknown(source: Bundle) -> Iterator[str]:
         "withheld": source.withheld > 0,
         "table": Path(own).name not in source.opened["files"],
         "noise": bool(source.files.read("noise.json")),
-        "certified": any(part.files.read("certified.json") for part in fields_of(source).values()),
         "frozen": True,
         "digest": True,
     }

@@ -58,7 +58,6 @@ GROUPS = {
         "bundle",
         "verify",
         "replicate",
-        "certify",
         "doctor",
     ),
     "Extend": ("schema",),

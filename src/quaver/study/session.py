@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
     from quaver.report.page.paper_parts import Paper
     from quaver.study.analysis.labeller import Labeller
-    from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.gold_sample.study_gold import StudyGold
 
 
@@ -430,31 +429,6 @@ class Study:
         """
         answered = 0 if self.source.lacks_paraphrases else answered_calls(self.source)[0]
         return sizes(self.source, width, measure, measurable(self.source) if answered else None)
-
-    @guarded
-    def certify(
-        self, *, replications: Annotated[int, Field(ge=1)] | None = None, exact: bool = False
-    ) -> StudyCertificate:
-        """Take the study's measures of simulated studies like it, whose truth is known.
-
-        Items, prompts, noise, groups and missing answers are drawn as the study's are. The certificate is
-        kept in the study's folder as ``certified.json``, for the report, until answers or measures change.
-
-        Args:
-            replications: How many studies are simulated; as many as a minute allows if left out.
-            exact: 2,000 of them, with the measures' own number of resamples.
-
-        Returns:
-            For each measure how often its interval covers the truth, how wide it is, and how often its test
-            rejects what is true, with Monte-Carlo errors.
-
-        Raises:
-            StoreError: Nothing is stored yet.
-            QuaverError: There is nothing that can be simulated.
-        """
-        from quaver.study.analysis.study_certification import certify  # few studies need simulations
-
-        return certify(self.source, replications=replications, exact=exact)
 
     # --------------------------------------------------------------------- report
 

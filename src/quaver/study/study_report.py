@@ -24,7 +24,6 @@ from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
 from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
-from quaver.study.analysis.study_certification import certified
 from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
@@ -126,7 +125,7 @@ def written(
             folder,
             lock={**lock, **accepted, **_watched(study, folder)},
             annotations=frame,
-            estimates=certified(study, estimates, frame),
+            estimates=estimates,
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
             audit=[*measured.audit(), *measured.charts(), *curve_estimates(accepted)],
             deviations=measured.deviations(),
@@ -164,7 +163,7 @@ def paper(study: StudySource) -> Paper:
     frame = measured.frame
     with evidence_of(study) as behind:
         paid, stored = cost_table(behind.costs()), behind.raw
-    estimates = certified(study, measured.estimates(), frame)
+    estimates = measured.estimates()
     lock = resolved(study) | shown_acceptance(study, frame)
     results = Results(lock, frame, estimates, audit=measured.audit())
     return paper_parts(results, paid, field_checklists(results, raw_kept=stored, paid=paid))

@@ -34,10 +34,3 @@ def test_notes_that_share_a_phrase_are_marked_together() -> None:
     shown = marks(Notes().take(estimates, "figure-a", "A"))
     assert [f'href="#note-{number}"' in shown for number in (1, 2)] == [True, True]
     assert plain(shown).count("few items differ") == 1
-
-
-def test_intervals_that_were_simulated_have_a_note_of_their_own() -> None:
-    known = {"coverage": 0.94, "error": 0.01, "replications": 500}
-    (note,) = Notes().take([Estimate("accuracy", 0.5, 0.4, 0.6, details={"certified": known})], "a", "A")
-    assert "94%" in note.text
-    assert "500" in note.text

@@ -20,8 +20,6 @@ from quaver.report.page_templates import paragraph
 from quaver.report.page_words import kind, phrase
 from quaver.report.table_rows import Table
 
-_CERTIFIED = "simulated"
-
 
 @dataclass(slots=True)
 class Note:
@@ -80,10 +78,6 @@ class Notes:
                 note = self._note(kind(warning), warning, phrase(warning))
                 note.times += 1
                 found[note.number] = note
-        if said := certified(estimates):
-            note = self._note(f"{_CERTIFIED} {said}", said, "checked by simulation")
-            note.times += len(estimates)
-            found[note.number] = note
         for note in found.values():
             note.places[place] = title
         return list(found.values())
@@ -97,17 +91,6 @@ class Notes:
         note = self._of.setdefault(key, Note(len(self._of) + 1, words, text))
         note.differing = note.differing or note.text != text
         return note
-
-
-def certified(estimates: Sequence[Estimate]) -> str:
-    """How often the intervals cover in simulated studies like this one (``quaver certify``), if known."""
-    some = [estimate for estimate in estimates if "certified" in estimate.details]
-    if not some:
-        return ""
-    levels = [estimate.confidence_level for estimate in some]
-    return paragraph(
-        "certified.txt", found=[estimate.details["certified"] for estimate in some], levels=levels
-    )
 
 
 WIDE = 760

@@ -131,20 +131,6 @@ class _File(NamedTuple):
     fix: str
 
 
-class _CertifiedPlace(TypedDict):
-    name: str
-    cell: str
-    coverage: float | None
-    coverage_error: float | None
-    replications: int
-    rejected: float | None
-
-
-class _Certified(TypedDict):
-    fingerprint: str
-    places: list[_CertifiedPlace]
-
-
 class _Frozen(TypedDict):
     format: int
     frozen: list[Entry]
@@ -181,7 +167,6 @@ FileName = Literal[
     "occasions.json",
     "study.lock.json",
     "paraphrases.json",
-    "certified.json",
     "frozen.json",
     "accepted.json",
     "labelled.json",
@@ -194,7 +179,6 @@ _FILES: Mapping[FileName, _File] = {
     "looks.json": _File(_KeptLooks, "put back a copy of it; without it the looks are counted from the start"),
     "canary.json": _File(_Canary, "put back a copy of it, or begin anew with quaver watch --renew"),
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
-    "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "labelled.json": _File(_LabelledFile, "move it away; quaver label writes it anew"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),

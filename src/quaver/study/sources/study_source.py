@@ -94,7 +94,7 @@ class StudySource(ABC):
 
     @property
     def keeps_results(self) -> bool:
-        """Whether gold labels, accepted labels and certificates are kept here."""
+        """Whether gold labels and accepted labels are kept here."""
         return self.owns_folder
 
     @property
