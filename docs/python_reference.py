@@ -67,9 +67,6 @@ GROUPS = (
             "quaver.acceptance.accepted_labels.Acceptance",
             "quaver.acceptance.accepted_labels.Accepted",
             "quaver.acceptance.selection.Treated",
-            "quaver.study.study_freeze.Frozen",
-            "quaver.design.frozen.freeze_record.Entry",
-            "quaver.design.frozen.freeze_record.PartState",
         ),
     ),
     Group(
@@ -102,7 +99,7 @@ GROUPS = (
         "bundles",
         "Pack and verify a study",
         "One archive with everything in it, and the command that makes again what follows from the answers.",
-        ("freeze", "frozen", "bundle", "verify"),
+        ("bundle", "verify"),
         (
             "quaver.bundles.verification.Verification",
             "quaver.many_studies.packed_collection.verify_collection",

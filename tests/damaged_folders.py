@@ -72,7 +72,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("accept", "study.yaml"),
     _VIEW,
     ("repair", "study.yaml"),
-    ("freeze", "study.yaml"),
     ("merge", "study.yaml"),
     ("verify", "whole.zip"),
     ("plan", "study.yaml"),
@@ -85,7 +84,6 @@ _OF_PLACE = {
     ".view": [_VIEW],
     "gold": [("gold", "study.yaml")],
     "marks.jsonl": [_VIEW],
-    "frozen.json": [("bundle", "study.yaml")],
 }
 """Commands that read what lies at a place."""
 ENDS = Counter[str]()
@@ -102,8 +100,7 @@ def whole(home: Path) -> Path:
     (home / "study.yaml").write_text(_STUDY)
     study = quaver.Study.open(home, functions={"fake": annotate})
     study.run()
-    for command in (("gold", "study.yaml", "--n", "4", "--format", "csv"), ("freeze", "study.yaml")):
-        assert fails(home, command) is None
+    assert fails(home, ("gold", "study.yaml", "--n", "4", "--format", "csv")) is None
     keep(home / "study.yaml", home / ".view", wanted=False)
     assert study.estimates()
     book = MarkBook(home, ["positive", "negative"])

@@ -11,8 +11,6 @@ import polars as pl
 import pytest
 from tests.damaged_folders import damaged, fails, whole
 
-from quaver.core.replaced_file import document_in, replace_document
-
 _DAMAGE = {
     "UPDATE tallies SET speechless = 9e999": ("status", "study.yaml"),
     "UPDATE tallies SET first = 'x'": ("status", "study.yaml"),
@@ -43,14 +41,6 @@ def test_a_command_on_a_damaged_store(statement: str, source: Path, tmp_path: Pa
         except sqlite3.Error:
             return
     assert fails(folder, _DAMAGE[statement]) is None
-
-
-def test_a_frozen_design_without_its_digest(source: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(source, tmp_path / "trial")
-    found = document_in(folder / "frozen.json")
-    del found["frozen"][0]["digest"]
-    replace_document(folder / "frozen.json", found)
-    assert fails(folder, ("bundle", "study.yaml")) is None
 
 
 def test_a_page_of_annotations_that_lack_a_column(source: Path, tmp_path: Path) -> None:

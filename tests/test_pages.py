@@ -31,7 +31,6 @@ pytestmark = pytest.mark.long
             "bundle.md",
             "extending.md",
             "conclusions.md",
-            "freeze.md",
             "accept.md",
             "label.md",
             "gold.md",

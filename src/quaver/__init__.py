@@ -8,7 +8,6 @@ Start here; ``help(quaver.NAME)`` says more of each:
 - ``Collection.open("tasks.yaml")``: several studies in one file, run and reported together;
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
 - ``compare``, ``worst``: what a change did, and which items to look at first;
-- ``freeze``, ``frozen``: the design, written down before its results are known;
 - ``bundle``, ``verify``: pack a study into one archive, and make again what follows from its answers;
 - ``quaver.measures``: every measure by the name that study files use (``quaver.measures.inter_pss``), and
   what follows from the labels of all prompts together (``conclusion``, ``consensus`` …);
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from quaver.core.records import Estimate, Label, LabelSet
     from quaver.many_studies.collection import Collection
     from quaver.study.checking.check import Check, check
-    from quaver.study.freezing import freeze, frozen
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
     from quaver.study.imports.label_import import import_annotations
     from quaver.study.labelling.labelling import Labelled, label
@@ -73,8 +71,6 @@ __all__ = [
     "check",
     "compare",
     "errors",
-    "freeze",
-    "frozen",
     "import_annotations",
     "label",
     "measure_agreement",
@@ -100,8 +96,6 @@ _load = lazy_names(
         "bundle": "quaver.bundles.packing",
         "check": "quaver.study.checking.check",
         "compare": "quaver.comparison.paired_comparison",
-        "freeze": "quaver.study.freezing",
-        "frozen": "quaver.study.freezing",
         "import_annotations": "quaver.study.imports.label_import",
         "label": "quaver.study.labelling.labelling",
         "measure_agreement": "quaver.study.imports.agreement_import",

@@ -65,14 +65,13 @@ def bad(text: str, prompt: str) -> str:
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
-    """A frozen study that was run with a model and a prompt that are not in it any more."""
+    """A study that was run with a model and a prompt that are not in it any more."""
     folder = tmp_path_factory.mktemp("honest") / "study"
     folder.mkdir()
     (folder / "items.csv").write_text(ITEMS)
     file = folder / "study.yaml"
     file.write_text(STUDY)
     functions = {"good": good, "bad": bad}
-    quaver.freeze(quaver.Study.open(folder, functions=functions), rule="The more accurate one is used.")
     quaver.Study.open(folder, functions=functions).run()
     dropped = STUDY.replace("  - {name: bad, use: function}\n", "").replace(', odd: "What is it?"', "")
     file.write_text(dropped)
@@ -309,10 +308,7 @@ WAYS: dict[str, tuple[Change, str]] = {
         document("packed.json", lambda found: found.update(outside={})),
         "outside",
     ),
-    "the rule that was frozen, sealed anew": (
-        document("frozen.json", lambda found: found["frozen"][0].update(rule="Anything goes.")),
-        "",
-    ),
+    "the digest of the design": (lock("digest", value="0" * 64), ""),
     # consistent from one end to the other
     "an answer, and all that follows": (remade(SAID), "answers"),
     "tokens, and all that follows": (remade(TOKENS), "reported"),
@@ -350,7 +346,7 @@ WAYS: dict[str, tuple[Change, str]] = {
         ),
         "dropped",
     ),
-    "no frozen design, and all that follows": (remade(gone("frozen.json")), "frozen"),
+    "a design of one's own, and all that follows": (remade(lock("study", "seed", value=5)), "design"),
     "no study file": (gone("study.yaml"), ""),
 }
 
@@ -400,3 +396,14 @@ def test_the_digest_finds_what_else_nobody_could(whole: Path, tmp_path: Path) ->
 def test_labels_that_exist_already(change: Change, named: str, labels: Path, tmp_path: Path) -> None:
     assert judged(labels) >= {"labels", "dropped"}
     assert named in judged(repacked(labels, tmp_path, change))
+
+
+def test_a_published_digest_of_the_design_finds_another_design(
+    study: quaver.Study, whole: Path, tmp_path: Path
+) -> None:
+    assert verify(whole).design == study.digest
+    assert verify(whole, design=study.digest).holds
+    assert "design" not in verify(whole, design=study.digest).unknown
+    other = repacked(whole, tmp_path, remade(lock("study", "seed", value=5)))
+    (line,) = verify(other, design=study.digest).differing
+    assert study.digest in line

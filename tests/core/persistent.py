@@ -101,7 +101,6 @@ DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
             {"factor": "f", "level": "l", "part": "instruction", "before": text, "after": "b", "remark": ""}
         ]
     },
-    "frozen.json": lambda text: {"format": 1, "frozen": [], "about": text},
     "labelled.json": lambda text: {"file": text, "sha256": text},
     "accepted.json": lambda text: {"asked": {"text": text}, "found": {}},
     "shard.json": lambda text: {**_SHARD, "study": text},

@@ -18,7 +18,7 @@ from quaver.collect.store.response_tables import written_prompt
 from quaver.core.label_values import fields_in
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
-from quaver.design.calls.lock_file import items_in_short, lock_document
+from quaver.design.calls.lock_file import design_digest, items_in_short, lock_document
 from quaver.design.spec import ItemsSpec
 from quaver.errors import QuaverError
 from quaver.study.sources.bundle_source import Bundle
@@ -54,6 +54,10 @@ def _check_lock(source: Bundle, check: Checked) -> None:
     if source.has_answers and lock["versions"].get("quaver") == version("quaver"):
         rules = source.plugins.evaluators().items()
         again["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in rules}
+    if source.has_texts:
+        again["digest"] = design_digest(lock)
+    else:
+        check.not_compared.append("the digest of the design: the texts are not in the bundle")
     if source.has_texts and not any(one["examples"] for one in lock["variants"]):
         whole = lock_document(source.spec, experiment, source.served, {})
         again |= {name: whole[name] for name in ("variants", "follow_ups")}

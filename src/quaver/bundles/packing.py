@@ -46,9 +46,8 @@ from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FIELDS, FileName
-from quaver.study.study_freeze import frozen
 
-_KEPT: tuple[FileName, ...] = ("frozen.json", "noise.json", "rounds.json")
+_KEPT: tuple[FileName, ...] = ("noise.json", "rounds.json")
 """Files of the study's folder that go with it as they are."""
 
 
@@ -266,7 +265,7 @@ def _noted(study: Study, folder: Path, stayed: Sequence[str], *, outside: bool) 
 
 
 def _used_fields(study: Study) -> set[str]:
-    """The columns that the study uses: for prompts, labels, groups, conclusions, or in a frozen design."""
+    """The columns that the study uses: for prompts, labels, groups or conclusions."""
     experiment, spec = study.experiment, study.spec
     own = spec.annotations or spec.items
     roles = ROLES if spec.annotations else ("id",)
@@ -283,8 +282,6 @@ def _used_fields(study: Study) -> set[str]:
                 used |= {name for name in there if name in template} or there
     if not study.annotations().is_empty():
         used |= _named_groups(study)
-    if before := frozen(study.source):
-        used |= {name for entry in before.entries for name in (*entry.columns, *entry.covariates)}
     return used
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -24,8 +25,6 @@ from quaver.study.analysis.study_measures import measurable
 from quaver.study.gold_sample.coder_sheets import gold_differences
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_source import FORM, Bundle, Place, estimates_in, fitting_together, places_in
-from quaver.study.study_freeze import Frozen
-from quaver.study.study_freeze import frozen as frozen_of
 from quaver.study.study_report import shown_with
 
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
@@ -45,7 +44,7 @@ UNKNOWN = {
     "withheld": "whether the labels of answers that were withheld are what these answers say",
     "table": "whether items and prompts are those of the study's own tables, which are not in the bundle",
     "noise": "whether noise.json is what was measured of the engine",
-    "frozen": "whether and when a design was written down before, unless you have its digest (--frozen)",
+    "design": "whether the design stood before its results, unless you have its digest (--design)",
     "digest": "whether this is the archive that was published, unless you have its digest (--digest)",
 }
 """What nobody can find out from an archive alone, by what it is about."""
@@ -62,11 +61,11 @@ class Verification:
         annotations: How many annotations were read anew from the stored answers.
         withheld: How many could not be, since their answers quote an item's text that was left out.
         estimates: How many estimates were computed anew.
-        frozen: What the authors wrote down beforehand, beside what they did; None where they did not.
+        design: SHA-256 of the design, to be compared with one that was published before the results.
         compared: What was made again and compared, beside annotations and estimates.
         not_compared: What was not, and why.
         unknown: What nobody can find out from this archive, by what it is about.
-        departures: Where the study departs from a frozen design, or from what is stored, in sentences.
+        departures: What is stored and not part of the study, in sentences.
     """
 
     digest: str
@@ -75,7 +74,7 @@ class Verification:
     annotations: int = 0
     withheld: int = 0
     estimates: int = 0
-    frozen: Frozen | None = None
+    design: str = ""
     compared: Sequence[str] = ()
     not_compared: Sequence[str] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
@@ -93,14 +92,13 @@ class Verification:
 
 
 @guarded
-def verify(path: str | Path, *, digest: str | None = None, frozen: str | None = None) -> Verification:
+def verify(path: str | Path, *, digest: str | None = None, design: str | None = None) -> Verification:
     """Find what was changed in a bundle, and make everything in it anew that follows from its answers.
 
     Args:
         path: The archive.
         digest: The archive's SHA-256 as the authors published it.
-        frozen: The digest that the authors published when they froze their design. The bundle must hold the
-            very design that it seals.
+        design: The SHA-256 of the design that the authors published before they had results.
 
     Returns:
         What was changed and what differs; ``holds`` says whether nothing was and nothing does.
@@ -117,16 +115,16 @@ def verify(path: str | Path, *, digest: str | None = None, frozen: str | None = 
             return Verification(opened.digest, changed)
         with fitting_together(Path(path)):
             source = Bundle(Path(path), opened, folder)
-            before = frozen_of(source)
+            lock = source.lock()
             verification = _anew(source, Path(home) / "again")
-            known = {*(["digest"] if digest else []), *(["frozen"] if frozen else [])}
+            known = {*(["digest"] if digest else []), *(["design"] if design else [])}
             return replace(
                 verification,
                 changed=changed,
-                differing=[*verification.differing, *_frozen_otherwise(before, frozen)],
-                frozen=before,
+                differing=[*verification.differing, *_other_design(lock, design)],
+                design=str(lock.get("digest", "")),
                 unknown={name: UNKNOWN[name] for name in _unknown(source) if name not in known},
-                departures=departures(source.lock() | shown_with(source)),
+                departures=departures(lock | shown_with(source)),
             )
 
 
@@ -146,19 +144,18 @@ def _unknown(source: Bundle) -> Iterator[str]:
         "withheld": source.withheld > 0,
         "table": Path(own).name not in source.opened["files"],
         "noise": bool(source.files.read("noise.json")),
-        "frozen": True,
+        "design": True,
         "digest": True,
     }
     yield from (name for name, applies in known.items() if applies)
 
 
-def _frozen_otherwise(frozen: Frozen | None, published: str | None) -> list[str]:
-    """What is wrong with the design that the authors say to have written down beforehand."""
-    wrong = [f"frozen.json: {one}" for one in (frozen.broken if frozen else ())]
-    digests = {entry.digest for entry in frozen.entries} if frozen else set()
-    if published is not None and published.strip().lower() not in digests:
-        wrong.append(f"frozen.json: no entry has the published digest {published.strip()}")
-    return wrong
+def _other_design(lock: Mapping[str, Any], published: str | None) -> list[str]:
+    """What is wrong with a design that has another digest than was published."""
+    digest = str(lock.get("digest", ""))
+    if published is None or published.strip().lower() == digest:
+        return []
+    return [f"study.lock.json: the design's SHA-256 is {digest}, {published.strip()} was published"]
 
 
 def _anew(source: Bundle, again: Path) -> Verification:

@@ -31,7 +31,6 @@ GROUPS = {
     "Make and run": (
         "variants",
         "plan",
-        "freeze",
         "run",
         "status",
         "watch",

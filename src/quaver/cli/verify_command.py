@@ -15,7 +15,7 @@ from quaver.errors import QuaverError
 def command(
     path: Annotated[Path, typer.Argument(metavar="BUNDLE", autocompletion=studies)],
     digest: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
-    frozen: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
+    design: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
 ) -> None:
     """Make again what follows from a bundle's answers, and compare it.
 
@@ -25,33 +25,33 @@ def command(
     Options:
       path: The bundle.
       digest: The archive's SHA-256 as the authors published it.
-      frozen: The digest that the authors published when they froze the design.
+      design: The SHA-256 of the design as the authors published it before they had results.
 
     Examples:
       quaver verify study.quaver.zip
       quaver verify study.quaver.zip --digest 9a41…
-      quaver verify study.quaver.zip --frozen 3f0c9a
+      quaver verify study.quaver.zip --design 3f0c9a…
     """
     from quaver.bundles.verification import verify
     from quaver.many_studies.collection_file import is_packed
 
     if is_packed(path):
-        _verify_collection(path, digest, frozen)
+        _verify_collection(path, digest, design)
         return
-    verification = verify(path, digest=digest, frozen=frozen)
+    verification = verify(path, digest=digest, design=design)
     printer("verify")("bundle", verification)
     if not verification.holds:
         raise typer.Exit(1)
 
 
-def _verify_collection(path: Path, digest: str | None, frozen: str | None) -> None:
+def _verify_collection(path: Path, digest: str | None, design: str | None) -> None:
     """Every study of a collection's bundle, and what is pooled over them."""
     from quaver.many_studies.packed_collection import verify_collection
 
-    if frozen is not None:
+    if design is not None:
         raise QuaverError(
-            "a design is frozen study by study",
-            where="--frozen",
+            "a design is that of one study",
+            where="--design",
             found=f"{path}, a collection",
             fix="unpack the archive, and verify the study's own bundle",
         )

@@ -125,6 +125,11 @@ class Study:
     # -------------------------------------------------------------------- design
 
     @property
+    def digest(self) -> str:
+        """The SHA-256 of the design, as in ``study.lock.json``; published early, it shows that it stood."""
+        return str(self.source.lock()["digest"])
+
+    @property
     def experiment(self) -> Experiment:
         """Items, variants, decodings and conditions, loaded and checked.
 

@@ -32,7 +32,6 @@ from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_folder import FIELDS, StudyFolder
 from quaver.study.sources.study_source import StudySource
-from quaver.study.study_freeze import frozen
 
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
@@ -51,9 +50,8 @@ def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, An
 
 
 def shown_with(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
-    """What the report shows beside the lock: how answers came together, what was written down before."""
-    before = frozen(study)
-    shown = {"collection": collected(study, now)} | ({"frozen": before.document()} if before else {})
+    """What the report shows beside the lock: how answers came together, and how gold labels were drawn."""
+    shown = {"collection": collected(study, now)}
     state = GoldFiles(study.folder).state()
     return shown | ({"gold_sample": described(state, study.experiment.labels)} if state.design else {})
 

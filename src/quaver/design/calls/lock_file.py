@@ -9,11 +9,11 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ruamel.yaml import YAML
 
@@ -30,6 +30,8 @@ from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 
 _LIBRARIES = ("quaver", "numpy", "polars", "jinja2", "pydantic")
+_DESIGN: Final = ("study", "labels", "items", "variants", "decodings", "follow_ups", "conditions")
+"""What a lock says of the design, which stands before anything is asked."""
 
 
 def lock_document(
@@ -44,14 +46,15 @@ def lock_document(
         A mapping for JSON: ``study``, ``labels``, ``items``, ``original`` (the study file's own prompt for
         the first item), ``variants`` (each with its prompt for the first item), ``notes`` (how the variants
         were chosen), ``decodings``, ``follow_ups`` (the messages of each after an answer),
-        ``conditions``, ``calls``, ``keys`` (their recipe), ``models``, ``evaluators`` and ``versions``.
+        ``conditions``, ``calls``, ``keys`` (their recipe), ``models``, ``evaluators``, ``versions`` and
+        ``digest`` (of the design, without what models and libraries report of themselves).
     """
     first = experiment.items[0]
     variants = []
     for variant in experiment.variants:
         messages = messages_of(variant, experiment.labels, first)
         variants.append(_parts(variant) | {"example": [list(message) for message in messages]})
-    return {
+    document = {
         "format": 1,
         "study": spec.model_dump(mode="json"),
         "labels": asdict(experiment.labels),
@@ -68,6 +71,17 @@ def lock_document(
         "evaluators": dict(rules),
         "versions": {name: version(name) for name in _LIBRARIES},
     }
+    return document | {"digest": design_digest(document)}
+
+
+def design_digest(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of the design in a lock, as JSON with sorted keys and no spaces.
+
+    Published before anything is asked, it shows later that the design was not changed.
+    """
+    design = {name: document[name] for name in _DESIGN}
+    text = json.dumps(design, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def items_in_short(experiment: Experiment) -> dict[str, Any]:

@@ -171,12 +171,9 @@ def _scopes(estimates: Iterable[Estimate]) -> list[str]:
 
 
 def departures(lock: Mapping[str, Any]) -> list[str]:
-    """Where a study departs from the design that was written down, or leaves out answers that are stored."""
-    frozen, outside = lock.get("frozen", {}), lock.get("collection", {}).get("outside")
-    return [
-        *([str(frozen["headline"])] if frozen and not frozen["as_frozen"] else []),
-        *([str(outside)] if outside else []),
-    ]
+    """That answers are stored which are not part of the study, where there are any."""
+    outside = lock.get("collection", {}).get("outside")
+    return [str(outside)] if outside else []
 
 
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:

@@ -16,7 +16,6 @@ from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, in_words
 from quaver.report.charts.plane import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
-from quaver.report.page_templates import paragraph
 from quaver.report.page_words import kind, phrase
 from quaver.report.table_rows import Table
 

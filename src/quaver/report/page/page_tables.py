@@ -25,7 +25,6 @@ from quaver.report.tables.audit_tables import (
     coders_table,
     compliance_table,
     flips_table,
-    frozen_table,
     gold_power_table,
     missing_table,
     parse_rates_table,
@@ -63,7 +62,6 @@ def page_tables(
         "accepted": accepted_table(results),
         "treatment": treatment_table(results),
         "gold-power": gold_power_table(results),
-        "frozen": frozen_table(results),
         "checklist": checklist(results, raw, paid),
     }
     tables |= {table.name: table for table in field_checklists(results, raw_kept=raw, paid=paid).values()}

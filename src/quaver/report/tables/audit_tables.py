@@ -1,4 +1,4 @@
-"""The tables of parsing, acceptance, coders, gold and the frozen design."""
+"""The tables of parsing, acceptance, coders and gold."""
 
 from __future__ import annotations
 
@@ -313,14 +313,3 @@ def gold_power_table(results: Results) -> Table:
     )
     some = [estimate for estimate in defined(estimates) if "more_gold" in estimate.details]
     return listed(some, columns, name="gold-power")
-
-
-def frozen_table(results: Results) -> Table:
-    """A row for each part of the frozen design; no rows where nothing was frozen."""
-    columns = (
-        text("part", "part"),
-        tally("how many", "size"),
-        text("state", "state"),
-        text("what changed", "what"),
-    )
-    return listed(results.lock.get("frozen", {}).get("parts", ()), columns, name="frozen")

@@ -39,9 +39,7 @@ class _FieldFolder(StudyFolder):
         self.responses, self.log, self.paraphrases = whole.responses, whole.log, whole.paraphrases
 
     def read(self, name: FileName) -> dict[str, Any]:
-        """The document of a file; empty where there is no such file. What was frozen is the whole study."""
-        if name == "frozen.json":
-            return {}
+        """The document of a file; empty where there is no such file."""
         return super().read(name) if name in FIELD_FILES else self._whole.read(name)
 
 

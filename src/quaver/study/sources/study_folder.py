@@ -18,7 +18,6 @@ from quaver.collect.run.model_answers import Noise
 from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import document_in, replace_document, writing
 from quaver.design.factors.prompt_edits import Edit
-from quaver.design.frozen.freeze_record import Entry
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 from quaver.errors import StoreError
 from quaver.study.sources.kept_annotations import replacing_kept
@@ -131,11 +130,6 @@ class _File(NamedTuple):
     fix: str
 
 
-class _Frozen(TypedDict):
-    format: int
-    frozen: list[Entry]
-
-
 class _Shard(TypedDict):
     shard: str
     study: str
@@ -167,7 +161,6 @@ FileName = Literal[
     "occasions.json",
     "study.lock.json",
     "paraphrases.json",
-    "frozen.json",
     "accepted.json",
     "labelled.json",
     "shard.json",
@@ -181,7 +174,6 @@ _FILES: Mapping[FileName, _File] = {
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "labelled.json": _File(_LabelledFile, "move it away; quaver label writes it anew"),
-    "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
     "shard.json": _File(_Shard, "run this shard again, which writes it anew"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew"),
     "paraphrases.json": _File(
