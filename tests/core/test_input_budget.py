@@ -39,7 +39,6 @@ COUNTED = {
     "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",
     "labelling/labelled_file.py": "the first three bytes, and a table that was read before",
     "labelling/spreadsheet_edits.py": "a spreadsheet that was read before",
-    "collect/store/salvage.py": "a damaged store, whose pages are looked at one by one",
 }
 """Files that count what they read themselves, or read what was counted."""
 
@@ -47,7 +46,7 @@ OWN = {
     "bundles/derived_files.py": "files that were just made, beside those of an extracted bundle",
     "bundles/packing.py": "a temporary folder of files that were just made",
     "cli/demo_command.py": "part of the package",
-    "collect/store/disk_reserve.py": "the number of a process",
+    "collect/store/store_lock.py": "the number of a process",
     "design/spec/json_schema.py": "the schema that an editor is shown, before it is written anew",
     "design/calls/lock_file.py": "a made study file, before it is written anew",
     "design/study_kinds.py": "part of the package",

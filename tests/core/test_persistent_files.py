@@ -15,7 +15,7 @@ ROOT = Path(quaver.__file__).parent
 ELSEWHERE = {
     "core/line_file.py": "the helper itself",
     "core/replaced_file.py": "the helper itself; a lock holds nothing",
-    "collect/store/disk_reserve.py": "room that is set aside holds nothing",
+    "collect/store/store_lock.py": "a trial of whether there is room",
     "collect/store/spill.py": "opened for a run, written by the helper; what is stored is cut off",
     "models/local/weights.py": "a temporary folder",
     "design/items/spreadsheet_parts.py": "a temporary folder",

@@ -53,7 +53,7 @@ class Disk:
             yield
 
     def _meets(self, db: sqlite3.Connection, sql: str) -> None:
-        if not self.fails or not self._is_full(db):
+        if not self.fails:
             return
         if sql == "COMMIT":
             if self.after:
@@ -69,12 +69,6 @@ class Disk:
                 "database or disk is full" if self.fails == "full" else "disk I/O error"
             )
 
-    def _is_full(self, db: sqlite3.Connection) -> bool:
-        """A full disk has room again where the reserve has been removed."""
-        if self.fails != "full" or not self.was_hit:
-            return True
-        return any(self._folder_of(db).glob("*.reserve"))
-
     @staticmethod
     def _folder_of(db: sqlite3.Connection) -> Path:
         return Path(sqlite3.Connection.execute(db, "PRAGMA database_list").fetchone()[2]).parent
@@ -85,7 +79,7 @@ class Disk:
 
     def after_kill(self, folder: Path, into: Path) -> None:
         """What is found of a folder when the process has been killed."""
-        shutil.copytree(folder, into, ignore=shutil.ignore_patterns("*.db-shm", ".run.*", "*.reserve"))
+        shutil.copytree(folder, into, ignore=shutil.ignore_patterns("*.db-shm", ".run.*"))
 
     def after_power_cut(self, folder: Path, into: Path) -> None:
         """What is found when the machine went down: a part of what was not synced, some of it torn."""

@@ -22,7 +22,6 @@ from tests.simulation.world import World
 
 from quaver.collect.run.progress import Outcome
 from quaver.collect.run.writer import Kept, Writer
-from quaver.collect.store import disk_reserve
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import COLUMNS
 from quaver.collect.store.spill import Receipt
@@ -215,7 +214,6 @@ class History:
         """One process, from its start to its end, whatever that is."""
         self._moments = 0
         with ExitStack() as stack:
-            stack.enter_context(patch.object(disk_reserve, "_LEAST", 4096))
             stack.enter_context(self.server.entered())
             stack.enter_context(self.disk.entered())
             stack.enter_context(self._taken_down(power))

@@ -183,7 +183,7 @@ def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path: Path)
     check.take_column("stance", "gold")
     check.give(model="ollama/tiny")
     made = check.prepared().file.read_text(encoding="utf-8")
-    asking = "from quaver.collect.store.disk_reserve import sole_writer; import sys, time\n"
+    asking = "from quaver.collect.store.store_lock import sole_writer; import sys, time\n"
     asking += (
         "with sole_writer(__import__('pathlib').Path(sys.argv[1])): print(1, flush=True); time.sleep(60)"
     )

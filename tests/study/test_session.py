@@ -230,7 +230,7 @@ def test_a_study_may_be_a_mapping(tmp_path: Path) -> None:
 HOLDS = """
 import sys
 from pathlib import Path
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 with sole_writer(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

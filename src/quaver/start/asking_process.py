@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from quaver._secrets import without_keys
-from quaver.collect.store.disk_reserve import who_collects
+from quaver.collect.store.store_lock import who_collects
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.study.session import Study
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.input_budget import read_file
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse
 from nicegui import events, ui
 
 from quaver.bundles.packing import pack_study
-from quaver.collect.store.disk_reserve import who_collects
+from quaver.collect.store.store_lock import who_collects
 from quaver.core.annotations import FIELD
 from quaver.core.number_format import count, enumeration
 from quaver.core.replaced_file import replace_bytes, replace_text

@@ -8,7 +8,7 @@ from typing import Any, Final
 from nicegui import events, run, ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from quaver.collect.store.disk_reserve import who_collects
+from quaver.collect.store.store_lock import who_collects
 from quaver.core.number_format import count
 from quaver.design.items.table_files import FORMATS
 from quaver.errors import QuaverError

@@ -9,7 +9,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from quaver.collect.store.disk_reserve import sole_writer
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
@@ -21,6 +20,7 @@ from quaver.collect.store.salvage import (
     put_prompts,
     salvaged,
 )
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.core.replaced_file import put_in_place, writing
 from quaver.errors import StoreError
@@ -137,7 +137,7 @@ def repair(study: Study) -> Repaired:
             source.place(store)
             written = put_prompts(store, _prompts(source, store))
             left = leave_prompts_empty(store)
-    return Repaired(len(salvage.responses), salvage.lost, written, left, kept)
+    return Repaired(salvage.responses, salvage.lost, written, left, kept)
 
 
 def _replaced(path: Path) -> tuple[Salvage, Path]:
@@ -147,13 +147,13 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
         for file in (part, journal(part)):
             file.unlink(missing_ok=True)
         salvage = salvaged(path, part)
-        if not salvage.responses and not salvage.others.get("batches"):
+        if not salvage.responses and not salvage.batches:
             part.unlink()
             raise StoreError(
                 "no stored response is intact",
                 where=str(path),
-                found=f"{path.stat().st_size:,} bytes, and no row of responses among them",
-                fix="put back a copy of the file, or move it away and run the study again",
+                found=f"{path.stat().st_size:,} bytes, and no row of responses that SQLite can read",
+                fix="put back a backup of the file, or move it away and run the study again",
             )
         names = (path.with_name(f"responses.damaged-{number}.db") for number in count(1))
         kept = next(name for name in names if not name.exists())

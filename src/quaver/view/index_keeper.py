@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from quaver.collect.store.disk_reserve import who_collects
+from quaver.collect.store.store_lock import who_collects
 from quaver.core.replaced_file import replace_text
 from quaver.errors import QuaverError
 from quaver.report.charts.figures import gallery

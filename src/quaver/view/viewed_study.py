@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from quaver.collect.store.disk_reserve import who_collects
+from quaver.collect.store.store_lock import who_collects
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.asked import Asked

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count

@@ -9,7 +9,7 @@ from typing import Any
 
 from quaver.collect.run.ledger import errors_by_kind
 from quaver.collect.run.progress import Price
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import ModelError, QuaverError

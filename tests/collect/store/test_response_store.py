@@ -264,58 +264,15 @@ def disk_full(store: Store, times: int) -> Iterator[None]:
     store.db = db
 
 
-def test_a_full_disk_writes_into_what_was_set_aside(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:
     store = opened(tmp_path)
-    store.reserve()
-    assert (tmp_path / "responses.reserve").stat().st_size > 2**20
-    with disk_full(store, times=1):
-        stored_by(store, 0, Response("x"))
-    assert answers(store) == {(0, 0, 0): Response("x")}
-    assert isinstance(store.full, StoreError)
-    assert store.full.where == str(tmp_path)
-    assert not (tmp_path / "responses.reserve").exists()
-
-
-def test_a_full_disk_takes_a_large_group_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A transaction for all of it might not fit into what was set aside."""
-    store, sizes = opened(tmp_path, items=1200), list[int]()
-    source = store.register("m", "fake", {})
-    group = [receipt((request(item), [Response("x")]), source) for item in range(1200)]
-    insert = Store.insert
-
-    def counted(self: Store, receipts: Any, *, placed: bool) -> None:
-        sizes.append(len(receipts))
-        insert(self, receipts, placed=placed)
-
-    monkeypatch.setattr(Store, "insert", counted)
-    store.reserve()
-    with disk_full(store, times=1):
-        assert store.write(group) == {}
-    assert sizes == [1200, 500, 500, 200]
-    assert len(answers(store)) == store.calls.counts().answered == 1200
-    store.write(group)  # as after a part that could not be written
-    assert store.calls.counts() == (1200, 0, 0)
-
-
-def test_a_disk_that_stays_full_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:
-    store = opened(tmp_path)
-    store.reserve()
     stored_by(store, 0, Response("x"))
-    with disk_full(store, times=2), pytest.raises(StoreError, match="read or written") as caught:
+    with disk_full(store, times=1), pytest.raises(StoreError, match="read or written") as caught:
         stored_by(store, 1, Response("y"))
     assert "space" in (caught.value.fix or "")
     assert answers(store) == {(0, 0, 0): Response("x")}
     stored_by(store, 1, Response("y"))
     assert len(answers(store)) == 2
-
-
-def test_the_reserve_is_gone_when_the_store_is_closed_and_not_by_who_looks(tmp_path: Path) -> None:
-    store = opened(tmp_path)
-    store.reserve()
-    Store(tmp_path / "responses.db").close()
-    assert (tmp_path / "responses.reserve").exists()
-    store.close()
-    assert not (tmp_path / "responses.reserve").exists()
 
 
 @pytest.mark.parametrize("version", [-5, 1, VERSION - 1, VERSION + 1])

@@ -18,7 +18,7 @@ from tests.study.collection.shards import ASKED, FAILING, opened
 from typer.testing import CliRunner
 
 from quaver.cli.main import app
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.errors import SpecError, StoreError
 from quaver.study.merging import merge
 from quaver.study.session import Study

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quaver.collect.run.progress import Price, Spent, kind_of
-from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import facts_of
+from quaver.collect.store.store_lock import REPAIR
 from quaver.collect.store.tallies import KEY, SUMS
 from quaver.core.meter import Traffic
 from quaver.core.model import Answered

@@ -31,7 +31,7 @@ _BUNDLE, _BUNDLE_BYTES = 512, 2**17
 """Responses, and their bytes, that a fast worker passes on together; the seconds that it holds them."""
 _HOLD = 0.05
 _QUEUE = 4
-"""Bundles waiting to be written; on a full disk there must still be room for these."""
+"""Bundles waiting to be written."""
 
 
 class _Worker(threading.Thread):
@@ -42,8 +42,6 @@ class _Worker(threading.Thread):
         self._asked, self._budget, self._answers, self._writer = model, budget, answers, writer
         self._held: list[Kept] = []
         self._holding = threading.Lock()
-        self.in_flight = 0
-        """Calls that the model has drawn but not answered."""
 
     def run(self) -> None:
         end: BaseException | None = None
@@ -61,12 +59,11 @@ class _Worker(threading.Thread):
     def _ask(self) -> None:
         """One round of requests."""
         since, size, weight = time.monotonic(), 0, 0
-        for group in taken_in_groups(self._asked.model, self._drawn()):
+        for group in taken_in_groups(self._asked.model, iter(self._asked.gate)):
             if not group:
                 continue
             kept = self._writer.keep(self._asked.name, group)
             self._budget.settle(kept.answered)
-            self.in_flight -= kept.calls
             with self._holding:
                 self._held.append(kept)
             now, size, weight = time.monotonic(), size + kept.calls, weight + kept.weight
@@ -74,11 +71,6 @@ class _Worker(threading.Thread):
                 self._answers.put(self.hand_over())
                 since, size, weight = now, 0, 0
         self._answers.put(self.hand_over())
-
-    def _drawn(self) -> Iterator[Request]:
-        for request in self._asked.gate:
-            self.in_flight += len(request.calls)
-            yield request
 
     def hand_over(self) -> tuple[str, list[Kept]]:
         """The model's name and its answers since the last call; thread-safe."""
@@ -110,7 +102,6 @@ def collect(
         source = store.register(name, model.identity(), model.provenance())
         feed = Feed(requests[name], following)
         asked[name] = AskedModel(name, model, source, feed, Gate(budget, feed))
-    store.reserve()
     spill = store.spill()
     writer = Writer(store, spill, progress, asked, budget, watch, journal)
     failures = dict(progress.given_up)
@@ -119,8 +110,11 @@ def collect(
         while left:  # again, if the budget now has room for a request that it refused
             _ask([asked[name] for name in left], writer, budget, failures)
             left = [name for name, one in asked.items() if one.gate.waits and name not in failures]
-    if failures or store.full:
-        raise _failure(failures, progress) or store.full  # type: ignore[misc]
+    if failures:
+        raise _failure(failures, progress)
+    if spill.failed:
+        with store.translated():
+            raise spill.failed
     spent = budget.spent
     return progress.outcome(budget.stopped or "finished", spent.tokens, spent.money)
 
@@ -214,10 +208,8 @@ def _listen(
             for worker in workers:  # a slow worker may hold an answer while it works on the next
                 writer.take(*worker.hand_over())
             try:
-                writer.flush(sum(worker.in_flight for worker in workers))
+                writer.flush()
             except QuaverError as error:  # the writer keeps the answers for a last try
                 failures.setdefault("", error)
                 budget.stop("interrupted")
                 writer.wait()
-        if writer.full:
-            budget.stop("interrupted")

@@ -205,9 +205,6 @@ _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
 """Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's
 duration.
 Writing each answer alone would cost more than asking."""
-_TAKES, _TOUCHES = 2.5, 6 * 2**10
-"""Disk space that an answer needs: a multiple of its bytes, for spill and journal, and the pages that its row
-touches."""
 
 
 class Kept(NamedTuple):
@@ -281,11 +278,6 @@ class Writer:
         self._took = 0.0
         self.wait()
 
-    @property
-    def full(self) -> bool:
-        """Whether the disk is full, and nothing more should be asked."""
-        return self._store.full is not None
-
     def keep(self, model: str, group: Sequence[Answered]) -> Kept:
         """Add answers to the spill; thread-safe.
 
@@ -302,7 +294,10 @@ class Writer:
     def _kept(self, model: str, group: Sequence[Answered]) -> Kept:
         made = receipts(group, self._asked[model].source, self._keys)
         calls = sum(len(responses) for _, responses in group)
-        return Kept(group, made, calls, self._spill.add(made))
+        weight = self._spill.add(made)
+        if self._spill.failed:
+            self._budget.stop("interrupted")
+        return Kept(group, made, calls, weight)
 
     def _fitting(self, response: Response) -> Response:
         try:
@@ -331,7 +326,7 @@ class Writer:
         """Set the time when the next group is due."""
         self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
 
-    def flush(self, in_flight: int = 0) -> None:
+    def flush(self) -> None:
         """Write the group."""
         for asked in self._asked.values():
             if asked.meter and (traffic := asked.meter.take()) != NO_TRAFFIC:
@@ -349,8 +344,6 @@ class Writer:
                 written += group
             self._count(written)
             self._journal.stored(_notable(written), self._progress)
-            takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
-            self._store.reserve_at_least(int(takes))
         self.wait()
         self._watch(self._progress)
 

@@ -115,13 +115,13 @@ class StoredBatches:
                 ((number, name, *call) for name, receipt in requests for call in receipt.calls),
             )
 
-        self._store.write_whatever_happens(write)
+        self._store.write_at_once(write)
         return number
 
     def change(self, number: int, **changes: Any) -> None:
         """Change columns of a batch."""
         sql = f"UPDATE batches SET {', '.join(f'{name} = ?' for name in changes)} WHERE id = ?"
-        self._store.write_whatever_happens(lambda: self._store.db.execute(sql, [*changes.values(), number]))
+        self._store.write_at_once(lambda: self._store.db.execute(sql, [*changes.values(), number]))
 
     def rows(self, *, open_only: bool = True) -> list[BatchRow]:
         """The batches, oldest first."""
@@ -193,4 +193,4 @@ class StoredBatches:
             sql = "UPDATE batches SET state = ?, note = ?, closed = ? WHERE id = ?"
             self._store.db.execute(sql, (state, note, time.time(), row.id))
 
-        self._store.write_whatever_happens(write)
+        self._store.write_at_once(write)

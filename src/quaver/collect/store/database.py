@@ -1,4 +1,4 @@
-"""The SQLite file of a store: opening, and transactions that also survive a full disk."""
+"""The SQLite file of a store: opening, reading, transactions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 from quaver.collect.store.checksum import add_checksums
-from quaver.collect.store.disk_reserve import REPAIR, Reserve, is_full, what_to_do
 from quaver.collect.store.read_only import copied, live_uri, may_write, read_only_uri
 from quaver.collect.store.response_tables import SCHEMA, VERSION
+from quaver.collect.store.store_lock import REPAIR, is_full, what_to_do
 from quaver.errors import StoreError
 
 UNFIT: Final = (
@@ -96,7 +96,6 @@ class Database:
 
     def __init__(self, path: Path, *, only_read: bool = False) -> None:
         self._path = path
-        self._reserve = Reserve(path)
         self._reading = threading.Lock()
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self.read_only = only_read or (path.is_file() and not may_write(path))
@@ -156,31 +155,8 @@ class Database:
         """Close the file."""
         self._look_up.close()
         self.db.close()
-        self._reserve.close()
         if self._copy is not None:
             self._copy.cleanup()
-
-    @property
-    def full(self) -> StoreError | None:
-        """Set when the disk is full: answers that arrived still fit, but nothing more should be asked."""
-        if not self._reserve.spent:
-            return None
-        return StoreError(
-            "the disk is full",
-            where=str(self._path.parent),
-            found="no room for more responses; every answer that arrived is stored",
-            fix="free some space and run again; the run continues where it stopped",
-        )
-
-    def reserve(self) -> None:
-        """Set space aside for when the disk is full."""
-        with self.translated():
-            self._reserve.begin()
-
-    def reserve_at_least(self, wanted: int) -> None:
-        """Set at least this many bytes aside; ``full`` is set if there is no room for them."""
-        with suppress(OSError):
-            self._reserve.cover(wanted)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The result of a query that changes nothing."""
@@ -220,22 +196,15 @@ class Database:
         with self.translated(), closing(self._connect(check_same_thread=False)) as reader:
             yield reader
 
-    def write_whatever_happens(
-        self, write: Callable[[], object], parts: Sequence[Callable[[], object]] = ()
-    ) -> None:
-        """Write in one transaction; on a full disk, use the space that was set aside."""
+    def write_at_once(self, write: Callable[[], object]) -> None:
+        """Write in one transaction; a value that does not fit is raised as it is."""
         try:
             with self.transaction():
                 write()
         except UNFIT:
             raise
         except sqlite3.Error as error:
-            if not is_full(error, self._path.parent):
-                raise self._error(error) from error
-            self._reserve.give_up()  # unless the spill has just done so
-            for part in parts or [write]:
-                with self.translated(), self.transaction():
-                    part()
+            raise self._error(error) from error
 
     def insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Insert rows in place of ``{rows}``, many per statement.

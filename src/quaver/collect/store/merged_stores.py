@@ -14,10 +14,10 @@ from typing import Any
 
 from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.database import is_without_tables
-from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.read_only import copied, live_uri, open_to_read, read_only_uri
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import CHECKED, INSERT, STORED, SUMMED, facts_of
+from quaver.collect.store.store_lock import REPAIR
 from quaver.core.meter import Traffic
 from quaver.errors import StoreError
 

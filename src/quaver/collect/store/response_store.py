@@ -11,14 +11,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from quaver._secrets import without_keys
 from quaver.collect.store.checksum import checksum_of_new, checksum_of_prompt, damaged
 from quaver.collect.store.database import UNFIT, Database
-from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.placed_calls import Calls, has_quoting_follow_ups
 from quaver.collect.store.response_tables import (
     COLUMNS,
@@ -32,6 +30,7 @@ from quaver.collect.store.response_tables import (
     row_of,
 )
 from quaver.collect.store.spill import Receipt, Spill, SpillFile
+from quaver.collect.store.store_lock import REPAIR
 from quaver.collect.store.tallies import count_new
 from quaver.core.annotations import SHOWN, AnswerColumns, AnswerRows, Row, Values
 from quaver.core.meter import Traffic
@@ -103,7 +102,7 @@ class Store(Database):
             return int(inserted.lastrowid or 0)
 
     def write(self, receipts: Sequence[Receipt]) -> dict[bytes, Response]:
-        """Write responses, all or none unless the disk is full, and wait until they are on the disk.
+        """Write responses, all or none, and wait until they are on the disk.
 
         Returns:
             By key, the errors that were written in place of responses that do not fit into a row.
@@ -114,13 +113,12 @@ class Store(Database):
         self, receipts: Sequence[Receipt], write: Callable[[Sequence[Receipt]], None]
     ) -> dict[bytes, Response]:
         """Write receipts by a function, with an error in place of each response that does not fit."""
-        parts = [receipts[index : index + _PART] for index in range(0, len(receipts), _PART)]
         try:
-            self.write_whatever_happens(lambda: write(receipts), [partial(write, part) for part in parts])
+            self.write_at_once(lambda: write(receipts))
         except UNFIT:  # row by row, so that one bad response does not lose the others
             errors: dict[bytes, Response] = {}
             fitting = [self._fitted(receipt, errors) for receipt in receipts]
-            self.write_whatever_happens(lambda: write(fitting))
+            self.write_at_once(lambda: write(fitting))
             return errors
         return {}
 
@@ -221,7 +219,7 @@ class Store(Database):
         sql = f"""INSERT INTO traffic (source, {", ".join(names)})
             VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source, part) DO UPDATE SET
             {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
-        self.write_whatever_happens(lambda: self.db.execute(sql, (source, *traffic)))
+        self.write_at_once(lambda: self.db.execute(sql, (source, *traffic)))
 
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
         """Look up which keys have a response; thread-safe.
@@ -340,7 +338,7 @@ class Store(Database):
         self.take_in()
         sources = self.rows("SELECT id, model, identity, provenance, reused FROM sources")
         with self.translated():
-            return Spill(self._spilled, self._reserve, {"study": self.noted("study"), "sources": sources})
+            return Spill(self._spilled, {"study": self.noted("study"), "sources": sources})
 
     def take_in(self) -> int:
         """Store the answers that a killed run left in the spill.

@@ -18,11 +18,11 @@ from typing import Any
 
 from quaver.collect.store.checksum import checksum
 from quaver.collect.store.database import is_without_tables
-from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED, facts_of, written_prompt
 from quaver.collect.store.spill import Receipt
+from quaver.collect.store.store_lock import REPAIR
 from quaver.core.records import Call, Request
 from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError

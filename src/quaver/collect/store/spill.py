@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from quaver._secrets import Keys
-from quaver.collect.store.disk_reserve import Reserve, is_full
 from quaver.collect.store.response_tables import COLUMNS, row_of, written_prompt
 from quaver.core.line_file import write_whole
 from quaver.core.model import Answered
@@ -139,26 +138,20 @@ class Spill:
 
     Args:
         path: The file; everything in it must already be in the database.
-        reserve: Released when the disk is full.
         facts: The content of the first line.
 
     Attributes:
-        largest: Length of the longest line so far, in bytes.
+        failed: Why an answer could not be written, and waits for the database in memory alone.
     """
 
-    def __init__(self, path: Path, reserve: Reserve, facts: Mapping[str, Any]) -> None:
-        self._path, self._reserve = path, reserve
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+        self._path = path
+        self.failed: OSError | None = None
         self._head = line_of({"form": _FORM, "columns": COLUMNS.split(", "), **facts})
         self._adding = threading.Lock()
         self._lines: dict[bytes, bytes] = {}
-        self._bytes = self._calls = self.largest = 0
         self._file: int | None = _opened(path)
         self._size = 0
-
-    @property
-    def weight(self) -> float:
-        """Average bytes per call."""
-        return self._bytes / self._calls if self._calls else 0.0
 
     def add(self, group: Sequence[Receipt]) -> int:
         """Keep answers that have arrived together; without any room on the disk, in memory alone.
@@ -174,21 +167,16 @@ class Spill:
             if self._file is None:
                 return 0
             self._lines[group[0].key] = line
-            self._bytes += len(line)
-            self._calls += sum(len(one.calls) for one in group)
-            self.largest = max(self.largest, len(line))
             self._write(line if self._size else self._head + line)
         return len(line)
 
-    def _write(self, lines: bytes, *, again: bool = True) -> None:
+    def _write(self, lines: bytes) -> None:
         assert self._file is not None
         try:
             write_whole(self._file, lines, self._size)
             self._size += len(lines)
         except OSError as error:
-            if again and is_full(error, self._path.parent):
-                self._reserve.give_up()  # unless the database's writer just did
-                self._write(lines, again=False)
+            self.failed = error
 
     def forget(self, stored: Iterable[Sequence[Receipt]]) -> None:
         """Drop groups of answers that are in the database now."""

@@ -11,8 +11,8 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.store_lock import REPAIR
 from quaver.core.annotations import FIELD
 from quaver.core.label_values import fields_in
 from quaver.core.replaced_file import replacing

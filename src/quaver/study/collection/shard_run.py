@@ -11,10 +11,10 @@ from importlib.metadata import version
 from typing import Final
 
 from quaver.collect.run.progress import Outcome, Progress
-from quaver.collect.store.disk_reserve import sole_writer
 from quaver.collect.store.read_only import may_write
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import reuse
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.records import Request, Response
 from quaver.study.sources.shards import Shards
 from quaver.study.sources.study_file_source import StudyFile

@@ -96,7 +96,6 @@ class StudyBatches:
         """Collect what is ready."""
         if not StoredBatches(self._store).rows():
             return
-        self._store.reserve()
         self.batching.visit()
         self._place()
 
@@ -104,7 +103,6 @@ class StudyBatches:
         """Hand over what is left."""
         if not self.names:
             return
-        self._store.reserve()
         sources = {
             name: self._store.register(
                 name,
@@ -121,7 +119,6 @@ class StudyBatches:
 
     def cancel(self) -> None:
         """Have every batch end early, and collect what is ready."""
-        self._store.reserve()
         self.batching.cancel()
         self.visit()
 

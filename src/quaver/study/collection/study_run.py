@@ -17,7 +17,7 @@ from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import StoredBatches
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model
 from quaver.core.records import Estimate, Request

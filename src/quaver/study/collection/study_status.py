@@ -20,8 +20,8 @@ from quaver.collect.run.ledger import (
     spent,
 )
 from quaver.collect.store.batch_rows import StoredBatches
-from quaver.collect.store.disk_reserve import collected_since, who_collects
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.store_lock import collected_since, who_collects
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.study.collection.rounds import anytime_verdict

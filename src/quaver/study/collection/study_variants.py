@@ -9,7 +9,7 @@ from typing import Any
 
 from quaver.collect.run.ledger import Entry, ledger, spent
 from quaver.collect.run.progress import Budget
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.core.records import Request

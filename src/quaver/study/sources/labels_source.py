@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from quaver.collect.store.disk_reserve import sole_writer
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of, written_prompt
 from quaver.collect.store.spill import Receipt
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.records import Call
 from quaver.design.calls.annotation_table import Imported, read_imported
 from quaver.design.calls.experiment import Experiment

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quaver.collect.store.batch_rows import StoredBatches
-from quaver.collect.store.disk_reserve import sole_writer_if_free
 from quaver.collect.store.merged_stores import take_from
 from quaver.collect.store.read_only import journal, may_write
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.store_lock import sole_writer_if_free
 from quaver.core.records import Call
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from quaver.collect.run.ledger import Entry, spent
 from quaver.collect.run.progress import Price
-from quaver.collect.store.disk_reserve import sole_writer, sole_writer_if_free
 from quaver.collect.store.read_only import may_write
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.store_lock import sole_writer, sole_writer_if_free
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Request
 from quaver.core.seeds import derive

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quaver.collect.store.disk_reserve import sole_writer
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.replaced_file import writing
 from quaver.errors import StoreError
 
