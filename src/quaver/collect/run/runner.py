@@ -137,9 +137,9 @@ def _ask(
     budget.give_up()
 
 
-def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception | None:
+def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception:
     """The first failure; a model's says which models were given up and how much is stored."""
-    first = next(iter(failures.values()), None)
+    first = next(iter(failures.values()))
     if isinstance(first, ModelError):
         message = f"given up: {', '.join(name for name in failures if name)}"
         message += f"; {progress.before + progress.done:,} of {progress.total:,} calls are stored"
