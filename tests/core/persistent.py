@@ -20,6 +20,7 @@ from quaver.collect.store.spill import receipt
 from quaver.core.batch import NotNow
 from quaver.core.line_file import lines_of
 from quaver.core.records import Response
+from quaver.core.transaction import changing
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS
 from quaver.gold.returned_labels import CODED_COLUMNS
@@ -146,7 +147,8 @@ def _coded(folder: Path, text: str) -> None:
         "form": "f", "seed": 1, "design": "simple", "by": [], "floor": 0.0, "how": text, "rounds": [],
         "rule": "adjudicator", "taken": [],
     }  # type: ignore[typeddict-item]  # fmt: skip
-    files.write(GoldState(design, draw, coded))
+    with changing(folder) as change:
+        files.put(change, {"": GoldState(design, draw, coded)})
 
 
 def _labels(folder: Path) -> list[str]:

@@ -31,7 +31,7 @@ SEPARATORS = [
     for code in range(0x110000)
     if unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp", "Zs") or code in (0xFEFF, 0x200B, 0xFFFE)
 ]
-TRACED = ("core/line_file.py", "core/replaced_file.py", "sources/joint_files.py", "store/spill.py")
+TRACED = ("core/line_file.py", "core/replaced_file.py", "core/transaction.py", "store/spill.py")
 """Files at whose lines a process is killed."""
 
 POINTS = Counter[str]()

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from quaver.core.transaction import changing
 from quaver.design.items.table_files import read_rows
 from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
 
@@ -21,7 +22,9 @@ def labelled(table: TableFile, labels: list[str | None]) -> Path:
     numbers = [row.number for row in rows]
     target = labelled_path(table.path)
     heads = free_names(["label"], list(rows[0]))
-    write_labelled(table, target, heads, {n: (one,) for n, one in zip(numbers, labels, strict=True)}, NOTES)
+    cells = {n: (one,) for n, one in zip(numbers, labels, strict=True)}
+    with changing(table.path.parent) as change:
+        write_labelled(change, table, target, heads, cells, NOTES)
     return target
 
 

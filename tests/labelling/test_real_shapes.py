@@ -13,6 +13,7 @@ import pytest
 import xlsxwriter
 from tests.spreadsheets import replaced, write_ods
 
+from quaver.core.transaction import changing
 from quaver.design.items.spreadsheet_parts import letters
 from quaver.design.items.table_files import read_rows
 from quaver.labelling.labelled_file import TableFile, write_labelled
@@ -168,9 +169,9 @@ def labelled(source: Path, sheet: str = "data") -> tuple[Path, list[int]]:
     target = source.with_stem("labelled")
     numbers = [row.number for row in read_rows(source, sheet=sheet)]
     cells = dict.fromkeys(numbers, (LABEL, 0.75, None))
-    write_labelled(
-        TableFile(source, sheet=sheet), target, HEADS, cells, ("How labelled", [("Made", "today")])
-    )
+    notes = ("How labelled", [("Made", "today")])
+    with changing(source.parent) as change:
+        write_labelled(change, TableFile(source, sheet=sheet), target, HEADS, cells, notes)
     return target, numbers
 
 

@@ -43,7 +43,6 @@ from quaver.study.session import Study
 from quaver.study.sources.archive import MANIFEST, Opened, is_archive, members_in, pack
 from quaver.study.sources.bundle_source import FORM, PACKED, Bundle, places_in
 from quaver.study.sources.conclusion_measures import concluded_about
-from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FIELDS, FileName
 
@@ -239,11 +238,11 @@ def _written(
 
 
 def _pack_parts(study: Study, folder: Path, *, texts: bool) -> None:
-    """Gold samples and accepted labels: of the study, or of each of its fields."""
+    """The gold sample; accepted labels, of the study or of each of its fields."""
+    pack_gold(study.source.gold_files, folder, texts=texts)
     for name, source in fields_of(study.source).items():
         own = folder / FIELDS / name if name else folder
         own.mkdir(parents=True, exist_ok=True)
-        pack_gold(GoldFiles(source.folder), own, texts=texts)
         if accepted := kept_acceptance(source, measurable(source)):
             write_json(own / ACCEPTED, accepted)
 

@@ -80,12 +80,17 @@ def sync_folder(folder: Path) -> None:
 
 def replace_document(path: Path, document: Mapping[str, Any]) -> None:
     """Replace a file by a JSON object, without the value of any key; its first member is a checksum."""
+    replace_bytes(path, document_bytes(document))
+
+
+def document_bytes(document: Mapping[str, Any]) -> bytes:
+    """What is in such a file."""
     text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
     content = text.encode("utf-8", "backslashreplace")
     if document:
         rest = content.removeprefix(b"{\n")
         content = b'{\n "checksum": "%08x",\n%b' % (zlib.crc32(rest), rest)
-    replace_bytes(path, content)
+    return content
 
 
 def document_in(path: Path) -> Any:

@@ -7,12 +7,13 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
 
-from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import safe_cell
+from quaver.core.transaction import Transaction
 from quaver.design.items.table_files import SPREADSHEETS
 from quaver.errors import ItemError
 from quaver.labelling.spreadsheet_edits import Addition, Cell, write_spreadsheet
@@ -65,15 +66,17 @@ def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def write_labelled(
+    change: Transaction,
     table: TableFile,
     target: Path,
     heads: Sequence[str],
     rows: Mapping[int, Sequence[Cell]],
     notes: tuple[str, Sequence[Sequence[Cell]]],
-) -> Path | None:
-    """Write the copy.
+) -> str:
+    """Write the copy, and where its format has no second sheet a text file with the notes beside it.
 
     Args:
+        change: What the files are written with.
         table: The user's file, which stays as it is.
         target: The copy.
         heads: The new columns' names.
@@ -81,27 +84,24 @@ def write_labelled(
         notes: A title, and rows that say how the labels were made: a sheet of their own in a spreadsheet.
 
     Returns:
-        The text file with the notes, where the format has no second sheet; else None.
+        The SHA-256 of the copy.
     """
-    kind = table.path.suffix.lower()
-    with replacing(target) as part:
-        if kind in SPREADSHEETS:
-            write_spreadsheet(table.path, part, Addition(table.sheet, heads, rows, notes))
-            return None
-        if kind == ".parquet":
-            _write_parquet(table.path, part, heads, rows)
-        elif kind in _LINES:
-            _write_objects(table, part, heads, rows)
-        elif kind == ".txt":
-            _write_texts(table, part, heads, rows)
-        else:
-            _write_delimited(table, part, heads, rows)
+    kind, part = table.path.suffix.lower(), change.file(target)
+    if kind in SPREADSHEETS:
+        write_spreadsheet(table.path, part, Addition(table.sheet, heads, rows, notes))
+        return sha256(part.read_bytes()).hexdigest()
+    if kind == ".parquet":
+        _write_parquet(table.path, part, heads, rows)
+    elif kind in _LINES:
+        _write_objects(table, part, heads, rows)
+    elif kind == ".txt":
+        _write_texts(table, part, heads, rows)
+    else:
+        _write_delimited(table, part, heads, rows)
     title, lines = notes
-    beside = target.with_suffix(".txt")
     text = "".join(": ".join("" if cell is None else str(cell) for cell in line) + "\n" for line in lines)
-    with replacing(beside) as part:
-        part.write_text(f"{title}\n\n{text}", encoding="utf-8")
-    return beside
+    change.write(target.with_suffix(".txt"), f"{title}\n\n{text}".encode())
+    return sha256(part.read_bytes()).hexdigest()
 
 
 def _write_delimited(

@@ -28,7 +28,6 @@ from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle
-from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_folder import FIELDS, StudyFolder
 from quaver.study.sources.study_source import StudySource
@@ -52,7 +51,7 @@ def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, An
 def shown_with(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
     """What the report shows beside the lock: how answers came together, and how gold labels were drawn."""
     shown = {"collection": collected(study, now)}
-    state = GoldFiles(study.folder).state()
+    state = study.gold_files.state()
     return shown | ({"gold_sample": described(state, study.experiment.labels)} if state.design else {})
 
 

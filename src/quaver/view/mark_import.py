@@ -25,7 +25,7 @@ from quaver.gold.returned_labels import CODED_COLUMNS, ratings
 from quaver.study.gold_sample.coder_sheets import returned_in
 from quaver.study.gold_sample.gold_rounds import CODER
 from quaver.study.gold_sample.gold_status import GoldStatus, coder_agreement, gold_status, others_gold
-from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.study.sources.gold_files import GoldState, gold_beside
 from quaver.view.asked import Asked, Given
 from quaver.view.mark_book import Mark
 from quaver.view.viewed_study import ViewedStudy
@@ -238,7 +238,7 @@ def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
         step as a command.
     """
     body = request.body()
-    state = GoldFiles(Path(study.index.design.folder)).state()
+    state = gold_beside(Path(study.index.design.folder)).state()
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
     frame = _given(study, body.who, drawn)
     gold = _gold_now(study, frame["item"])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.number_format import short_name
-from quaver.study.sources.gold_files import GoldFiles
+from quaver.study.sources.gold_files import gold_beside
 from quaver.view.query_language import Both, Either, Negated, Query, QueryError, Term, Value, Words
 from quaver.view.query_scope import (
     Block,
@@ -345,7 +345,7 @@ class Fields:
         return self._where("item", self.scope.changed)
 
     def _drawn(self, value: Value) -> Condition:
-        draw = GoldFiles(Path(self.design.folder)).state().draw
+        draw = gold_beside(Path(self.design.folder)).state().draw
         if draw is None:
             raise QueryError("no gold sample has been drawn", value.at)
         return self._items(map(self.index.ids.find, draw.filter("drawn")["item"]))

@@ -22,6 +22,7 @@ from quaver.collect.store.read_only import journal
 from quaver.design.spec.task_spec import FieldName
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.sources.archive import document_in
+from quaver.study.sources.gold_files import gold_beside
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_folder import FIELDS
@@ -300,7 +301,7 @@ class IndexProcess:
         files = [self._study.path]
         if index is not None and index.design.store:
             store = Path(index.design.store)
-            files += [store, journal(store), Path(index.design.folder) / "gold" / "labels.csv"]
+            files += [store, journal(store), gold_beside(Path(index.design.folder)).path("labels.csv")]
             files += sorted(store.parent.glob("shards/*/responses.db*"))  # taken in when the study is opened
         elif self._study.path.is_dir():
             files.append(self._study.path / "responses.db")

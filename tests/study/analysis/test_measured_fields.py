@@ -176,7 +176,7 @@ def test_exported_calls_have_columns_for_each_field(study: Study, tmp_path: Path
     assert table["json_field.stance.correct"].to_list() == [False, False]
 
 
-def test_a_field_has_a_gold_sample_of_its_own(tmp_path: Path) -> None:
+def test_a_field_has_gold_labels_of_its_own(tmp_path: Path) -> None:
     asked = _asked()
     asked["task"]["fields"] = {"tone": {"labels": ["pos", "neg"]}, "stance": {"labels": list("12")}}
     said = json.dumps({"tone": "pos", "stance": "1"})
@@ -184,7 +184,7 @@ def test_a_field_has_a_gold_sample_of_its_own(tmp_path: Path) -> None:
     Study.open(asked, **opened).run()
     tone = Study.open(asked, **opened, field="tone")
     tone.gold.draw(n=10, coders=["ada"], form="csv", design="simple")
-    (sheet,) = (tmp_path / "fields" / "tone").rglob("*ada.csv")
+    (sheet,) = (tmp_path / "gold").glob("*ada.csv")
     rows = pl.read_csv(sheet, infer_schema=False)
     labelled = rows.with_columns(pl.lit("neg").alias("label"))
     labelled.write_csv(sheet)

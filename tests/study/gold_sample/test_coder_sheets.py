@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.gold_study import filled, labelled_study, truths
+from tests.gold_study import filled, labelled_study, read_rows, truths, write_rows
 
 import quaver
 from quaver import Study
@@ -65,12 +66,16 @@ def test_what_was_changed_is_found(study: Study, tmp_path: Path, name: str) -> N
     if name == "design.json":
         (opened.folder / "gold-design.json").write_text(json.dumps({**state.design, "seed": 1}))
     elif name == "draw.csv":
-        first = pl.int_range(pl.len()) == 0
-        files.write_table(name, state.draw.with_columns(drawn=pl.col("drawn") ^ first))
+        _change(files.path(name), lambda row: row | {"drawn": "true" if row["drawn"] == "false" else "false"})
     else:
-        swapped = pl.col("label").replace({"left": "right", "right": "left"})
-        files.write_table(name, state.coded.with_columns(swapped))
+        other = {"left": "right", "right": "left"}
+        _change(files.path(name), lambda row: row | {"label": other[row["label"]]})
     assert gold_differences(opened.source, stored)
+
+
+def _change(path: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    first, *rest = read_rows(path)
+    write_rows(path, [change(first), *rest])
 
 
 def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> None:

@@ -118,16 +118,15 @@ def _of_argilla(record: dict[str, Any]) -> dict[str, Any]:
 _EXPORTED = {"label-studio": _of_label_studio, "argilla": _of_argilla}
 
 
-def test_fields_with_samples_of_their_own_have_none_in_common(tmp_path: Path) -> None:
+def test_a_field_draws_the_sample_that_all_fields_share(tmp_path: Path) -> None:
     _opened(tmp_path, "topics").gold.draw(n=10)
     study = _opened(tmp_path, None)
-    assert study.gold.draw(n=20).drawn == 10, "the sample of one field grows, and is now that of both"
-    assert {one.drawn for one in study.gold.status().fields.values()} == {20}
-    other = _opened(tmp_path / "other", None)
-    _opened(tmp_path / "other", "topics").gold.draw(n=10)
-    _opened(tmp_path / "other", "amount").gold.draw(n=10, seed=2)
-    with pytest.raises(QuaverError, match="samples of their own"):
-        other.gold.status()
+    assert {one.drawn for one in study.gold.status().fields.values()} == {10}
+    assert study.gold.draw(n=20).drawn == 10, "the sample grows"
+    assert _opened(tmp_path, "amount").gold.status().drawn == 20
+    sheet, _ = _opened(tmp_path, "amount").gold.draw(n=30, coders=["ada"], form="csv").files
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        assert "label" in next(csv.reader(file)), "the sheet asks about the field that was opened"
 
 
 def test_a_sample_for_all_fields_is_not_planned_by_one(tmp_path: Path) -> None:

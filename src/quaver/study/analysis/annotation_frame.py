@@ -37,7 +37,7 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
 def scan(study: StudySource) -> pl.LazyFrame:
     """The annotation frame, to be read as it is needed: memory does not grow with its rows."""
     if study.annotations is not None:
-        return _with_gold_of(study, study.annotations, GoldFiles(study.folder)).lazy()
+        return _with_gold_of(study, study.annotations, study.gold_files).lazy()
     kept = _kept(study)
     return rescored(study) if kept is None else kept
 
@@ -57,7 +57,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
             found="none",
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
-    gold = GoldFiles(study.folder)
+    gold = study.gold_files
     digest = gold.digest()
     design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
     design |= {"gold": _gold_columns(study, gold) if digest else None}
@@ -75,7 +75,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
 
 def gold_labels(study: StudySource) -> list[str | None]:
     """The items' gold labels in the study's order, with the gold sample as it is now."""
-    return _gold_columns(study, GoldFiles(study.folder))["gold"].cast(pl.String).to_list()
+    return _gold_columns(study, study.gold_files)["gold"].cast(pl.String).to_list()
 
 
 def _gold_columns(study: StudySource, files: GoldFiles) -> pl.DataFrame:
@@ -122,7 +122,7 @@ def _design(
 
 def _kept(study: StudySource) -> pl.LazyFrame | None:
     """The frame as it is kept; None where it cannot be read, or answers came in or the study changed."""
-    gold = GoldFiles(study.folder)
+    gold = study.gold_files
     digest = gold.digest()
     with study.answers() as store:
         fresh = is_current(study, store)

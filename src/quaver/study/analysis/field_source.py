@@ -110,12 +110,17 @@ class FieldSource(StudySource):
         unasked = self.whole.can_ask and not self.files.responses.exists()
         if self._annotations is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
-        given |= set(GoldFiles(self.folder).state().coded["label"].drop_nulls())
+        given |= set(self.gold_files.state().coded["label"].drop_nulls())
         return (
             occurring_numbers(given, alone.level)
             if numeric
             else occurring_sets(given, alone.labels, alone.level)
         )
+
+    @property
+    def gold_files(self) -> GoldFiles:
+        """The field's labels in the study's gold sample."""
+        return GoldFiles(self.whole.folder, self.field.name)
 
     @property
     def calls(self) -> int:

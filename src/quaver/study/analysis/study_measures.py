@@ -22,7 +22,6 @@ from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
-from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
@@ -122,7 +121,7 @@ def with_gold_coders(
 
 def _shared_ratings(study: StudySource) -> pl.DataFrame | None:
     """The labels of the gold sample's coders who share an item with another one; None of fewer than two."""
-    table = ratings(GoldFiles(study.folder).state().coded)
+    table = ratings(study.gold_files.state().coded)
     if table.width < 3:
         return None
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)

@@ -14,7 +14,7 @@ import polars as pl
 from quaver.core.annotations import GOLD_COLUMNS
 from quaver.core.input_budget import parsed_json, read_file
 from quaver.core.label_values import SEPARATOR
-from quaver.core.replaced_file import replace_bytes, writing
+from quaver.core.transaction import Transaction
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.table_files import FORMATS, read_rows
 from quaver.design.items.text_lines import Row
@@ -36,7 +36,7 @@ from quaver.gold.coder_sheet import (
 )
 from quaver.gold.gold_draw import in_sample, with_gold
 from quaver.gold.returned_labels import ADJUDICATES, Returned, current
-from quaver.study.sources.gold_files import LABELS, GoldFiles, GoldState
+from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
 
@@ -314,8 +314,8 @@ def round_sheets(fields: Mapping[str, CoderSheets], whole: StudySource, number: 
         number: The round.
     """
     alone = {name: sheets.of_round(number) for name, sheets in fields.items()}
-    if [*alone] == [""]:
-        return alone[""]
+    if not whole.spec.task.fields:
+        return next(iter(alone.values()))
     rows: dict[str, dict[str, SheetRow]] = {}
     for sheet in (sheet for sheets in alone.values() for sheet in sheets):
         rows.setdefault(sheet.coder, {}).update({row.item: row for row in sheet.rows})
@@ -334,22 +334,23 @@ def _known(fields: Mapping[str, CoderSheets], item: str) -> dict[str, str]:
     return {column_of(name): label for name, label in given if label is not None}
 
 
-def write_sheets(files: GoldFiles, sheets: Sequence[Sheet], stem: str, form: Format) -> list[Path]:
-    """Write sheets into the gold sample's folder; a file that is there stays, since it may be filled in.
+def write_sheets(
+    change: Transaction, folder: Path, sheets: Sequence[Sheet], stem: str, form: Format
+) -> list[Path]:
+    """Write sheets into a sample's folder; a file that is there stays, since it may be filled in.
 
     Returns:
         The files, those that come back first.
     """
-    paths: list[Path] = []
-    with writing(files.folder):
-        files.folder.mkdir(parents=True, exist_ok=True)
+    paths, staged = list[Path](), list[Path]()
     for sheet in sheets:
         name = f"{stem}-{_UNFIT.sub('_', sheet.coder.removesuffix(ADJUDICATES))[:60]}"
-        again = next(n for n in range(1, 10_000) if not [*files.folder.glob(f"{name}{_number(n)}.*")])
+        again = next(n for n in range(1, 10_000) if not [*folder.glob(f"{name}{_number(n)}.*")])
         for file, content in written(sheet, f"{name}{_number(again)}", form).items():
-            replace_bytes(files.folder / file, content)
-            paths.append(files.folder / file)
-    check_outgoing(paths)
+            paths.append(folder / file)
+            staged.append(change.file(folder / file))
+            staged[-1].write_bytes(content)
+    check_outgoing(staged)
     return paths
 
 
@@ -359,12 +360,10 @@ def _number(again: int) -> str:
 
 def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
     """Copy a gold sample to a folder that is packed; without the coders' notes where texts stay behind."""
-    state = files.state()
     for name, path in files.there.items():
         shutil.copyfile(path, folder / name)
-    if not texts and state.coded["note"].is_not_null().any():
-        bare = state.coded.with_columns(note=pl.lit(None, pl.String))
-        GoldFiles(folder).write_table(LABELS, bare)
+    if not texts:
+        GoldFiles(folder).forget_notes()
 
 
 def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
@@ -373,7 +372,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     Returns:
         The differences in words; none where there is no sample.
     """
-    state = GoldFiles(source.folder).state()
+    state = source.gold_files.state()
     found: list[str] = []
     if state.design is not None and state.draw is not None:
         again = in_sample(state.draw, state.design["seed"], state.design["design"])

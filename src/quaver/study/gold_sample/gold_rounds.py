@@ -18,7 +18,7 @@ from quaver.gold.gold_draw import FLOOR, drawn
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.sample_plan import GoldForecast, SamplePlan, Wish
-from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round, Ruled
+from quaver.study.sources.gold_files import DesignFile, GoldState, Round, Ruled
 from quaver.study.sources.study_source import StudySource
 
 CODER: Final = "coder"
@@ -98,9 +98,8 @@ class RoundAsked:
         return coders, usual if overlap is None else overlap
 
 
-def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> GoldDrawn:
-    """Draw a round, and keep it."""
-    state = files.state()
+def drawn_round(source: StudySource, state: GoldState, asked: RoundAsked) -> tuple[GoldState, GoldDrawn]:
+    """Draw a round: the sample with it, and what was drawn."""
     coders, overlap = asked.shared(state)
     plan = asked.plan(source, state)
     forecast = plan.forecast(asked.wish, len(coders), overlap)
@@ -118,12 +117,13 @@ def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> Gold
         "by": asked.drawn_by or account_name(),
     }
     state = GoldState({**design, "rounds": [*design["rounds"], about]}, after, state.coded)
-    files.write(state)
-    return GoldDrawn(forecast, number, about["drawn"])
+    return state, GoldDrawn(forecast, number, about["drawn"])
 
 
-def ruled(state: GoldState, design: DesignFile, rule: Rule) -> GoldState:
+def ruled(state: GoldState, rule: Rule) -> GoldState:
     """A gold sample with another rule for disagreements, and when it was set."""
+    if (design := state.design) is None:
+        return state
     rules = [*design.get("ruled", ()), Ruled(rule=rule, when=now())]
     return GoldState({**design, "rule": rule, "ruled": rules}, state.draw, state.coded)
 

@@ -24,7 +24,7 @@ from quaver.gold.coder_sheet import assigned
 from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current, ratings
 from quaver.study.gold_sample.coder_sheets import OWN_TABLE, CoderSheets
 from quaver.study.gold_sample.gold_rounds import CODER, now
-from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
+from quaver.study.sources.gold_files import DesignFile, GoldState, Taken
 from quaver.study.sources.study_source import StudySource
 
 
@@ -87,10 +87,6 @@ class GoldStatus(Rows):
             ),
         }
 
-    def _of_fields(self) -> dict[str, Any]:
-        found = {name: one.document() for name, one in self.fields.items()}
-        return {"fields": found} if found else {}
-
     def __str__(self) -> str:
         """A line for each fact."""
         if self.fields:
@@ -151,12 +147,6 @@ def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
         len(state.apart),
         dict(state.settled.decided),
     )
-
-
-def joint_status(fields: Mapping[str, GoldStatus]) -> GoldStatus:
-    """Where the sample of several fields stands; of a task with one label set, its own."""
-    worst = min(fields.values(), key=lambda one: one.labelled)
-    return worst if [*fields] == [""] else replace(worst, fields=fields)
 
 
 def described(state: GoldState, labels: LabelSet) -> dict[str, Any]:
@@ -252,10 +242,8 @@ def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | N
     return tuple(dict.fromkeys(i for i, label in pairs if i not in given and gold[i] not in (None, label)))
 
 
-def take_known(
-    source: StudySource, files: GoldFiles, state: GoldState, *, all_of_them: bool = True
-) -> GoldTaken:
-    """Take the gold labels that the drawn items came with: of all of them, or of those that have one."""
+def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = True) -> CheckedLabels:
+    """The gold labels that the drawn items came with: of all of them, or of those that have one."""
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
@@ -270,33 +258,19 @@ def take_known(
             fix="have people label the sample: its sheets are in the folder `gold`",
         )
     rows = [Returned(item.id, item.gold, column) for item in items if item.gold is not None]
-    read = _of_sample(source, state).read(rows, "coder", OWN_TABLE, now())
-    return keep_labels(source, files, state, CheckedLabels(read), None)
+    return CheckedLabels(_of_sample(source, state).read(rows, "coder", OWN_TABLE, now()))
 
 
-def keep_labels(
-    source: StudySource, files: GoldFiles, state: GoldState, checked: CheckedLabels, path: Path | None
-) -> GoldTaken:
-    """Keep labels that were checked; what the same coder said before stays on record."""
+def with_labels(source: StudySource, state: GoldState, checked: CheckedLabels) -> tuple[GoldState, GoldTaken]:
+    """A sample with labels that were checked; what the same coder said before stays on record."""
     read, key = checked.read, ["item", "coder", "role"]
     was = read.join(current(state.coded).select(*key, was="label"), on=key, how="left", maintain_order="left")
     new = was["was"].is_null()
     changed = was.select(pl.col("was") != pl.col("label")).to_series().fill_null(False)
     coded = pl.concat([state.coded, read.filter(new | changed)]).select(list(CODED_COLUMNS))
-    after = GoldState(_noted(state.design, path, read.height), state.draw, coded)
-    files.write(after)
+    after = GoldState(state.design, state.draw, coded)
     status = gold_status(after, source.experiment.labels)
-    return GoldTaken(int(new.sum()), int(changed.sum()), checked.left_out, status)
-
-
-def taken_of(fields: Mapping[str, GoldTaken]) -> GoldTaken:
-    """What was taken of several fields, all in all."""
-    return GoldTaken(
-        sum(one.new for one in fields.values()),
-        sum(one.changed for one in fields.values()),
-        tuple(dict.fromkeys(item for one in fields.values() for item in one.left_out)),
-        joint_status({name: one.status for name, one in fields.items()}),
-    )
+    return after, GoldTaken(int(new.sum()), int(changed.sum()), checked.left_out, status)
 
 
 def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:
@@ -319,10 +293,11 @@ def _signed(row: Returned, coder: str | None) -> Returned:
     return replace(row, coder=row.coder or coder or CODER)
 
 
-def _noted(design: DesignFile | None, path: Path | None, labels: int) -> DesignFile | None:
-    if design is None or path is None:
+def noted(design: DesignFile | None, path: Path, labels: int) -> DesignFile | None:
+    """The design with a file that was taken back, unless it has it already."""
+    if design is None:
+        return None
+    about: Taken = {"file": path.name, "sha256": sha256(read_file(path)).hexdigest()}  # type: ignore[typeddict-item]
+    if any(one["sha256"] == about["sha256"] for one in design["taken"]):
         return design
-    digest = sha256(read_file(path)).hexdigest()
-    taken = [*design["taken"]]
-    taken.append({"file": path.name, "sha256": digest, "when": now(), "labels": labels})
-    return {**design, "taken": taken}
+    return {**design, "taken": [*design["taken"], {**about, "when": now(), "labels": labels}]}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,25 +12,26 @@ from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
 from quaver.core.options import with_defaults
+from quaver.core.transaction import Transaction, changing
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import LABEL, Format, column_of
 from quaver.gold.returned_labels import Rule
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, round_sheets, write_sheets
 from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round, ruled
+from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, drawn_round, ruled
 from quaver.study.gold_sample.gold_status import (
+    CheckedLabels,
     GoldStatus,
     GoldTaken,
     checked_labels,
     gold_status,
-    joint_status,
-    keep_labels,
-    take_known,
-    taken_of,
+    known_labels,
+    noted,
+    with_labels,
 )
 from quaver.study.gold_sample.sample_plan import GoldForecast
-from quaver.study.sources.gold_files import GoldFiles, GoldState, Round
+from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
@@ -44,18 +44,20 @@ class StudyGold:
     ``study.gold.draw(n=200, coders=["ada", "ben"])`` writes sheets, ``study.gold.take("round-1-ada.xlsx")``
     takes one back.
 
-    Of a study with several fields it is one sample for all of them: the items are drawn once, at random, and
-    a sheet has a column for each field. Of one field, opened by its name, it is that field's alone.
+    Of a study with several fields it is one sample for all of them: the items are drawn once, and a sheet has
+    a column for each field. Opened by a field's name, it is planned for that field, and its sheets ask about
+    that field alone.
 
     Args:
         source: The study's source.
     """
 
     def __init__(self, source: StudySource) -> None:
-        self._source, self._files = source, GoldFiles(source.folder)
+        self._source, self._files = source, source.gold_files
+        own = source.field.name if isinstance(source, FieldSource) else ""
         self._fields: Mapping[str, StudySource] = {
             name: FieldSource(source, name) for name in source.spec.task.fields
-        } or {"": source}
+        } or {own: source}
 
     def __repr__(self) -> str:
         return str(self.status())
@@ -63,30 +65,14 @@ class StudyGold:
     @property
     def columns(self) -> list[str]:
         """The columns of labels on a sheet."""
-        return [column_of(name) if name else LABEL for name in self._fields]
+        if not self._source.spec.task.fields:
+            return [LABEL]
+        return [column_of(name) for name in self._fields]
 
     @property
     def _states(self) -> dict[str, GoldState]:
-        """What is kept of each field.
-
-        A sample that several fields share is the one with the most rounds: a process that was killed may
-        have left others behind.
-
-        Raises:
-            QuaverError: The fields have samples of their own.
-        """
-        states = {name: GoldFiles(one.folder).state() for name, one in self._fields.items()}
-        most = max(states.values(), key=lambda one: len(_rounds(one)))
-        for name, one in states.items():
-            if _rounds(one) != _rounds(most)[: len(_rounds(one))]:
-                raise QuaverError(
-                    "fields of this study have gold samples of their own",
-                    where=str(self._source.folder),
-                    expected="one sample for all fields",
-                    found=f"another one of {name!r}",
-                    fix="name the field: --field NAME, or study.fields[NAME] in Python",
-                )
-        return {name: GoldState(most.design, most.draw, one.coded) for name, one in states.items()}
+        """What is kept of each field: the same draw, and its own labels."""
+        return self._files.states(self._fields)
 
     @property
     def state(self) -> GoldState:
@@ -99,12 +85,17 @@ class StudyGold:
 
     def status(self) -> GoldStatus:
         """How many items are drawn and labelled, how well coders agree, and what nobody has decided."""
-        return joint_status(
+        return self._joint(
             {
                 name: gold_status(state, self._fields[name].experiment.labels)
                 for name, state in self._states.items()
             }
         )
+
+    def _joint(self, fields: Mapping[str, GoldStatus]) -> GoldStatus:
+        """Where the sample stands: in the field with the fewest labels, and in each of several."""
+        worst = min(fields.values(), key=lambda one: one.labelled)
+        return replace(worst, fields=fields) if self._source.spec.task.fields else worst
 
     @guarded
     @taking(GoldOptions)
@@ -156,26 +147,25 @@ class StudyGold:
         self._source.require("has_texts")
         asked = replace(self._asked(options), seed=seed, form=form, drawn_by=drawn_by)
         asked.wish.check()
-        with self._alone() as files:
+        with changing(self._files.home) as change:
             states = self._states
-            (first, *others) = files
-            if _rounds(files[first].state()) != _rounds(states[first]):
-                files[first].write(states[first])
-            found = draw_round(self._first, files[first], asked)
-            drawn = files[first].state()
-            for name in others:
-                files[name].write(GoldState(drawn.design, drawn.draw, states[name].coded))
-            known = [self._take_some_known(name, own) for name, own in files.items()]
-            written = self._written(found.round, form)
-            return replace(found, known=min(known), files=tuple(written))
+            sample, found = drawn_round(self._first, next(iter(states.values())), asked)
+            known = []
+            for name, own in states.items():
+                states[name], new = self._with_some_known(name, replace(sample, coded=own.coded))
+                known.append(new)
+            self._files.put(change, states)
+            written = self._written(change, states, found.round, form)
+        return replace(found, known=min(known), files=tuple(written))
 
-    def _take_some_known(self, name: str, files: GoldFiles) -> int:
-        """Take the true labels that some of a field's items came with; how many are new."""
+    def _with_some_known(self, name: str, state: GoldState) -> tuple[GoldState, int]:
+        """A field's sample with the true labels that some of its items came with; how many are new."""
         source = self._fields[name]
         known = [item.gold is not None for item in source.experiment.items]
         if all(known) or not any(known):
-            return 0
-        return take_known(source, files, files.state(), all_of_them=False).new
+            return state, 0
+        after, taken = with_labels(source, state, known_labels(source, state, all_of_them=False))
+        return after, taken.new
 
     def _asked(self, options: GoldOptions) -> RoundAsked:
         """What a round is asked to be: of several fields a simple sample, which serves all of them alike."""
@@ -198,19 +188,13 @@ class StudyGold:
         """The first field."""
         return next(iter(self._fields.values()))
 
-    @contextmanager
-    def _alone(self) -> Iterator[dict[str, GoldFiles]]:
-        """The files of each field, which nobody else changes meanwhile."""
-        with ExitStack() as held:
-            files = {name: GoldFiles(one.folder) for name, one in self._fields.items()}
-            for own in files.values():
-                held.enter_context(own.alone())
-            yield files
-
-    def _written(self, number: int, form: Format) -> list[Path]:
+    def _written(
+        self, change: Transaction, states: Mapping[str, GoldState], number: int, form: Format
+    ) -> list[Path]:
         """The sheets of a round, of what is not labelled yet."""
-        fields = {name: CoderSheets(self._fields[name], state) for name, state in self._states.items()}
-        return write_sheets(self._files, round_sheets(fields, self._source, number), f"round-{number}", form)
+        fields = {name: CoderSheets(self._fields[name], state) for name, state in states.items()}
+        sheets = round_sheets(fields, self._source, number)
+        return write_sheets(change, self._files.folder, sheets, f"round-{number}", form)
 
     @guarded
     def sheets(self, form: Format = "xlsx") -> list[Path]:
@@ -224,9 +208,11 @@ class StudyGold:
         """
         self._source.require("has_texts")
         self._kept()
-        design = self.state.design
-        rounds = design["rounds"] if design else ()
-        return [path for about in rounds for path in self._written(about["round"], form)]
+        with changing(self._files.home) as change:
+            states = self._states
+            design = self.state.design
+            rounds = design["rounds"] if design else ()
+            return [path for one in rounds for path in self._written(change, states, one["round"], form)]
 
     @guarded
     def take(
@@ -257,20 +243,35 @@ class StudyGold:
         self._source.require("keeps_results")
         if apart is None:
             self._kept()
-        with self._alone() as files:
-            states, path = self._states, Path(path)
+        path = Path(path)
+        with changing(self._files.home) as change:
+            states = self._states
+            returned = zip(states, read_returned(path, self.columns), strict=True)
             checked = {
                 name: checked_labels(
                     self._fields[name], states[name], rows, path.name, coder, apart, replace=replace
                 )
-                for name, rows in zip(files, read_returned(path, self.columns), strict=True)
+                for name, rows in returned
             }
-            return taken_of(
-                {
-                    name: keep_labels(self._fields[name], own, states[name], checked[name], path)
-                    for name, own in files.items()
-                }
-            )
+            return self._with_labels(change, checked, path)
+
+    def _with_labels(
+        self, change: Transaction, checked: Mapping[str, CheckedLabels], path: Path | None
+    ) -> GoldTaken:
+        """Keep labels of each field; how many are new or changed."""
+        states, taken = self._states, dict[str, GoldTaken]()
+        for name, labels in checked.items():
+            states[name], taken[name] = with_labels(self._fields[name], states[name], labels)
+        if path is not None:
+            design = noted(self.state.design, path, sum(one.read.height for one in checked.values()))
+            states = {name: replace(state, design=design) for name, state in states.items()}
+        self._files.put(change, states)
+        return GoldTaken(
+            sum(one.new for one in taken.values()),
+            sum(one.changed for one in taken.values()),
+            tuple(dict.fromkeys(item for one in taken.values() for item in one.left_out)),
+            self._joint({name: one.status for name, one in taken.items()}),
+        )
 
     def take_known(self) -> GoldTaken:
         """Take the gold labels that the drawn items came with, where the study's table has them all.
@@ -285,11 +286,10 @@ class StudyGold:
             StoreError: Nothing was drawn, or the folder cannot be written.
         """
         self._kept()
-        with self._alone() as files:
-            states = self._states
-            return taken_of(
-                {name: take_known(self._fields[name], own, states[name]) for name, own in files.items()}
-            )
+        with changing(self._files.home) as change:
+            states = self._states.items()
+            known = {name: known_labels(self._fields[name], state) for name, state in states}
+            return self._with_labels(change, known, None)
 
     @guarded
     def adjudicate(
@@ -316,18 +316,19 @@ class StudyGold:
                 "who decides?", where="adjudicate", expected="a name, or the rule `majority`", found="neither"
             )
         self._kept()
-        with self._alone() as files:
+        with changing(self._files.home) as change:
+            states = self._states
+            if rule is not None:
+                states = {name: ruled(state, rule) for name, state in states.items()}
+                self._files.put(change, states)
             paths = list[Path]()
-            for name, own in files.items():
-                state = self._states[name]
-                if rule is not None and state.design is not None:
-                    state = ruled(state, state.design, rule)
-                    own.write(state)
+            for name, state in states.items():
                 if adjudicator is None or not state.settled.open:
                     continue
                 self._source.require("has_texts")
                 sheet = CoderSheets(self._fields[name], state).of_disagreements(coders_of([adjudicator])[0])
-                paths += write_sheets(own, [sheet], "adjudication", form)
+                stem = f"adjudication-{name}" if len(states) > 1 else "adjudication"
+                paths += write_sheets(change, self._files.folder, [sheet], stem, form)
             return paths
 
     def _kept(self) -> None:
@@ -386,8 +387,3 @@ class StudyGold:
             by=by,
             evaluator=evaluator,
         )
-
-
-def _rounds(state: GoldState) -> list[tuple[int, Round]]:
-    """A sample's rounds, each with the seed that it was drawn from."""
-    return [(state.design["seed"], one) for one in state.design["rounds"]] if state.design else []

@@ -24,6 +24,7 @@ from quaver.core.label_values import fields_in
 from quaver.core.number_format import count, enumeration, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
+from quaver.core.transaction import Transaction, changing
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
@@ -48,7 +49,6 @@ from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.label_study import FieldLabels, asked_before, label_study, study_of_doubtful
 from quaver.study.labelling.prompts_worth_asking import PromptChoice, chosen_prompts
 from quaver.study.session import Study
-from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_file_source import asking
 
 _WRITTEN: Final = "labelled.json"
@@ -231,44 +231,53 @@ class Labelling:
 
     def labelled(self) -> Labelled:
         """Take back what people labelled, say which labels hold, and write the copy of the table."""
-        sheets = self._take_back()
+        self._take_back()
         accepted, tables = dict[str, Acceptance](), dict[str, pl.DataFrame]()
         for one in self.fields:
             again = None if self.second is None else one.again(self.second)
             if (found := one.accepted(self.error, again)) is not None:
                 accepted[one.name] = found
             tables[one.name] = one.table(found, again)
-        if len(accepted) == len(self.fields):
-            sheets += self._sheet_of(accepted, tables)
-        state, step = self._state(tables, accepted, sheets)
-        notes = tuple(self._notes(tables, state))
         table = pl.concat(
             one.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else one
             for name, one in tables.items()
         )
-        file = self._written(tables, notes)
+        with changing(self.study.folder) as change:
+            sheets = self._sheets()
+            if len(accepted) == len(self.fields):
+                sheets += self._sheet_of(change, accepted, tables)
+            state, step = self._state(tables, accepted, sheets)
+            notes = tuple(self._notes(tables, state))
+            file = self._written(change, tables, notes)
         return Labelled(table, file, notes, self.study, self.verdict, accepted, tuple(sheets), state, step)
 
     # ---------------------------------------------------------------- people's labels
 
-    def _take_back(self) -> list[Path]:
+    def _take_back(self) -> None:
         """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
             drawn = self._drawn()
             of_sample = all(row.item in drawn for rows in read_returned(path, gold.columns) for row in rows)
             gold.take(path, apart=None if of_sample else _APART, replace=not of_sample)
-        if self.error is None or gold.state.draw is not None:
+        if self.error is not None and gold.state.draw is None:
+            size = self.options["by_hand"] or sample_for(self.error)
+            gold.draw(n=min(size, len(self.study.experiment.items)))
+
+    def _sheets(self) -> list[Path]:
+        """The sheets of the sample that people are still to fill in."""
+        if self.error is None or self.study.gold.status().complete:
             return []
-        size = self.options["by_hand"] or sample_for(self.error)
-        return list(gold.draw(n=min(size, len(self.study.experiment.items))).files)
+        return sorted(self.study.source.gold_files.folder.glob("round-*.xlsx"))
 
     def _drawn(self) -> set[str]:
         """The texts of the sample."""
         draw = self.study.gold.state.draw
         return set() if draw is None else {*draw.filter("drawn")["item"]}
 
-    def _sheet_of(self, accepted: Mapping[str, Acceptance], tables: Mapping[str, pl.DataFrame]) -> list[Path]:
+    def _sheet_of(
+        self, change: Transaction, accepted: Mapping[str, Acceptance], tables: Mapping[str, pl.DataFrame]
+    ) -> list[Path]:
         """A sheet of the texts that still need a person, the most doubtful first; none where one is out.
 
         How doubtful a text is depends on its most doubtful field. Texts of the sample have their own sheets.
@@ -282,17 +291,18 @@ class Labelling:
         ]
         order = pl.concat(ranks).filter(~pl.col("item").is_in(list(self._drawn())))
         order = order.group_by("item", maintain_order=True).agg(pl.col("rank").min())
-        files = GoldFiles(self.study.folder)
-        is_out = not self.options["returned"] and any(files.folder.glob(f"{_TO_LABEL}*"))
-        if order.is_empty() or is_out:
+        folder = self.study.source.gold_files.folder
+        if order.is_empty():
             return []
+        if not self.options["returned"] and (out := sorted(folder.glob(f"{_TO_LABEL}*"))):
+            return out[-1:]
         design = self.study.experiment
         writer = PromptWriter(design.variants[0], design.labels)
         by_id = {item.id: item for item in design.items}
         order = order.sort("rank", nulls_last=False, maintain_order=True)
         rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
-        return write_sheets(files, [sheet], _TO_LABEL, "xlsx")
+        return write_sheets(change, folder, [sheet], _TO_LABEL, "xlsx")
 
     # ------------------------------------------------------------------------ words
 
@@ -370,7 +380,9 @@ class Labelling:
 
     # ------------------------------------------------------------------------- file
 
-    def _written(self, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]) -> Path | None:
+    def _written(
+        self, change: Transaction, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]
+    ) -> Path | None:
         """Write the labelled copy of the table, unless that would undo somebody's edits."""
         if (source := self.source) is None:
             return None
@@ -397,8 +409,8 @@ class Labelling:
             for item in filled.keys() & numbers.keys():
                 cells.setdefault(numbers[item], []).extend(filled[item])
         named = free_names(heads, list(rows[0]) if rows else [])
-        write_labelled(source, target, named, cells, (_NOTES, notes))
-        self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": _digest(target)})
+        digest = write_labelled(change, source, target, named, cells, (_NOTES, notes))
+        self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": digest}, change)
         return target
 
 

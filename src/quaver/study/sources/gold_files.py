@@ -1,7 +1,7 @@
 """The gold sample in a study's folder: what was drawn and when, each item's probability, each coder's labels.
 
-``gold/design.json``, ``gold/draw.csv`` and ``gold/labels.csv``; in a bundle, which has no folders,
-``gold-design.json`` and so on. All three can be read without Quaver.
+``gold/design.json``, ``gold/draw.csv`` and ``gold/labels.csv``, in which the field is a column; in a bundle,
+which has no folders, ``gold-design.json`` and so on. All three can be read without Quaver.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,85 +21,17 @@ import polars as pl
 from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
+from quaver.core.annotations import FIELD
 from quaver.core.input_budget import parsed_json, read_file
-from quaver.core.replaced_file import locked, put_in_place, replace_bytes, replace_text, writing
+from quaver.core.replaced_file import replace_bytes
 from quaver.core.spreadsheet import plain_cell, write_csv
+from quaver.core.transaction import Transaction, current
 from quaver.errors import StoreError
 from quaver.gold.gold_draw import DRAW_COLUMNS, Design
 from quaver.gold.returned_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
-from quaver.study.sources.study_folder import shaped
+from quaver.study.sources.study_folder import FIELDS, shaped
 
-_READY: Final = ".ready"
-_NEXT: Final = ".next"
 _SUMS: Final = "checksums.json"
-
-
-class JointFiles:
-    """Writes files of a folder all at once.
-
-    The new contents are written beside the files. Then one file, ``.ready``, says that all of them are there:
-    from then on they count, and take the files' places. A process that ends before that leaves the files as
-    they were; one that ends later leaves the rest to the next writer, and readers see the new contents
-    meanwhile. One process at a time may write.
-
-    Args:
-        folder: The folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def path(self, name: str) -> Path:
-        """Where the content of a file is now; nothing needs to be there."""
-        waiting = self._next(name)
-        return waiting if name in self._ready() and waiting.is_file() else self._folder / name
-
-    def write(self, contents: Mapping[str, bytes]) -> None:
-        """Write files, all of them or none."""
-        self.finish()
-        sums = self._sums() | {name: zlib.crc32(content) for name, content in contents.items()}
-        everything = {**contents, _SUMS: (json.dumps(sums, indent=1) + "\n").encode()}
-        for name, content in everything.items():
-            replace_bytes(self._next(name), content)
-        replace_text(self._folder / _READY, json.dumps([*everything]))
-        self.finish()
-
-    def content(self, name: str) -> bytes:
-        """What is in a file."""
-        content = read_file(self.path(name))
-        if self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
-            raise ValueError(
-                f"its content has changed; if you changed it on purpose, remove {self._folder / _SUMS}"
-            )
-        return content
-
-    def _sums(self) -> dict[str, int]:
-        """The files' checksums; empty where somebody removed them."""
-        path = self.path(_SUMS)
-        if not path.is_file():
-            return {}
-        result = parsed_json(read_file(path))
-        if not isinstance(result, dict):
-            raise ValueError(f"{path} holds no checksums")
-        return result
-
-    def finish(self) -> None:
-        """Finish what a process that was killed has left."""
-        with writing(self._folder):
-            for name in self._ready():
-                if (waiting := self._next(name)).is_file():
-                    put_in_place(waiting, self._folder / name)
-            (self._folder / _READY).unlink(missing_ok=True)
-
-    def _next(self, name: str) -> Path:
-        return self._folder / f"{name}{_NEXT}"
-
-    def _ready(self) -> list[str]:
-        try:
-            names = parsed_json(read_file(self._folder / _READY))
-        except (OSError, ValueError):
-            return []
-        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 DESIGN: Final = "design.json"
@@ -182,21 +114,20 @@ class GoldState:
 
 
 class GoldFiles:
-    """Reads and writes a study's gold sample.
+    """Reads and writes a study's gold sample: one draw, and a label for each item, field and coder.
 
     Args:
-        folder: The study's folder.
+        home: The study's folder.
+        field: The field whose labels are meant; empty in a study with one label set.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "gold"
-        self._study = folder
-        self._joint = JointFiles(self.folder)
+    def __init__(self, home: Path, field: str = "") -> None:
+        self.home, self.folder, self._field = home, home / "gold", field
 
     def path(self, name: str) -> Path:
         """A file of the sample, in the study's folder or in what a bundle was unpacked to."""
-        packed = self._study / f"gold-{name}"
-        return packed if packed.is_file() else self._joint.path(name)
+        packed = self.home / f"gold-{name}"
+        return packed if packed.is_file() else current(self.home, self.folder / name)
 
     @property
     def there(self) -> dict[str, Path]:
@@ -212,48 +143,47 @@ class GoldFiles:
                 found.update(name.encode() + read_file(path))
         return found.hexdigest() if there else ""
 
-    def state(self) -> GoldState:
-        """What is kept."""
-        design = self._design()
-        draw = self._table(DRAW, DRAW_COLUMNS)
+    def states(self, fields: Iterable[str]) -> dict[str, GoldState]:
+        """What is kept of some fields, by their names: the same draw, and each field's labels."""
+        design, draw = self._design(), self._table(DRAW, DRAW_COLUMNS)
         if (design is None) != (draw is None):
             lacking = self.path(DESIGN if design is None else DRAW)
             raise _damaged(lacking, "nothing, though the other files are there")
-        coded = self._table(LABELS, CODED_COLUMNS)
-        return GoldState(design, draw, pl.DataFrame(schema=CODED_COLUMNS) if coded is None else coded)
+        coded = self._coded()
+        return {name: GoldState(design, draw, rows_of(coded, name)) for name in fields}
 
-    def write(self, state: GoldState) -> None:
-        """Keep a state, all of it or nothing."""
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        contents: dict[str, bytes] = {}
-        for name, frame in ((LABELS, state.coded), (DRAW, state.draw)):
-            if frame is not None and (frame.height or name == DRAW):
-                contents[name] = _as_csv(frame)
+    def state(self) -> GoldState:
+        """What is kept of the field; of a study with one label set, all of it."""
+        return self.states([self._field])[self._field]
+
+    def put(self, change: Transaction, states: Mapping[str, GoldState]) -> None:
+        """Keep what is known of some fields; labels of others stay as they are."""
+        coded = self._coded().filter(~pl.col(FIELD).is_in([*states]))
+        parts = [own.coded.with_columns(pl.lit(name).alias(FIELD)) for name, own in states.items()]
+        coded = pl.concat([coded, *(part.select(coded.columns) for part in parts)])
+        (state, *_) = states.values()
+        contents = {LABELS: _as_csv(coded)} if coded.height else {}
+        if state.draw is not None:
+            contents[DRAW] = _as_csv(state.draw)
         if state.design is not None:
             text = json.dumps(state.design, indent=1, ensure_ascii=False) + "\n"
             contents[DESIGN] = text.encode("utf-8", "backslashreplace")
-        with _reading(self.folder):
-            self._joint.write(contents)
+        sums = self._sums() | {name: zlib.crc32(content) for name, content in contents.items()}
+        contents[_SUMS] = (json.dumps(sums, indent=1) + "\n").encode()
+        for name, content in contents.items():
+            change.write(self.folder / name, content)
 
-    def write_table(self, name: str, frame: pl.DataFrame) -> None:
-        """Write a table where it stands."""
-        replace_bytes(self.path(name), _as_csv(frame))
+    def forget_notes(self) -> None:
+        """Remove the coders' notes, which may quote a text, from a sample that is passed on."""
+        if (coded := self._coded())["note"].is_not_null().any():
+            bare = coded.with_columns(note=pl.lit(None, pl.String))
+            replace_bytes(self.path(LABELS), _as_csv(bare))
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Let nobody else change the sample meanwhile."""
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with locked(self.folder / ".lock") as free:
-                if not free:
-                    raise StoreError(
-                        "another process is changing this gold sample",
-                        where=str(self.folder),
-                        fix="wait for it",
-                    )
-                self._joint.finish()
-                yield
+    def _coded(self) -> pl.DataFrame:
+        """Every label that was taken back, with its field."""
+        columns = {FIELD: pl.String, **CODED_COLUMNS}
+        coded = self._table(LABELS, columns)
+        return pl.DataFrame(schema=columns) if coded is None else coded
 
     def _design(self) -> DesignFile | None:
         path = self.path(DESIGN)
@@ -264,8 +194,23 @@ class GoldFiles:
             return document
 
     def _content(self, name: str) -> bytes:
+        """What is in a file, if it is as it was written."""
         path = self.path(name)
-        return self._joint.content(name) if path == self._joint.path(name) else read_file(path)
+        content = read_file(path)
+        if path.parent != self.home and self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
+            raise ValueError(
+                f"its content has changed; if you changed it on purpose, remove {self.folder / _SUMS}"
+            )
+        return content
+
+    def _sums(self) -> dict[str, int]:
+        """The files' checksums; empty where somebody removed them."""
+        path = self.path(_SUMS)
+        with _reading(path):
+            result = parsed_json(read_file(path)) if path.is_file() else {}
+            if not isinstance(result, dict):
+                raise ValueError(f"{path} holds no checksums")
+            return result
 
     def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
         path = self.path(name)
@@ -277,11 +222,25 @@ class GoldFiles:
             frame = frame.with_columns(_unescaped(frame[text]) for text in texts)
             if "drawn" in columns:
                 frame = frame.with_columns(drawn=pl.col("drawn") == "true")
+            if FIELD in columns:
+                frame = frame.with_columns(pl.col(FIELD).fill_null(""))
             typed = frame.cast(dict(columns))  # type: ignore[arg-type]
             needed = [one for one in ("item", "probability", "drawn", "coder", "label") if one in columns]
             if typed.select(needed).null_count().sum_horizontal().item():
                 raise ValueError("cells that must not be empty are")
             return typed
+
+
+def gold_beside(folder: Path) -> GoldFiles:
+    """The gold sample of a study or of one of its fields, by the folder of its results."""
+    if folder.parent.name == FIELDS:
+        return GoldFiles(folder.parent.parent, folder.name)
+    return GoldFiles(folder)
+
+
+def rows_of(coded: pl.DataFrame, field: str) -> pl.DataFrame:
+    """The labels of one field."""
+    return coded.filter(pl.col(FIELD) == field).select([*CODED_COLUMNS])
 
 
 def _as_csv(frame: pl.DataFrame) -> bytes:

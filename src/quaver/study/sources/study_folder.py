@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 
 from quaver.collect.run.model_answers import Noise
 from quaver.collect.store.response_store import Store
-from quaver.core.replaced_file import document_in, replace_document, writing
+from quaver.core.replaced_file import document_bytes, document_in, replace_document, writing
+from quaver.core.transaction import Transaction
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 from quaver.errors import StoreError
@@ -245,8 +246,11 @@ class StudyFolder:
             ) from None
         return dict(document)
 
-    def write(self, name: FileName, document: Mapping[str, Any]) -> None:
-        """Keep the document of a file, without the value of any key."""
+    def write(self, name: FileName, document: Mapping[str, Any], change: Transaction | None = None) -> None:
+        """Keep the document of a file, without the value of any key; with what else a transaction changes."""
+        if change is not None:
+            change.write(self.path / name, document_bytes(document))
+            return
         self.make()
         replace_document(self.path / name, document)
 

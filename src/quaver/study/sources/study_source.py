@@ -21,6 +21,7 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import StoreError
 from quaver.study.sources.conclusion_measures import Conclusions
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
 
@@ -128,6 +129,11 @@ class StudySource(ABC):
         return StoreError(
             need.problem, where=self.where, expected=need.expected, found=self.kind, fix=need.fix
         )
+
+    @property
+    def gold_files(self) -> GoldFiles:
+        """Its gold sample."""
+        return GoldFiles(self.folder)
 
     # ------------------------------------------------------------ where it is, what it is called
 

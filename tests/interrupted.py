@@ -1,0 +1,220 @@
+"""Commands that are interrupted at each change of a file: killed there, or refused by the system.
+
+A scenario is a module with functions of a folder: ``before`` makes what is there, ``command`` is interrupted.
+Each interruption is a process of its own, forked from one that has imported everything and computed nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import Any
+
+_ROOT = Path(__file__).parents[1]
+_TIMES = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?)?")
+_TOUCHING = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "open")
+_WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
+
+
+def interruptions(scenario: str, folder: Path, way: str, most: int) -> dict[str, Any]:
+    """What came of interrupting a scenario's command at up to so many of its changes, spread evenly.
+
+    Returns:
+        ``whole``: what is there after it ran whole; ``changes``: how many changes that took; ``wrong``: for
+        each change at which it was interrupted and then came out differently, how.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), way, str(most)],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def kept_in(folder: Path) -> dict[str, Any]:
+    """The files of a folder by their names: tables as rows, texts without times; nothing half written."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and path.name not in (".lock", ".run.lock", ".run.pid", "calls.txt"):
+            found[name] = _content(path)
+    return found
+
+
+def _content(path: Path) -> Any:
+    from quaver.design.items.table_files import read_rows
+
+    if path.suffix == ".xlsx":
+        return [dict(row) for row in read_rows(path, sheet="Labels")]
+    if path.suffix in (
+        ".db",
+        ".log",
+        ".parquet",
+        ".html",
+        ".zip",
+        ".reserve",
+        ".spill",
+    ) or path.name.endswith(("-wal", "-shm")):
+        return None
+    text = _TIMES.sub("TIME", path.read_text(encoding="utf-8", errors="replace"))
+    text = re.sub(r'"(checksum|sha256)": "[0-9a-f]+"|"(\w+\.(json|csv))": \d+', r'"\1\2"', text)
+    return re.sub(r'"(seen|process|first|last)": [\d.]+', r'"\1"', text)
+
+
+def asked(folder: Path, text: str) -> None:
+    """Note that a model was asked, in a file beside the study."""
+    with (folder / "calls.txt").open("a", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+
+
+def calls(folder: Path) -> list[str]:
+    """What models were asked so far."""
+    path = folder / "calls.txt"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+class _Interruption:
+    """Counts changes of files in a folder; ends the process at one of them, or refuses it and the rest."""
+
+    def __init__(self, folder: Path, moment: int, number: int | None) -> None:
+        self._folder, self._moment, self._number = str(folder.resolve()), moment, number
+        self.count = 0
+        sys.addaudithook(self._event)
+        for name in ("fsync", "write", "ftruncate"):
+            setattr(os, name, self._counted(getattr(os, name)))
+
+    def _event(self, event: str, given: tuple[Any, ...]) -> None:
+        if event not in _TOUCHING or not isinstance(given[0], str | os.PathLike):
+            return
+        if event == "open":
+            writes = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if not writes:
+                return
+        path = os.fspath(given[0])
+        if os.path.abspath(path).startswith(self._folder) and not path.endswith("calls.txt"):
+            self._touched()
+
+    def _counted(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(file: int, *given: Any) -> Any:
+            if file > 2:
+                self._touched()
+            return real(file, *given)
+
+        return counted
+
+    def _touched(self) -> None:
+        self.count += 1
+        if self.count <= self._moment:
+            return
+        if self._number is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise OSError(self._number, os.strerror(self._number))
+
+
+def _child(work: Callable[[], None]) -> int:
+    """Run something in a process of its own; its exit status, or minus the signal that ended it."""
+    sys.stdout.flush()
+    process = os.fork()
+    if not process:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _after(scenario: Any, folder: Path, file: Path) -> None:
+    """Run the command whole, and write down what is there."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        result = scenario.command(folder)
+    kept = kept_in(folder)
+    words = [str(one.message) for one in noted if "command that was stopped" in str(one.message)]
+    file.write_text(json.dumps([kept, result, calls(folder), words]), encoding="utf-8")
+
+
+def _main() -> None:
+    name, home, way, most = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    for module in ("study.labelling.labelling", "study.gold_sample.study_gold", "bundles.packing"):
+        import_module(f"quaver.{module}")  # once, not in every process
+    scenario = import_module(name)
+    # The same place each time, as paths stand in some files.
+    start, folder, file = home / "start", home / "at", home / "kept.json"
+
+    def before() -> None:
+        folder.mkdir()
+        scenario.before(folder)
+
+    assert _child(before) == 0
+    copytree(folder, start, symlinks=True)
+    counted = home / "count"
+
+    def whole() -> None:
+        interruption = _Interruption(folder, 10**9, None)
+        scenario.command(folder)
+        counted.write_text(str(interruption.count))
+
+    assert _child(whole) == 0
+    changes = int(counted.read_text())
+    rmtree(folder)
+    copytree(start, folder)
+    assert _child(lambda: _after(scenario, folder, file)) == 0
+    kept, result, paid, _ = json.loads(file.read_text())
+    wrong, words = {}, set()
+    moments = sorted({round(one * (changes - 1) / max(1, most - 1)) for one in range(most)})
+    for moment in moments:
+        rmtree(folder)
+        copytree(start, folder)
+
+        def interrupted(moment: int = moment) -> None:
+            _Interruption(folder, moment, _WAYS[way])
+            scenario.command(folder)
+
+        with (home / "errors").open("w") as errors:
+            said = os.dup(2)
+            os.dup2(errors.fileno(), 2)
+            status = _child(interrupted)
+            os.dup2(said, 2)
+        last = (home / "errors").read_text().strip().rpartition("\n")[2]
+        again = _child(lambda: _after(scenario, folder, file))
+        if again:
+            wrong[moment] = f"interrupted with {status} ({last[:300]}), then it fails"
+            continue
+        now, says, more, told = json.loads(file.read_text())
+        words.update(re.sub(r"^.*?: ", "", one) for one in told)
+        other = [one for one in {*kept, *now} if kept.get(one) != now.get(one)]
+        if other:
+            first = other[0]
+            wrong[moment] = f"{other}: {str(kept.get(first))[:400]} / {str(now.get(first))[:400]}"
+        elif says != result:
+            wrong[moment] = f"{result} / {says}"
+        elif status > 0 and "Error" not in last and "disk" not in last:
+            wrong[moment] = f"no error of Quaver's: {last[:300]}"
+        twice = len(more) - len(paid)
+        if twice > getattr(scenario, "IN_FLIGHT", 0):
+            wrong[moment] = f"{twice} calls more than without an interruption"
+    found = {"whole": kept, "changes": changes, "points": len(moments), "wrong": wrong}
+    print(json.dumps(found | {"words": sorted(words)}))
+
+
+if __name__ == "__main__":
+    _main()

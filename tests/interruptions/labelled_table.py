@@ -1,0 +1,40 @@
+"""A table of texts that is labelled in two fields, with a sample for people."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+from tests.interrupted import asked
+
+import quaver
+
+_TOPICS = ["tax", "war"]
+IN_FLIGHT = 8
+
+
+def before(folder: Path) -> None:
+    """The table, with hand labels of half of it."""
+    with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "tone", "topics"])
+        for at in range(60):
+            tone, topics = ["good", "bad"][at % 2], ";".join(_TOPICS[: at % 3]) or "[]"
+            known = [tone, topics] if at % 4 < 2 else ["", ""]
+            writer.writerow([f"c{at}", f"A {tone} comment on {topics}, number {at}", *known])
+
+
+def command(folder: Path) -> str:
+    """Label it, and say what is to be done next."""
+
+    def answer(text: str, prompt: str) -> str:
+        asked(folder, f"{text} {prompt}")
+        tone, topics = re.match(r"A (\w+) comment on (.*), number", text).groups()  # type: ignore[union-attr]
+        return json.dumps({"tone": tone, "topics": [] if topics == "[]" else topics.split(";")})
+
+    found = quaver.label(
+        folder / "texts.csv", model=answer, n=20, prompts=2, repeats=1, error="30%", by_hand=8, anyway=True
+    )
+    return str(found)

@@ -1,0 +1,25 @@
+"""A command that is interrupted at any change of a file comes out as if it had run whole, when run again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.interrupted import interruptions
+
+pytestmark = pytest.mark.long
+
+MOST = 10**6 if os.environ.get("QUAVER_CONFORMANCE") == "all" else 8
+"""Changes at which a command is interrupted here; ``QUAVER_CONFORMANCE=all`` takes every one."""
+
+SCENARIOS = ["gold_fields", "labelled_table"]
+
+
+@pytest.mark.parametrize("way", ["killed", "full", "read-only"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_an_interrupted_command_goes_on(scenario: str, way: str, tmp_path: Path) -> None:
+    found = interruptions(f"tests.interruptions.{scenario}", tmp_path, way, MOST)
+    assert found["wrong"] == {}
+    assert found["changes"] > 20
+    print(f"\n{scenario}, {way}: {found['points']} of {found['changes']} changes")
