@@ -51,8 +51,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
         _table(
             "table C.1", "cost with other models", "other-prices", "today's models and prices", paper=False
         ),
-        Row("figure 1", "intra-PSS by repeat: original, filtered, balanced", "figure STUDY 1"),
-        Row("figure 2", "inter-PSS by temperature: original, filtered, balanced", "figure STUDY 2"),
+        Row(
+            "figure 1",
+            "intra-PSS by repeat: original, filtered, balanced; and of Quaver's reading",
+            "figure STUDY 1",
+        ),
+        Row("figure 2", "inter-PSS by temperature: the same four series", "figure STUDY 2"),
         Row(_OURS, "figure 1 in one panel", "figure STUDY intra"),
         Row(_OURS, "figure 2 in one panel", "figure STUDY inter"),
         Row("figure 3", "inter-PSS of subsamples of 2% to 75%, by temperature", "figure STUDY 3"),
@@ -79,7 +83,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "as A.1",
             paper=False,
         ),
-        _table("results", "filtered and balanced annotations", "stability-views", paper=False),
+        _table("results", "original, filtered and balanced annotations", "stability-views", paper=False),
         _table("results", "when the score settles, and neighbouring repeats", "intra-stability", paper=False),
         _table("results", "mean, lowest score and its temperature", "inter-stability", paper=False),
         _table("results", "answers as written", "raw-answers", paper=False),

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.long
             "import.md",
             "from-other-tools.md",
             "what-goes-wrong.md",
-            "replicate.md",
             "compare.md",
             "view.md",
             "bundle.md",

@@ -18,19 +18,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import gold_drawn
-from ruamel.yaml import YAML
+from recompute import NAME, Replicated, read_published, reading_of, recomputed
 
 import quaver
 from quaver.core.number_format import count, rounded
-from quaver.replication.replication import Replicated, replicate
 
 HERE = Path(__file__).parent
 SETS: Mapping[str, tuple[str, str]] = {
     "media-bias": ("llm-annotations-annomatic", "labels"),
     "promptstability": ("promptstability", "stance"),
+    "promptstability-30": ("promptstability_replication", "mii_original"),
     "vaccines": ("llm_crowd_experts_annotation", "gpt"),
     "moves": ("rhetorical-move-step-analysis-study", "steps_100_times"),
     "fluff": ("FluffFinder", "gpt35t_10"),
@@ -41,8 +40,14 @@ HEAD = """# Published labels, read again
 
 Public labels of models under many prompts or in many runs, imported with a recipe of a few lines; the
 published figures beside those that Quaver computes from them; and what Quaver says of the labels today. The
-recipes stand in `examples/published/`, each a [`published.yaml`](replicate.md). The data are not copied here:
-clone the repositories into a folder, and `make published DATA=folder` writes this page.
+recipes stand in `examples/published/`: each names the files of labels, how they are imported, and the
+published figures. The data are not copied here: clone the repositories into a folder, and
+`make published DATA=folder` writes this page.
+
+A figure agrees if the recomputed value is within half a unit of the last published decimal. One that differs
+is no proof of a mistake: the publication may count missing labels in another way, or be about other rows.
+Published intervals often treat every answer as independent, although the answers about one text are not; the
+last column of each table says how many times as wide the interval is that resamples texts.
 
 | labels | published figures | agree to the printed digits | differ | undefined |
 | --- | --- | --- | --- | --- |
@@ -75,27 +80,25 @@ def section(name: str, folder: Path, file: str) -> tuple[str, Counter[str]]:
     first, _, adds = about.partition("\n---\n")
     if not folder.is_dir():
         return f"{first.strip()}\n\nNot computed: {folder.name} is not in the folder of data.\n", Counter()
-    recipe = shutil.copy(HERE / name / "published.yaml", folder / "published.yaml")
-    document = YAML(typ="safe").load(Path(recipe))
-    has_figures = bool(document.get("numbers")) or any("scores" in one for one in document["files"].values())
-    numbers = replicate(folder).numbers if has_figures else ()
-    said = {"verdict": verdict(folder, document["files"][file])}
+    shutil.copy(HERE / name / NAME, folder)
+    numbers, absent = recomputed(folder)
+    said = {"verdict": verdict(folder, file)} if "{verdict}" in adds else {}
     said |= {str(at): _figure(one) for at, one in enumerate(numbers)}
     if "{gold_drawn}" in adds:
         said["gold_drawn"] = gold_drawn.main(folder.parent)
     text = re.sub(r"\{(\w+)\}", lambda match: said[match[1]], adds.strip())
-    parts = [first.strip(), *([table(numbers)] if numbers else []), text]
+    left = f"Not computed: {', '.join(f'`{Path(each).name}`' for each in absent)} were not at hand."
+    parts = [first.strip(), *([table(numbers)] if numbers else []), *([left] if absent else []), text]
     return "\n\n".join(parts) + "\n", Counter(one.verdict for one in numbers)
 
 
-def verdict(folder: Path, file: Mapping[str, Any]) -> str:
+def verdict(folder: Path, file: str) -> str:
     """What Quaver says today of the labels in a file."""
-    options = dict(file.get("import", {}))
-    options |= {name: [str(one) for one in options[name]] for name in ("labels",) if name in options}
-    if "/" in str(options.get("gold", "")):
-        options["gold"] = folder / options["gold"]
+    spec, _ = read_published(folder)
+    options = reading_of(spec.files[file].reading, folder)
     with tempfile.TemporaryDirectory() as home:
-        study, _ = quaver.import_annotations(folder / file["file"], Path(home) / "study", **options)
+        path = folder / spec.files[file].file
+        study, _ = quaver.import_annotations(path, Path(home) / "study", **options)
         return "> " + "\n> ".join(str(study.verdict()).splitlines())
 
 

@@ -46,7 +46,6 @@ EXPORTS = {
     "cli/run_display.py",
     "papers/paper_figures.py",
     "promptstability/pandas_frames.py",
-    "replication/replication_table.py",
     "report/page/paper_parts.py",
     "report/page/notes.py",
     "report/tables/written_tables.py",

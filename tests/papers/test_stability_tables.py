@@ -21,7 +21,7 @@ from tests.papers.planted import (
     tabled,
 )
 
-from quaver import Study
+from quaver import Study, import_annotations
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import catalogue, figure, printed, stability_details, table
@@ -90,10 +90,10 @@ def balanced(study: Study, model: str, decoding: str) -> pl.DataFrame:
 def test_the_same_prompt_again(study: Study) -> None:
     made = table(study, "intra-stability")
     assert made.columns == (
-        *("data set", "model", "n", "repeats", "PSS", "package's interval", "final width", "95% interval"),
+        *("data set", "model", "n", "repeats", "PSS", "package's interval", "final width"),
         *("repeats to settle", "repeats to precision", "largest deviation"),
         *("adjacent mean", "adjacent SD", "adjacent IQR", "adjacent minimum", "adjacent maximum"),
-        *("adjacent below 0.8", "adjacent mean width"),
+        *("adjacent below 0.8", "adjacent mean width", "Quaver's PSS", "95% interval"),
     )
     rows = made.rows()
     assert [(row["data set"], row["model"], row["n"], row["repeats"]) for row in rows] == [
@@ -115,7 +115,8 @@ def test_the_same_prompt_again(study: Study) -> None:
         assert np.diff(package)[-1, 0] > 0.02
         assert row["repeats to precision"] is None
         assert row["largest deviation"] == pytest.approx(np.abs(curve - curve[-1]).max())
-        assert row["95% interval low"] < row["PSS"] < row["95% interval high"]
+        assert row["Quaver's PSS"] == pytest.approx(alpha(repeats(study, row["model"], -1)))
+        assert row["95% interval low"] < row["Quaver's PSS"] < row["95% interval high"]
         assert row["adjacent mean"] == pytest.approx(near.mean())
         assert row["adjacent SD"] == pytest.approx(np.sqrt(((near - near.mean()) ** 2).sum() / 4))
         assert row["adjacent IQR"] == pytest.approx(np.sort(near)[3] - np.sort(near)[1])
@@ -159,6 +160,7 @@ def test_by_temperature_with_the_papers_interval(study: Study) -> None:
         assert row["PSS"] == pytest.approx(np.mean([alpha(r) for r in given]))
         filtered = wordings(study, row["model"], heat, missing=-1)
         assert row["filtered PSS"] == pytest.approx(np.mean([alpha(r) for r in filtered]))
+        assert row["Quaver's PSS"] == pytest.approx(row["filtered PSS"])  # no answer has more than a code
         drawn = np.mean([rows_drawn(one, study.spec.seed) for one in given], 0)
         half = 1.96 * drawn.std() / np.sqrt(2)
         ends = [row[f"appendix A's interval {end}"] for end in ("low", "high")]
@@ -175,6 +177,7 @@ def test_by_repeat_with_the_papers_interval(study: Study) -> None:
         half = 1.96 * rows_drawn(given, study.spec.seed).std() / np.sqrt(k)
         assert row["PSS"] == pytest.approx(alpha(given))
         assert row["filtered PSS"] == pytest.approx(alpha(repeats(study, row["model"], -1)[:, :k]))
+        assert row["Quaver's PSS"] == pytest.approx(row["filtered PSS"])
         ends = [row[f"appendix A's interval {end}"] for end in ("low", "high")]
         assert ends == pytest.approx([row["PSS"] - half, row["PSS"] + half])
 
@@ -194,7 +197,7 @@ def test_original_filtered_and_balanced(study: Study) -> None:
         assert row["inter balanced"] == pytest.approx(np.mean([alpha(one) for one in each]))
         every = [repeats(study, model), *wordings(study, model)]
         valid = sum((one != NA).sum() for one in every) / sum(one.size for one in every)
-        assert row["answers with a label"] == pytest.approx(valid)
+        assert row["answers with a label"] == row["exact answers"] == pytest.approx(valid)
 
 
 def test_answers_as_written(study: Study) -> None:
@@ -206,18 +209,18 @@ def test_answers_as_written(study: Study) -> None:
         assert row["distinct labels"] == len(np.unique(given[given != NA]))
 
 
-SPELLED = {"left": ("left", "Left.", " left\n"), "right": ("right", "RIGHT", "right")}
+SPELLED = {"1": ("1", "1.0", "1 - right", " 1\n"), "0": ("0", "0", "It is 0.", "0")}
 
 
 def spelled(text: str, time: int) -> str:
-    """Right in four cases of five, in one of three spellings."""
-    right = text.split()[-1]
-    label = right if chance("spelled", text, time) > 0.2 else {"left": "right", "right": "left"}[right]
-    return SPELLED[label][int(3 * chance("spelling", text, time))]
+    """Right in four cases of five, in one of the spellings."""
+    label = "01"[text.endswith("right")]
+    label = label if chance("spelled", text, time) > 0.2 else {"0": "1", "1": "0"}[label]
+    return SPELLED[label][int(4 * chance("spelling", text, time))]
 
 
-def test_answers_as_written_in_several_spellings(tmp_path: Path) -> None:
-    """White space around an answer is none of it; a capital letter and a full stop are."""
+def test_answers_as_written_exact_codes_and_what_quaver_reads(tmp_path: Path) -> None:
+    """Each spelling is a category of its own; a code alone (or its number) is exact; Quaver reads more."""
     times = dict[str, int]()
 
     def model(text: str, prompt: str) -> str:
@@ -226,15 +229,41 @@ def test_answers_as_written_in_several_spellings(tmp_path: Path) -> None:
 
     items(tmp_path)
     study = STUDY.partition("variants:")[0] + "models: [{name: one, use: function}]\nrepeats: 5\n"
+    study = study.replace("[left, right]", "['0', '1']").replace(", gold: gold", "")
     texts = [f"text {at} is {['right', 'left'][at % 2]}" for at in range(24)]
-    written = np.array([[spelled(text, time).strip() for time in range(5)] for text in texts])
+    written = np.array([[spelled(text, time) for time in range(5)] for text in texts])
     raw = np.unique(written, return_inverse=True)[1].reshape(24, 5)
-    labels = np.array([[one.lower().startswith("r") for one in row] for row in written]).astype(int)
-    (row,) = tabled(asked(tmp_path / "sides.yaml", study, one=model), "raw-answers")
+    alone = np.array([[one.strip() in ("0", "1", "1.0") for one in row] for row in written])
+    exact = np.where(alone, [["1" in one for one in row] for row in written], -1)
+    answers = asked(tmp_path / "sides.yaml", study, one=model)
+    read = grid(answers.annotations(), "item", ["repeat"], {"0": 0, "1": 1})
+    assert (read[written == "1 - right"] == 1).all()
+    (row,) = tabled(answers, "raw-answers")
     assert row["raw α"] == pytest.approx(alpha(raw))
-    assert row["label α"] == pytest.approx(alpha(labels))
-    assert row["raw α"] < row["label α"]
-    assert (row["distinct raw answers"], row["distinct labels"]) == (4, 2)
+    assert row["label α"] == pytest.approx(alpha(np.where(read < 0, NA, read)))
+    assert (row["distinct raw answers"], row["distinct labels"]) == (6, 2)
+    (row,) = tabled(answers, "stability-views")
+    assert row["intra original"] == pytest.approx(alpha(raw))
+    assert row["intra filtered"] == pytest.approx(alpha(exact))
+    assert row["intra, Quaver's"] == pytest.approx(alpha(read))
+    assert row["exact answers"] == alone.mean()
+    for row in tabled(answers, "intra-by-repeat"):
+        k = int(row["repeats"])
+        assert row["PSS"] == pytest.approx(alpha(raw[:, :k]))
+        assert row["filtered PSS"] == pytest.approx(alpha(exact[:, :k]))
+        assert row["Quaver's PSS"] == pytest.approx(alpha(read[:, :k]))
+        assert row["distinct answers"] == len(np.unique(written[:, k - 1]))
+    (row,) = tabled(answers, "intra-stability")
+    assert (row["PSS"], row["Quaver's PSS"]) == (pytest.approx(alpha(raw)), pytest.approx(alpha(read)))
+
+
+def test_labels_that_were_imported_without_answers_are_what_was_written(tmp_path: Path) -> None:
+    rows = [f"{at},{n},{['a', 'b'][(at + n * (at % 3 == 0)) % 2]}" for at in range(12) for n in range(4)]
+    (tmp_path / "labels.csv").write_text("id,repeat,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    study, _ = import_annotations(tmp_path / "labels.csv", tmp_path / "study")
+    (row,) = tabled(study, "stability-views")
+    assert row["intra original"] == row["intra filtered"] == row["intra, Quaver's"]
+    assert row["exact answers"] == 1
 
 
 def test_subsamples_are_the_seeded_draws(study: Study) -> None:
@@ -245,18 +274,20 @@ def test_subsamples_are_the_seeded_draws(study: Study) -> None:
         for row in made
     }
     for model in ("one", "two"):
-        blocks = {("intra", "all"): [repeats(study, model)], ("inter", "all"): wordings(study, model)}
-        blocks |= {("inter", f"{heat:g}"): wordings(study, model, heat) for heat in (0.5, 5.0)}
+        blocks = {("intra", "all"): [repeats(study, model, -1)]}
+        blocks |= {("inter", "all"): wordings(study, model, missing=-1)}
+        blocks |= {("inter", f"{heat:g}"): wordings(study, model, heat, -1) for heat in (0.5, 5.0)}
         for share in ("0.1", "0.25", "0.5", "0.75"):
             size = round(float(share) * 24)
             rng = np.random.default_rng(derive(study.spec.seed, "subsample", "item", share))
             chosen = np.zeros((1000, 24))
             np.put_along_axis(chosen, np.argsort(rng.random((1000, 24)), 1)[:, :size], 1.0, 1)
             for (kind, heat), given in blocks.items():
-                counts = [(one[..., None] == np.arange(3)).sum(1) * chosen[..., None] for one in given]
+                counts = [(one[..., None] == np.arange(2)).sum(1) * chosen[..., None] for one in given]
                 with np.errstate(invalid="ignore", divide="ignore"):
                     scores = np.array([alphas(one) for one in counts])
-                known = np.isfinite(scores)
+                paired = np.array([(one.sum(-1) >= 2).sum(-1) for one in counts])
+                known = np.isfinite(scores) & (paired > 1)  # of one item with several labels, α says nothing
                 drawn = np.where(known, scores, 0).sum(0)[known.any(0)] / known.sum(0)[known.any(0)]
                 row = rows[share, model, kind, heat]
                 assert row["mean PSS"] == pytest.approx(drawn.mean())
@@ -269,7 +300,7 @@ def test_subsamples_lie_about_the_whole(study: Study) -> None:
     for model in ("one", "two"):
         own = [row for row in made if (row["model"], row["prompts"]) == (model, "intra")]
         assert [row["share of items"] for row in own] == ["0.02", "0.05", "0.1", "0.25", "0.5", "0.75"]
-        whole = alpha(repeats(study, model))
+        whole = alpha(repeats(study, model, -1))
         assert [row["mean PSS"] for row in own[-2:]] == pytest.approx([whole] * 2, abs=0.05)
         half, last = (row["middle 95% high"] - row["middle 95% low"] for row in own[-2:])
         assert last < half

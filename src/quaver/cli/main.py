@@ -56,7 +56,6 @@ GROUPS = {
         "export",
         "bundle",
         "verify",
-        "replicate",
         "doctor",
     ),
     "Extend": ("schema",),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from quaver.collect.run.ledger import spent
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.core.arguments import guarded
 from quaver.design.spec import BudgetSpec
@@ -107,13 +108,11 @@ class Collection(OpenedStudies):
 
     def _taken(self, outcomes: Mapping[str, Outcome], besides: str) -> dict[str, float]:
         """What the other studies took: calls, tokens and money of all runs, and the seconds of this one."""
-        every = {name: study.status() for name, study in self.studies.items() if name != besides}
-        return {
-            "calls": sum(status.answered for status in every.values()),
-            "tokens": sum(status.tokens for status in every.values()),
-            "money": sum(status.money or 0.0 for status in every.values()),
-            "seconds": sum(outcome.seconds for outcome in outcomes.values()),
+        spendings = [_spent_in(study) for name, study in self.studies.items() if name != besides]
+        totals = {
+            what: sum(spending[what] for spending in spendings) for what in ("calls", "tokens", "money")
         }
+        return totals | {"seconds": sum(outcome.seconds for outcome in outcomes.values())}
 
     @guarded
     def report(self, folder: str | Path | None = None) -> Path:
@@ -208,6 +207,15 @@ class Collection(OpenedStudies):
         return pack_collection(
             self, Path(path) if path else None, texts=texts, tables=tables, only_study=only_study
         )
+
+
+def _spent_in(study: Study) -> Mapping[str, float]:
+    """The calls, tokens and money of a study; of one without its paraphrases, what was spent on them."""
+    if study.source.lacks_paraphrases:
+        calls, tokens, money = spent(study.source.spent_on_paraphrases(), study.source.prices)
+        return {"calls": calls, "tokens": tokens, "money": money}
+    status = study.status()
+    return {"calls": status.answered, "tokens": status.tokens, "money": status.money or 0.0}
 
 
 def _left(budget: BudgetSpec, taken: Mapping[str, float]) -> dict[str, float] | None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import altair as alt
 import numpy as np
+import polars as pl
 import vl_convert
 
 from quaver.core.arguments import guarded
@@ -45,6 +46,7 @@ def beside_noise(kind: FigureKind, table: PublishedTable) -> Any:
                 name = "" if before else ", ".join(str(row[one]) for one in kind.name)
                 spots.append(Spot(x, y, panel=panel, series=series, name=name, size=38 if kind.name else 20))
     order = [*_SERIES.values()]
+    spots = spots or _nothing(f"figure {kind.number}", "no row has both S and C")
     plane = Plane(spots, "sensitivity", "consistency", x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order)
     return partial(draw_plane, plane)
 
@@ -243,7 +245,7 @@ def _spots(kind: FigureKind, table: PublishedTable) -> list[Spot]:
         series = ", ".join(str(row[one]) for one in coloured) or column
         name = ", ".join(str(row[one]) for one in named)
         spots.append(Spot(across, value, low, high, panel=panel, series=series, name=name))
-    return spots
+    return spots or _nothing(f"figure {kind.number}", f"no {kind.x}")
 
 
 def _numbers(kind: FigureKind, table: PublishedTable) -> Iterator[tuple[str, dict[str, Any], str, float]]:
@@ -268,20 +270,20 @@ def _number(value: Any) -> float | None:
 def stated_over_token(answers: Answers) -> Any:
     """Reliability of stated over token confidence: right answers against confidence, a panel a model.
 
-    As in the paper, over the prompts under which enough answers state a confidence.
+    As in the paper, over the prompts under which enough answers state a confidence, in one of the phrasings.
     """
     spots = []
     for one, model in each_model(answers):
         stated = {name: kept_prompts(one, model, name)[1] for name in evaluators(one, "verbal_confidence")}
+        kept = [frame.select("variant") for frame in stated.values()]
         token = {
-            name: by_evaluator(one, name, model).join(first, on="variant", how="semi")
-            for name in evaluators(one, "logprob", normalised=True)
-            for first in list(stated.values())[:1]
+            name: by_evaluator(one, name, model).join(pl.concat(kept), on="variant", how="semi")
+            for name in (evaluators(one, "logprob", normalised=True) if kept else ())
         }
         for name, frame in (stated | token).items():
             spots += _reliable(one, frame, f"{one.name}, {model}", name)
     plane = Plane(
-        spots,
+        spots or _nothing("stated and token confidence", "no answer states a confidence"),
         "confidence",
         "right answers",
         x_ends=(0.0, 1.0),

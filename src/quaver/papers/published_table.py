@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -43,6 +43,7 @@ class StoredAnswers:
         frame: Its annotations by its first evaluator.
         every: Its annotations by every evaluator.
         intervals: Which intervals what is taken of them has: those of resampled rows alone, or none.
+        coded: Whether what stands as a label is one of the task's, and not an answer as it was written.
     """
 
     name: str
@@ -50,6 +51,7 @@ class StoredAnswers:
     frame: pl.DataFrame
     every: pl.DataFrame
     intervals: Intervals = "all"
+    coded: bool = True
 
     @property
     def labels(self) -> LabelSet:
@@ -105,7 +107,7 @@ class StoredAnswers:
         if wanted not in ("all", "rows"):
             options["resamples"] = 0
         try:
-            return taken(in_every_group(some, by), labels=self.labels, **options)
+            return taken(in_every_group(some, by), labels=self.labels if self.coded else None, **options)
         except QuaverError as error:
             return Estimates([Estimate(measure, None, reason=str(error.problem))])
 
@@ -121,14 +123,6 @@ class StoredAnswers:
         """One model's annotations: of the first evaluator, or of a part of them."""
         some = self.frame if frame is None else frame
         return rows_with(some, "model", model)
-
-    def bare(self, measure: str, frame: pl.DataFrame) -> Estimate:
-        """A measure of texts that are no labels of the task."""
-        try:
-            estimates: Estimates = getattr(measures, measure)(frame, by=[], seed=self.study.spec.seed)
-        except QuaverError as error:
-            return Estimate(measure, None, reason=str(error.problem))
-        return estimates[0]
 
     @cached_property
     def again(self) -> pl.DataFrame:
@@ -149,8 +143,39 @@ class StoredAnswers:
         return rows_with(self.frame, "decoding", self._decodings(several=True))
 
     def _decodings(self, *, several: bool) -> list[str]:
-        prompts = self.frame.group_by(pl.col("decoding").cast(pl.String)).agg(pl.col("variant").n_unique())
+        prompts = self.every.group_by(pl.col("decoding").cast(pl.String)).agg(pl.col("variant").n_unique())
         return [name for name, count in prompts.sort("decoding").iter_rows() if (count > 1) == several]
+
+    @cached_property
+    def written(self) -> StoredAnswers:
+        """The same answers with what was written as the label; where labels alone are kept, those labels.
+
+        On a scale, texts have no place, and the exact codes alone are left.
+        """
+        return self.exact if self.labels.level != "nominal" else replace(self, frame=self._texts, coded=False)
+
+    @cached_property
+    def exact(self) -> StoredAnswers:
+        """Those of the answers that are a label's code (or its name), and nothing else; 1.0 is the code 1."""
+        text = pl.col("label").str.strip_chars()
+        names = {label.name: label.code for label in self.labels.labels}
+        names |= {code: code for code in self.labels.codes}
+        places = pl.DataFrame({"code": self.labels.codes}).with_columns(
+            pl.col("code").cast(pl.Float64, strict=False)
+        )
+        numbers = dict(zip(places["code"], self.labels.codes, strict=True))
+        numbers.pop(None, None)
+        each = [text.replace_strict(names, default=None, return_dtype=pl.String)]
+        if numbers:
+            value = text.cast(pl.Float64, strict=False)
+            each.append(value.replace_strict(numbers, default=None, return_dtype=pl.String))
+        return replace(self, frame=self._texts.with_columns(label=pl.coalesce(each)).drop_nulls("label"))
+
+    @cached_property
+    def _texts(self) -> pl.DataFrame:
+        own = self.frame.with_columns(pl.col("label").cast(pl.String).fill_null(""))
+        frame = own if self.raw.is_empty() else self.raw.drop("label").rename({OUTPUT: "label"})
+        return frame.drop("status", strict=False)
 
     @cached_property
     def raw(self) -> pl.DataFrame:
@@ -164,9 +189,11 @@ class StoredAnswers:
 
     def costs(self) -> Sequence[Cost]:
         """What each model's answers cost."""
-        order = [model.name for model in self.study.spec.models]
+        order = {model.name: place for place, model in enumerate(self.study.spec.models)}
         with evidence_of(self.study.source) as behind:
-            return sorted(behind.costs(), key=lambda one: order.index(one.model))
+            return sorted(
+                behind.costs(), key=lambda cost: (order.get(cost.model, len(order)), cost.paraphrases)
+            )
 
     def part_costs(self) -> Sequence[PartCost]:
         """What each level of each factor costs."""

@@ -7,12 +7,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
-import polars as pl
-
 from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate, Variant
 from quaver.estimation.bootstrap import Resampling
-from quaver.estimation.cells import OUTPUT
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.stability_curves import SHARES
 from quaver.papers.published_table import (
@@ -34,12 +31,9 @@ def raw_answers_table(answers: Answers) -> TableRows:
     """α of the answers as they were written, beside α of the labels read from them."""
     rows: list[Sequence[Value]] = []
     for one, model in each_model(answers):
-        mine = one.of(model, one.raw)
-        kept = mine.join(one.again, on=["decoding", "variant"], how="semi")
-        written = kept.with_columns(pl.col(OUTPUT).str.strip_chars().alias("label"))
-        plain = written.drop(OUTPUT, "status", strict=False)
-        each = (one.bare("intra_pss", plain), one.one("intra_pss", model, one.again, missing=one.unlabelled))
-        distinct = (frame["label"].drop_nulls().n_unique() for frame in (plain, one.of(model, one.again)))
+        views = ((one.written, "drop"), (one, one.unlabelled))
+        each = [view.one("intra_pss", model, view.again, missing=missing) for view, missing in views]
+        distinct = (view.of(model, view.again)["label"].drop_nulls().n_unique() for view, _ in views)
         rows.append((one.name, model, *each, *distinct))
     return TableRows(rows)
 
@@ -47,7 +41,8 @@ def raw_answers_table(answers: Answers) -> TableRows:
 def subsamples(answers: Answers) -> TableRows:
     """The mean score over subsamples of the items: intra, inter, and inter at each temperature."""
     rows, found = [], []
-    for one, model in each_model(answers):
+    for data, model in each_model(answers):
+        one = data.exact
         asked = {("intra", ""): one.again, ("inter", ""): one.reworded}
         if ordered := distance_column(one):
             asked["inter", ordered] = one.reworded
@@ -55,7 +50,7 @@ def subsamples(answers: Answers) -> TableRows:
             by = [column] if column else []
             frame = one.of(model, some)
             drawn = replace(one, intervals="all")  # the scores themselves are those of draws
-            estimates = drawn.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled)
+            estimates = drawn.take(f"{kind}_pss_subsamples", frame, by=by)
             for estimate in sorted(estimates, key=partial(_at, column)):
                 found.append((f"{one.name}, {model}, {kind}", estimate))
                 if "share" in estimate.cell and (estimate.cell.get(column) or not column):
@@ -131,7 +126,7 @@ def _parts(answers: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
 def costs(answers: Answers) -> TableRows:
     """Calls, tokens and money of each data set and model, and of all."""
     every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
-    sums = [(name, cost.model, [cost], [parts]) for name, cost, parts in every]
+    sums = [(name, cost.name, [cost], [parts]) for name, cost, parts in every]
     if len(every) > 1:
         sums.append(("all", NOTHING, [cost for _, cost, _ in every], [parts for *_, parts in every]))
     rows = []
@@ -154,7 +149,7 @@ def cost_shares(answers: Answers) -> TableRows:
     """What a part of the items would have cost: the paper's table 5."""
     every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
     rows: list[Sequence[Value]] = [
-        (name, cost.model, *money, *(share * cost.calls for share in SHARES)) for name, cost, money in every
+        (name, cost.name, *money, *(share * cost.calls for share in SHARES)) for name, cost, money in every
     ]
     totals = [_sum(parts) for parts in zip(*(money for *_, money in every), strict=True)]
     dollars = [None if totals[2] is None else share * totals[2] for share in SHARES]

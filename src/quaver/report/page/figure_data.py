@@ -44,6 +44,7 @@ class Cost(NamedTuple):
         cached_tokens: How many of these the server had in its cache.
         completion_tokens: Tokens written.
         money: US dollars; None where the price is not known.
+        paraphrases: Whether the calls made paraphrases.
     """
 
     model: str
@@ -54,6 +55,12 @@ class Cost(NamedTuple):
     cached_tokens: float
     completion_tokens: float
     money: float | None
+    paraphrases: bool = False
+
+    @property
+    def name(self) -> str:
+        """What a table calls it."""
+        return f"{self.model} (paraphrases)" if self.paraphrases else self.model
 
 
 class PartCost(NamedTuple):

@@ -217,7 +217,9 @@ def cost_table(costs: Sequence[Cost]) -> Table:
         tally("tokens written", "completion_tokens"),
         _MONEY,
     )
-    return listed([one._asdict() for one in costs], columns, most=len(costs), name="cost")
+    return listed(
+        [one._asdict() | {"model": one.name} for one in costs], columns, most=len(costs), name="cost"
+    )
 
 
 def part_cost_table(costs: Sequence[PartCost]) -> Table:

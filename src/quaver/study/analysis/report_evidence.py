@@ -89,7 +89,7 @@ class StoredBehind:
         for entry in entries:
             kinds.setdefault((entry.model, entry.paraphrases), []).append(entry)
         return [
-            _cost(f"{model} (paraphrases)" if paraphrases else model, some, self._prices.get(model))
+            _cost(model, some, self._prices.get(model), paraphrases=paraphrases)
             for (model, paraphrases), some in kinds.items()
         ]
 
@@ -128,7 +128,7 @@ def evidence_of(study: StudySource) -> Iterator[StoredBehind]:
         yield StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())
 
 
-def _cost(model: str, entries: Sequence[Entry], price: Price | None) -> Cost:
+def _cost(model: str, entries: Sequence[Entry], price: Price | None, *, paraphrases: bool) -> Cost:
     asked = [entry for entry in entries if entry.reused is None]
     reused = sum(entry.calls for entry in entries if entry.reused is not None)
     read = float(sum(entry.prompt_tokens for entry in asked))
@@ -136,4 +136,4 @@ def _cost(model: str, entries: Sequence[Entry], price: Price | None) -> Cost:
     written = float(sum(entry.completion_tokens for entry in asked))
     calls, errors = sum(entry.calls for entry in asked), sum(entry.errors for entry in asked)
     money = price.of(read, cached, written) if price else None
-    return Cost(model, calls, reused, errors, read, cached, written, money)
+    return Cost(model, calls, reused, errors, read, cached, written, money, paraphrases)

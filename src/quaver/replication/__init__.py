@@ -1,1 +1,0 @@
-"""Published numbers beside the same numbers recomputed from the published annotations."""

@@ -1,0 +1,108 @@
+"""Every table and figure of each paraphrase engine's study, of one and of several: none fails or is blank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+from tests.papers import small
+
+from quaver import Collection, Study
+from quaver.core import registry
+from quaver.core.records import Request
+from quaver.errors import QuaverError
+from quaver.papers import catalogue, figure, figures, table, tables
+from quaver.report.charts.plane import svg_text
+
+pytestmark = pytest.mark.long
+
+ENGINES: Mapping[str, str] = {
+    "file": "engine: file, path: words.csv",
+    "surface": "engine: surface, strengths: [0.2, 0.6], k: 2",
+    "format": "engine: format, n: 2",
+    "llm": "engine: llm, model: small, temperatures: [0.7, 1.2], k: 2",
+    "llm of each": "engine: llm, each: [small, large], temperatures: [0.7, 1.2], k: 2",
+    "llm beside": "engine: llm, model: {use: rewording}, temperatures: [0.7, 1.2], k: 2",
+}
+"""How each engine is asked for; Pegasus, which needs an extra, is tested with its own."""
+
+VERBS = ("Choose", "Name", "Tell", "Give", "State", "Say", "Report", "Write")
+STUDY = """\
+name: engines
+shared:
+  prompt: {{instruction: "Which side is it, {{{{ answers | join(' or ') }}}}?", postfix: Answer A or B.}}
+  variants:
+    - {{use: paraphrases, {engine}}}
+{more}
+"""
+
+
+class Rewording(small.Planted):
+    """A planted annotator that rewords, too."""
+
+    def _said(self, request: Request, prompt: str, repeat: int) -> tuple[Any, ...]:
+        if "New instruction:" not in prompt:
+            return super()._said(request, prompt, repeat)
+        number = int(8 * small.chance(request.decoding.temperature, request.seed, repeat))
+        return (f"{VERBS[number]} the side that it is on, {{{{ answers | join(' or ') }}}}, please.",)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    folder = tmp_path_factory.mktemp("engines")
+    entry = EntryPoint("rewording", "tests.papers.test_every_engine:Rewording", "quaver.models")
+    registry._entries("models")["rewording"] = entry  # as an installed package would
+    small.written("barrie-2025", folder)
+    more = small.MODELS.replace("use: planted", "use: rewording")
+    more += "  decoding:\n    again: {temperature: 0.1, repeats: 3, only: {FACTOR: original}}\n"
+    more += "    reworded: {temperature: 0.1, repeats: 2}\n"
+    factor = "layout" if request.param == "format" else "paraphrase"
+    head, _, studies = more.replace("FACTOR", factor).partition("studies:\n")
+    decoding = studies[studies.index("  decoding") :]
+    text = STUDY.format(engine=ENGINES[request.param], more=head + decoding)
+    path = folder / "engines.yaml"
+    path.write_text(f"{text}studies:\n{studies.partition('  decoding')[0]}", encoding="utf-8")
+    study = Collection.open(path)
+    study.run()
+    return study
+
+
+def sources(stored: Collection) -> Mapping[str, Study | Collection]:
+    return {"several": stored, "one": next(iter(stored.studies.values()))}
+
+
+@pytest.mark.parametrize("several", ["several", "one"])
+def test_every_table_is_made(stored: Collection, several: str) -> None:
+    source = sources(stored)[several]
+    for name in tables():
+        made = table(source, name)
+        assert made.rows() or made.notes, name
+        for each in catalogue.as_printed(made, catalogue.kind_of(name)):
+            assert all(len(row) == len(each.columns) for row in each.table.rows), name
+            assert each.table.rows or each.notes, name
+
+
+@pytest.mark.parametrize("several", ["several", "one"])
+def test_every_figure_is_drawn_or_says_what_is_missing(stored: Collection, several: str) -> None:
+    drawn = []
+    for name in figures():
+        try:
+            made = figure(sources(stored)[several], name)
+        except QuaverError:
+            continue
+        assert len(re.findall("<path", svg_text(made))) > 5, name
+        drawn.append(name)
+    assert {"barrie-2025:1", "errica-2025:3", "atreja-2025:2"} <= set(drawn)
+
+
+@pytest.mark.parametrize("name", ["costs", "cost-shares", "other-prices"])
+def test_paraphrases_that_a_model_wrote_have_a_price(stored: Collection, name: str) -> None:
+    rows = table(stored, name).rows()
+    assert rows
+    by_model = "small" in str(stored.studies["first"].spec.variants) and name != "other-prices"
+    wrote = [row for row in rows if row["model"] == "small (paraphrases)"]
+    assert bool(wrote) == by_model
+    assert all(row["US dollars" if name == "costs" else "total cost"] > 0 for row in wrote)
