@@ -20,8 +20,11 @@ TEXT_EVALUATORS = (
     "json_field",
     "label_match",
     "label_scores",
+    "marked_label",
 )
-_SEARCH = ("first_label", "label_match", "answer_markers")
+OPTIONS = {"final_line": {"marked": True}}
+"""The options with which the files' readings are read."""
+_SEARCH = ("first_label", "label_match", "answer_markers", "marked_label")
 _SHORT = {"all": TEXT_EVALUATORS, "search": _SEARCH, "whole": (*_SEARCH, "exact")}
 _ABOUT = {"task", "text", "times", "then", "finish", "marks"}
 

@@ -9,7 +9,7 @@ from quaver.core.records import Label, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import JsonField
-from quaver.score.evaluators.marked_answer import FirstCharacter
+from quaver.score.evaluators.marked_answer import FinalLine, FirstCharacter
 from quaver.score.evaluators.named_label import LabelMatch, Pattern
 from quaver.score.evaluators.scored_label import ByOutput, Integer, LabelScores
 from quaver.score.parsing.evaluator import Evaluator, ambiguous, tied
@@ -26,6 +26,21 @@ def test_label_match_may_take_the_first_of_several() -> None:
     assert got.label == "neu"
     assert "first of 2" in (got.reason or "")
     assert reading(LabelMatch(), "tone", "neutral, positive").reason == ambiguous(["neu", "pos"]).reason
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("It looks negative.\nBut on the whole: positive", "pos"),
+        ("negative\n\n**Positive.**\n", "pos"),
+        ("FINAL: positive\nnegative", "pos"),
+        ("positive\npositive or negative", None),
+        ("positive\nThat is all.", None),
+    ],
+)
+def test_the_final_line_names_the_label_with_or_without_the_word(text: str, label: str | None) -> None:
+    assert reading(FinalLine(), "tone", text).label == label
+    assert (reading(FinalLine(marked=True), "tone", text).label is not None) == ("FINAL" in text)
 
 
 def test_label_scores_keep_the_scores() -> None:

@@ -1,5 +1,5 @@
 import pytest
-from tests.score.outputs import TEXT_EVALUATORS, Output, outputs
+from tests.score.outputs import OPTIONS, TEXT_EVALUATORS, Output, outputs
 
 from quaver.core import registry
 from quaver.score.annotation import read
@@ -13,7 +13,8 @@ def test_the_right_reading_for_every_evaluator(output: Output) -> None:
     labels, variant = TASKS[output.task]
     read_as, marks = {}, set()
     for name in TEXT_EVALUATORS:
-        reading = read(output.response, registry.load("evaluators", name)(), labels, variant)
+        evaluator = registry.load("evaluators", name)(**OPTIONS.get(name, {}))
+        reading = read(output.response, evaluator, labels, variant)
         # Valid without a label: tied scores.
         read_as[name] = reading.label or reading.status
         marks = {mark for mark in ("truncated", "looping") if getattr(reading, mark)}

@@ -25,7 +25,7 @@ def command(
 
     Examples:
       quaver evaluators study.yaml
-      quaver evaluators study.yaml --first exact --second first_label
+      quaver evaluators study.yaml --first marked_label --second first_label
     """
     from quaver.measures.correctness.evaluator_flips import WORTH_A_WARNING
 

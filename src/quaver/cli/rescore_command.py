@@ -24,7 +24,7 @@ def command(
 
     Examples:
       quaver rescore study.yaml
-      quaver rescore study.yaml --evaluator exact --evaluator first_label
+      quaver rescore study.yaml --evaluator exact --evaluator marked_label
     """
     from quaver.study.analysis.annotation_frame import rescored  # loads polars
 

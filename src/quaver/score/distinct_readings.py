@@ -19,7 +19,7 @@ from quaver.core.annotations import AnswerRows, Reading, Values
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
 from quaver.score.parsing.label_forms import forms_of
-from quaver.score.parsing.many_answers import ManyAnswers
+from quaver.score.parsing.many_answers import ManyAnswers, holding, in_columns
 from quaver.score.parsing.parsed_answer import Shown
 from quaver.score.parsing.statuses import Judge
 
@@ -234,8 +234,17 @@ def _rules(judge: Judge, readers: Sequence[Reader]) -> Hashable:
 
 
 def _readings(reader: Reader, answers: Sequence[Answer]) -> Sequence[Reading]:
-    many = getattr(reader, "many", None)
-    readings: Sequence[Reading] = many(answers) if many else [reader(answer) for answer in answers]
+    """Read some answers, looking at those alone that hold what the reader looks for."""
+    if many := getattr(reader, "many", None):
+        together: Sequence[Reading] = many(answers)
+        return together
+    held = getattr(reader, "held", None)
+    if held is None or not in_columns(answers):
+        return [reader(answer) for answer in answers]
+    readings = [held.otherwise] * len(answers)
+    places = holding(answers, held.words, held.pattern)
+    for index, answer in zip(places, answers.each_in(places), strict=True):
+        readings[index] = reader(answer)
     return readings
 
 
@@ -284,7 +293,7 @@ def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     theirs = {
         getattr(sys.modules.get(type(evaluator).__module__), "__file__", None) for evaluator in evaluators
     }
-    own = Path(__file__).parent.rglob("*.py")
+    own = {path for ending in ("py", "toml") for path in Path(__file__).parent.rglob(f"*.{ending}")}
     files = {*own, *(Path(file) for file in theirs if file)}
     return _hash_of(tuple(sorted(files)))
 

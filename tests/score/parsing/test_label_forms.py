@@ -1,17 +1,7 @@
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from quaver.core.records import Label, Response
-from quaver.score.parsing.label_forms import (
-    _BARE_NEGATIONS,
-    _BETWEEN,
-    _IN_NEGATIONS,
-    _NEGATIONS,
-    Finder,
-    forms_of,
-    word_pattern,
-)
+from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.testing.tasks import TASKS, task
 
@@ -53,8 +43,8 @@ def mentioned(name: str, text: str) -> list[str]:
         ("choice", "A's B2 C_ D'oh", ["C"]),
         # Rule 6: negations.
         ("tone", "not positive", ["not"]),
-        ("tone", "neither positive nor negative", ["not"]),
-        ("tone", "without any positive or negative words, neutral", ["not", "neu"]),
+        ("tone", "neither positive nor negative", ["not", "not"]),
+        ("tone", "without any positive or negative words, neutral", ["not", "not", "neu"]),
         ("tone", "not entirely negative", ["not"]),
         ("choice", 'known as "A False Dichotomy"', []),
         ("tone", "It isn't a very positive text, but negative", ["not", "neg"]),
@@ -93,35 +83,3 @@ def test_only_the_first_ten_thousand_places_count() -> None:
 def test_an_answer_for_a_label_that_does_not_exist_is_no_form() -> None:
     labels, variant = task({"a": "yes", "zz": "no"}, Label("a", "good"), Label("b", "bad"))
     assert forms_of(labels, variant).whole("no") == ()
-
-
-def test_whatever_negates_has_one_of_the_words_that_are_looked_for_first() -> None:
-    for negation in (*_NEGATIONS, *_BARE_NEGATIONS, "n't"):
-        assert any(word in negation for word in _IN_NEGATIONS)
-
-
-PIECES = st.sampled_from(
-    [
-        *_NEGATIONS,
-        *_BARE_NEGATIONS,
-        *_BETWEEN.split("|"),
-        "don't",
-        "good",
-        "far",
-        "not far",
-        "of",
-        "or",
-        "x" * 50,
-    ]
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(PIECES, max_size=12), st.integers(0, 3))
-def test_what_is_found_without_a_look_at_negations_is_found_with_it(pieces: list[str], start: int) -> None:
-    text = " ".join(pieces)
-    finder = Finder([word_pattern(form) for form in ("not far", "good", "far", "of")], folded=True)
-    found = [(one.span(), one[1]) for one in finder.matches(text, start)]
-    first = finder._forms.search(text, start)
-    begun = max(start, first.start() - 64) if first else len(text)
-    assert found == [(one.span(), one[1]) for one in finder._all.finditer(text, begun)]

@@ -44,7 +44,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "texts": 'items: {source: texts.csv, text: "{{ text }}"}',
     "system_prompt": "prompt: {system: …}",
     "template": "prompt: {layout: …}",
-    "parser": "evaluators: [first_label]",
+    "parser": "evaluators: [marked_label]",
 }
 """What other tools call something, as a study file says it."""
 

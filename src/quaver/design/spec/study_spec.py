@@ -153,9 +153,9 @@ class StudySpec(Part):
         (), description="Further calls for each call; those that an evaluator parses need not be listed."
     )
     evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
-        (EvaluatorSpec(use="first_label"),),
+        (EvaluatorSpec(use="marked_label"),),
         description="Rules that turn answers into labels; the report uses the first.",
-        examples=[["first_label", {"use": "json_field", "field": "label"}]],
+        examples=[["marked_label", {"use": "json_field", "field": "label"}]],
     )
     measures: tuple[MeasureSpec, ...] = Field(
         tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -13,9 +13,8 @@ from quaver.core.annotations import Reading
 from quaver.core.label_values import labels_in, number_in, set_of
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Level, Variant
-from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
+from quaver.score.parsing.evaluator import Answer, Held, Reader, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
-from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.parsed_answer import fold
 
 # Damage is not repaired first: a reader that knows strings, comments and bare words and skips all other
@@ -30,6 +29,7 @@ _PART = re.compile(
 _COLON = re.compile(r"\s*[:=]>?\s*\[?\s*")
 _MOST = 10_000
 _NONE = no_label("no JSON object")
+_HELD = Held(["{"], "", _NONE)
 
 
 class JsonField:
@@ -84,8 +84,7 @@ class _JsonFieldReader:
             return ambiguous(codes)
         return no_label(f"no field {self.field}" if not values else "the field holds no label")
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, ["{"], self, _NONE)
+    held = _HELD
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,7 @@ class _JsonSetReader:
             return no_label("the field holds what is no label")
         return valid(set_of((codes[0] for codes in found), self.codes))
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, ["{"], self, _NONE)
+    held = _HELD
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +125,7 @@ class _JsonNumberReader:
         number = number_in(text, self.level)
         return no_label("the field holds no number") if number is None else valid(number)
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, ["{"], self, _NONE)
+    held = _HELD
 
 
 _DECODER = json.JSONDecoder(strict=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -12,7 +12,6 @@ from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, forms_of, word_pattern
-from quaver.score.parsing.many_answers import holding, in_columns, read_where
 from quaver.score.parsing.parsed_answer import fold
 
 _LEADING = r"[\W_]*"
@@ -26,8 +25,6 @@ class Choices:
 
     Attributes:
         codes: Label codes by folded choice.
-        lone: A regular expression of Rust's: a simple answer (see `ManyAnswers`) that does not match it has
-            no line that is a choice alone.
     """
 
     def __init__(self, forms: Forms) -> None:
@@ -38,8 +35,6 @@ class Choices:
         self._leading = re.compile(_LEADING + numbered)
         signs = [char for form in self.codes for char in sorted({form, form.upper()[:1]})]
         written = re.escape("".join(signs))
-        simple = re.escape("".join(char for char in signs if char.isascii()))
-        self.lone = rf"(?m)^[^0-9A-Za-z\n]*[{simple}][^0-9A-Za-z\n]*$" if simple else ""
         blank = r"[^\w\n]*+(?:_[^\w\n]*+)*+"
         self._lone = re.compile(rf"(?m)^{blank}([{written}]){blank}$") if written else None
 
@@ -107,31 +102,6 @@ class _FirstCharacterReader:
     def __call__(self, answer: Answer) -> Reading:
         return read_first_character(answer, self.choices)
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_first_characters(answers, self.choices)
-
-
-def read_first_characters(answers: Sequence[Answer], choices: Choices) -> list[Reading]:
-    """Read many answers by this rule; where a letter comes first, it and the next character decide."""
-    if not in_columns(answers) or not choices.codes:
-        return [read_first_character(answer, choices) for answer in answers]
-    known: dict[str, Reading] = {}
-    begun = answers.texts.str.head(2).to_list()
-    readings: list[Reading | None] = [None] * len(answers)
-    lone = {*holding(answers, (), choices.lone)}
-    for index, text in enumerate(begun):
-        if index in lone or not text[:1].isalpha():
-            continue
-        reading = known.get(text)
-        if reading is None:
-            character, codes = choices.first_character(text)
-            reading = known[text] = _reading(character, codes)
-        readings[index] = reading
-    left = [index for index, reading in enumerate(readings) if reading is None]
-    for index, answer in zip(left, answers.each_in(left), strict=True):
-        readings[index] = read_first_character(answer, choices)
-    return readings  # type: ignore[return-value]
-
 
 def read_first_character(answer: Answer, choices: Choices) -> Reading:
     """Read an answer by the rule of `FirstCharacter`."""
@@ -147,7 +117,7 @@ def _reading(character: str, codes: tuple[str, ...]) -> Reading:
     return ambiguous(codes, "share the form") if codes else no_label(f'the first character is "{character}"')
 
 
-_NONE = no_label("no FINAL: with a label")
+_NONE = no_label("no label in the final line")
 _MARK = "final"
 _REST = re.compile(r"[\s\"'`*_]*[:=]")
 _MOST = 1000
@@ -158,17 +128,25 @@ class FinalLine:
 
     Case does not count, nor do quotes, brackets and emphasis around mark and label. A mark
     that no label follows, or several joined by "or", "and", "to", a comma or a slash, is passed
-    over; of more than 1,000 marks the last 1,000 count. Anything else is no label.
+    over; of more than 1,000 marks the last 1,000 count. Without such a mark, it is the only label
+    that the last line names; several are ambiguous.
+
+    Args:
+        marked: True reads a label behind ``FINAL:`` alone, as studies do that count who wrote it.
     """
+
+    def __init__(self, *, marked: bool = False) -> None:
+        self._marked = marked
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return _FinalLineReader(forms_of(labels, variant))
+        return _FinalLineReader(forms_of(labels, variant), self._marked)
 
 
 @dataclass(frozen=True, slots=True)
 class _FinalLineReader:
     forms: Forms
+    marked: bool
 
     def __call__(self, answer: Answer) -> Reading:
         # Going backwards, the last line comes first.
@@ -183,10 +161,14 @@ class _FinalLineReader:
             codes = self.forms.given(answer, rest.end()) if rest else ()
             if codes:
                 return valid(codes[0]) if len(codes) == 1 else ambiguous(codes, "share the form")
-        return _NONE
+        return _NONE if self.marked else self._last_line(answer)
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, [_MARK], self, _NONE)
+    def _last_line(self, answer: Answer) -> Reading:
+        begin = answer.text.rfind("\n") + 1
+        last = {code for one in self.forms.mentions(answer, begin) for code in one.codes}
+        if len(last) == 1:
+            return valid(*last)
+        return ambiguous(last, "in the last line") if last else _NONE
 
 
 _WHAT = "(?:answer|label|option|choice|classification|category|class|vote|rating)"
@@ -260,15 +242,6 @@ class _AnswerMarkersReader:
         if not codes:
             return read_first_character(answer, self.choices)
         return valid(codes[0], reason) if len(codes) == 1 else ambiguous(codes, "share the form")
-
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        if not in_columns(answers):
-            return [self(answer) for answer in answers]
-        readings = read_first_characters(answers, self.choices)
-        places = holding(answers, [*_WORDS, *self.lone.words], self.lone.letter)
-        for index, answer in zip(places, answers.each_in(places), strict=True):
-            readings[index] = self(answer)
-        return readings
 
 
 def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:

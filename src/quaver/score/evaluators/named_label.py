@@ -12,9 +12,9 @@ from quaver.core.annotations import Reading
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Variant
 from quaver.errors import SpecError
-from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
+from quaver.score.parsing.evaluator import Answer, Held, Reader, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
-from quaver.score.parsing.many_answers import holding, in_columns, read_at
+from quaver.score.parsing.many_answers import in_columns
 
 _NONE = no_label("the answer is not a label alone")
 
@@ -41,8 +41,9 @@ class _ExactReader:
             return valid(codes[0])
         return ambiguous(codes, "share the form") if codes else _NONE
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_at(answers, holding(answers, self.forms.words, self.forms.letter), self, _NONE)
+    @property
+    def held(self) -> Held:
+        return Held(self.forms.words, self.forms.letter, _NONE)
 
 
 def _bare(text: str) -> str:
@@ -75,22 +76,15 @@ class _FirstLabelReader:
     def __call__(self, answer: Answer) -> Reading:
         return _reading(self.forms.first(answer))
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        readings = [_LABEL_NONE] * len(answers)
-        places = holding(answers, self.forms.words, self.forms.letter)
-        firsts = self.forms.firsts(answers, places) if in_columns(answers) else [None] * len(places)
-        for index, codes in zip(places, firsts, strict=True):
-            readings[index] = self(answers[index]) if codes is None else _reading(codes)
-        return readings
+    @property
+    def held(self) -> Held:
+        return Held(self.forms.words, self.forms.letter, _LABEL_NONE)
 
 
 def _reading(codes: Sequence[str]) -> Reading:
     if len(codes) == 1:
         return valid(codes[0])
     return ambiguous(codes, "share the form") if codes else _LABEL_NONE
-
-
-_MATCH_NONE = no_label("no label in the text")
 
 
 class LabelMatch:
@@ -122,28 +116,14 @@ class _LabelMatchReader:
         if self.explains:
             answer = answer.before_explanation()
         found = self.forms.distinct(answer)
-        return _match_reading(found) or self._one_of(found, answer)
-
-    def _one_of(self, found: set[str], answer: Answer) -> Reading:
+        if len(found) < 2:
+            return valid(*found) if found else _LABEL_NONE
         first = self.forms.first(answer) if self.takes_first else ()
         return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        readings = [_MATCH_NONE] * len(answers)
-        places = holding(answers, self.forms.words, self.forms.letter)
-        known: Sequence[set[str] | None] = [None] * len(places)
-        if in_columns(answers) and not self.explains:
-            known = self.forms.distincts(answers, places)
-        for index, codes in zip(places, known, strict=True):
-            readings[index] = (_match_reading(codes) if codes else None) or self(answers[index])
-        return readings
-
-
-def _match_reading(found: set[str]) -> Reading | None:
-    """The reading of the labels that were found; None for several."""
-    if len(found) > 1:
-        return None
-    return valid(*found) if found else _MATCH_NONE
+    @property
+    def held(self) -> Held:
+        return Held(self.forms.words, self.forms.letter, _LABEL_NONE)
 
 
 class Pattern:

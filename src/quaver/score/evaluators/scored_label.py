@@ -16,6 +16,7 @@ from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import (
     Answer,
     Given,
+    Held,
     Reader,
     ambiguous,
     evaluator_within,
@@ -25,7 +26,6 @@ from quaver.score.parsing.evaluator import (
     valid,
 )
 from quaver.score.parsing.label_forms import Forms, Mention, forms_of, is_negated
-from quaver.score.parsing.many_answers import holding, read_at, read_where
 
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|\n")
 _CLAUSE_END = re.compile(r"[,;]")
@@ -150,8 +150,7 @@ class _IntegerReader:
             return ambiguous(codes)
         return no_label("no label has this number") if found else _NONE
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, string.digits, self, _NONE)
+    held = Held(string.digits, "", _NONE)
 
 
 @lru_cache(maxsize=256)
@@ -292,9 +291,9 @@ class _LabelScoresReader:
         reading = paired(answer.text, mentions, scores)
         return reading if isinstance(reading, Reading) else _highest(reading, self.codes)
 
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        places = holding(answers, [*self.forms.words, *string.digits], self.forms.letter)
-        return read_at(answers, places, self, _SCORES_NONE)
+    @property
+    def held(self) -> Held:
+        return Held([*self.forms.words, *string.digits], self.forms.letter, _SCORES_NONE)
 
     def _lone(self, scores: set[float]) -> Reading:
         if len(scores) != 1:

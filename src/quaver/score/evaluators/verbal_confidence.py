@@ -32,7 +32,7 @@ class VerbalConfidence:
     reads: ClassVar[Literal["pair"]] = "pair"
     of: ClassVar[str] = "verbal_decimal"
 
-    def __init__(self, *, label: Given = "first_label") -> None:
+    def __init__(self, *, label: Given = "marked_label") -> None:
         self._evaluator = evaluator_within(label, "label")
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

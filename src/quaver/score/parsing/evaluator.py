@@ -8,9 +8,9 @@ reads the answer and decides between a label, ``ambiguous`` and ``no_label``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -62,13 +62,29 @@ def tied(labels: Iterable[str], probabilities: Mapping[str, float]) -> Reading:
     return Reading(None, "valid", reason, probabilities=probabilities)
 
 
-__all__ = ["Answer", "Evaluator", "Reader"]
+__all__ = ["Answer", "Evaluator", "Held", "Reader"]
+
+
+class Held(NamedTuple):
+    """What an answer must hold for a reader to look at it; all others are read alike.
+
+    Attributes:
+        words: It holds one of these in lower case,
+        pattern: or, as it is, what this regular expression of Rust's matches; empty for none.
+        otherwise: The reading of an answer of plain ASCII that holds neither.
+    """
+
+    words: Sequence[str]
+    pattern: str
+    otherwise: Reading
+
 
 Reader = Callable[[Answer], Reading]
 """Reads one answer. It is pure, never raises, and returns the status ``valid``, ``ambiguous`` or ``no_label``
 (made by ``quaver.score.parsing.evaluator``). Marks and other statuses are set elsewhere.
 
-A reader may have a method ``many`` that reads a list of answers at once, which is faster."""
+A reader may have an attribute ``held`` (a `Held`), which saves looking at most answers, or a method
+``many`` that reads a list of answers at once."""
 
 
 class Evaluator(Protocol):

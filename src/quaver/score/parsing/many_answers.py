@@ -11,7 +11,6 @@ from typing import Any, Final, TypeGuard, overload
 import numpy as np
 import polars as pl
 
-from quaver.core.annotations import Reading
 from quaver.core.records import Response
 from quaver.score.parsing.parsed_answer import Answer, Shown
 
@@ -133,33 +132,13 @@ def _columns(said: Sequence[str]) -> tuple[pl.Series, pl.Series]:
     return texts, pl.Series(simple)
 
 
-def read_where(
-    answers: Sequence[Answer], words: Sequence[str], read: Callable[[Answer], Reading], otherwise: Reading
-) -> list[Reading]:
-    """Read the answers that hold one of some words; all others read the same."""
-    return read_at(answers, holding(answers, words), read, otherwise)
-
-
-def read_at(
-    answers: Sequence[Answer], places: Sequence[int], read: Callable[[Answer], Reading], otherwise: Reading
-) -> list[Reading]:
-    """Read the answers at some places; all others read the same."""
-    readings = [otherwise] * len(answers)
-    some = answers.each_in(places) if in_columns(answers) else [answers[index] for index in places]
-    for index, answer in zip(places, some, strict=True):
-        readings[index] = read(answer)
-    return readings
-
-
 def in_columns(answers: Sequence[Answer]) -> TypeGuard[ManyAnswers]:
     """Whether answers have columns, which few do not."""
     return isinstance(answers, ManyAnswers) and answers.said is not None
 
 
-def holding(answers: Sequence[Answer], words: Sequence[str], pattern: str = "") -> Sequence[int]:
+def holding(answers: ManyAnswers, words: Sequence[str], pattern: str = "") -> list[int]:
     """The places of the answers that may hold one of some words, in lower case, or a pattern as it is."""
-    if not in_columns(answers):
-        return range(len(answers))
     held = ~answers.simple
     if words:
         held |= answers.folded.str.contains_any(list(words))

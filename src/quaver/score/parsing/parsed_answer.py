@@ -3,16 +3,17 @@
 The rules, for every evaluator alike:
 
 1. Thinking is removed. It stands between an opening mark (``<think>``, ``<thinking>``,
-   ``<thought>``, ``<reasoning>``, the same in ``[ ]`` or ``◁ ▷``, or ``<|channel|>analysis``) and
-   its closing mark (``</think>`` and so on, or ``<|channel|>final<|message|>``), in any case of
-   letters. Thinking that is never closed goes to the end; a closing mark that was never opened
-   makes everything before it thinking, as where the chat template opened it.
+   ``<thought>``, ``<reasoning>``, ``<scratchpad>``, the same in ``[ ]`` or ``◁ ▷``, or
+   ``<|channel|>analysis``) and its closing mark (``</think>`` and so on, or
+   ``<|channel|>final<|message|>``), in any case of letters. Thinking that is never closed goes to the end; a
+   closing mark that was never opened makes everything before it thinking, as where the chat template
+   opened it.
 2. The answer ends at the first mark that ends a turn: ``<|im_end|>``, ``<|endoftext|>``,
    ``<|eot_id|>``, ``<|end|>``, ``<|return|>``, ``<end_of_turn>``, ``</s>``.
-3. Invisible characters (controls, zero-width, direction marks, soft hyphens) are removed; curly
-   quotes become straight and no-break spaces become spaces; full-width, circled and mathematical
-   letters and digits become plain ones; accents are composed (NFC). Letters of other scripts that
-   only look alike stay what they are.
+3. Invisible characters (controls, zero-width, direction marks, soft hyphens) and Arabic vowel marks are
+   removed; curly quotes become straight and no-break spaces become spaces; full-width, circled and
+   mathematical letters and digits become plain ones; accents are composed (NFC). Letters of other
+   scripts that only look alike stay what they are.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from typing import Any, NamedTuple
 from quaver.core.annotations import tokens_of
 from quaver.core.records import Response
 
-_NAMES = "think|thinking|thought|reasoning"
+_NAMES = "think|thinking|thought|thoughts|reasoning|scratchpad"
 _THINKING = re.compile(
     rf"(?P<open>[<\[◁](?:{_NAMES})[>\]▷]|<\|channel\|>(?:analysis|commentary))"
     rf"|[<\[◁]/(?:{_NAMES})[>\]▷]|<\|channel\|>final<\|message\|>",
     re.IGNORECASE,
 )
-_IN_MARKS = ("think", "thought", "reasoning", "channel")
+_IN_MARKS = ("think", "thought", "reasoning", "scratchpad", "channel")
 _TURN_END = re.compile(r"<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<\|end\|>|<\|return\|>|<end_of_turn>|</s>")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff\u0640\u064b-\u0652\u0670]"
 )
 _EXPLANATION = re.compile(r"\bexplanation\b")
 _MARKS_KEPT = 8
@@ -95,16 +96,22 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+_ALIKE = str.maketrans("ςıأإآٱىيك", "σiااااییک")
+
+
 def fold(text: str) -> str:
     """The text in lower case, each character in its place, so that positions stay true.
 
-    >>> fold("İYİ Σίσυφος")
-    'iyi σίσυφοσ'
+    Turkish i with and without a dot are one letter, and so are the forms of alef, yeh and kaf in Arabic
+    script.
+
+    >>> fold("İYİ Σίσυφος IRKÇI ırkçı")
+    'iyi σίσυφοσ irkçi irkçi'
     """
     if text.isascii():
         return text.lower()
-    # The only character whose lower case is longer than itself, and the one with two lower cases.
-    return text.replace("İ", "i").lower().replace("ς", "σ")
+    # The only character whose lower case is longer than itself.
+    return text.replace("İ", "i").lower().translate(_ALIKE)
 
 
 class Parted(NamedTuple):
@@ -185,10 +192,13 @@ class Answer:
     Attributes:
         text: The answer by the three rules of this module, without white space around it.
         about: As given.
+        mentions: The forms of labels that were looked for last, and where they were found.
         unfinished: Whether that thinking was never closed, so that no answer began.
     """
 
-    __slots__ = ("_folded", "_response", "_thought", "about", "text", "unfinished")
+    __slots__ = ("_folded", "_response", "_thought", "about", "mentions", "text", "unfinished")
+
+    mentions: tuple[Any, Any] | None
 
     _response: Response | Shown | Callable[[], Response | Shown]
     _folded: str | None
@@ -206,14 +216,14 @@ class Answer:
                 text = _TURN_END.split(text, maxsplit=1)[0]
         self.text = plain(text).strip()
         self._response, self.about = response, about
-        self._folded = None
+        self._folded = self.mentions = None
 
     @classmethod
     def of_parts(cls, text: str, folded: str, response: Callable[[], Response | Shown]) -> Answer:
         """An answer without thinking in it, of which text and folded text are known."""
         answer = cls.__new__(cls)
         answer.text, answer._folded, answer._response = text, folded, response
-        answer._thought, answer.unfinished, answer.about = None, False, None
+        answer._thought, answer.unfinished, answer.about, answer.mentions = None, False, None, None
         return answer
 
     @property
@@ -247,7 +257,7 @@ class Answer:
         shorter._response, shorter.about = self._response, self.about
         shorter._thought, shorter.unfinished = self._thought, self.unfinished
         shorter.text = self.text[:end].strip()
-        shorter._folded = None
+        shorter._folded = shorter.mentions = None
         return shorter
 
     def before_explanation(self) -> Answer:

@@ -5,11 +5,9 @@ Statuses, the first that applies:
 1. ``error``: the model reported an error instead of an answer.
 2. ``empty``: without thinking and invisible characters, nothing is left.
 3. ``refused``: a provider's filter ended the answer; or a sentence that begins in the answer's first
-   200 characters begins by declining (an apology, *I cannot answer*, *as an AI*, and the like, in
-   English, German, French, Spanish, Chinese; the list is `DECLINES`), **and** no label is given in
-   the asked form. A label is given in the asked form where one of its forms stands alone on a line,
-   or behind a word such as *answer* or *label* with ``:``, ``=`` or *is*: "I cannot be sure, but my
-   answer is: B" is an answer.
+   200 characters begins by declining (an apology, *I cannot answer*, *as an AI*, and the like, in 30
+   languages: the table below), **and** no label is marked as the answer (by a mark of ``marked_label``
+   other than *first*): "I cannot be sure, but my answer is: B" is an answer.
 
 An evaluator that reads tokens and not the text is not concerned with 2 (where tokens came) and 3
 (but for a provider's filter). All else is the evaluator's: ``ambiguous``, ``no_label``, ``valid``.
@@ -34,52 +32,37 @@ import polars as pl
 from quaver.core.annotations import Reading
 from quaver.core.records import Response
 from quaver.score.parsing.label_forms import Forms, bare
+from quaver.score.parsing.label_marks import CHOSEN, marks_of
+from quaver.score.parsing.languages import languages, phrases
 from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Answer, Shown
 
-DECLINES: Final[tuple[str, ...]] = (
-    r"(?:i'm|i am|we're|we are|im)?\s?(?:very |so |really )?sorry"
-    r"(?:[,.!;:-]|\s(?:but|i|we|for|about|that)\b|\s*\Z)",
-    r"(?:my |i )?apologi[sz]e|my apologies|i regret",
-    r"i (?:cannot|can't|can not|could not|couldn't|won't|will not|am unable to|am not able to|do not|don't)"
-    r" (?:in good conscience |really |be able to |possibly )?(?:help|assist|answer|provide|determine|comply"
-    r"|fulfil|engage|discuss|label|classify|judge|vote|choose|tell|participate|make|give|predict|express"
-    r"|offer|generate|create|complete|continue|respond|decide|rate|pick|select|identify|infer|speculate"
-    r"|take|access|support)",
-    r"(?:i'm|i am) (?:unable|not able|not comfortable|not allowed|not permitted|not going to)",
-    r"(?:i'm|i am) (?:only |just )?an (?:ai|artificial)",
-    r"i (?:must|have to|need to|would|respectfully)?\s?(?:respectfully )?(?:decline|refuse)\b",
-    r"i(?:'d| would) rather not"
-    r"(?: (?:say|answer|guess|comment|choose|decide|speculate|give|judge)\b|[.,!]|\Z)",
-    r"i (?:do not|don't) feel comfortable",
-    r"i (?:do not|don't) have (?:personal |political |any |an? )*(?:opinion|belief|view|preference)",
-    r"as an? (?:ai|artificial intelligence|large language model|language model|responsible)",
-    r"(?:it is|it's) (?:not possible|impossible) (?:for me )?to (?:say|tell|determine|answer|decide|know)",
-    r"(?:es tut mir leid|tut mir leid|ich kann (?:das|diese|nicht|ihnen|dir)|als (?:ki|sprachmodell))\b",
-    r"(?:désolé|je suis désolé|je ne peux pas|je ne suis pas en mesure|en tant qu)",
-    r"(?:lo siento|no puedo|como (?:modelo|ia|inteligencia))\b",
-    r"(?:抱歉|对不起|對不起|我无法|我無法|我不能|作为一个|作為一個)",
-)
-"""How a sentence begins that declines to answer: regular expressions over the text in lower case."""
-
-_IN_DECLINES: Final = (
-    *("sorry", "apolog", "regret", "unable", "declin", "refus", "impossible", "n ai", "a ai", "artificial"),
-    *("guage model", "responsible", "leid", "ich kann", "als ki", "sprachmodell", "désolé", "ne peux"),
-    *("ne suis", "en tant", "siento", "puedo", "como ", "i can", "i co", "i wo", "i wi", "i am not"),
-    *("i do", "i'm not", "rather not", "not possible", "抱歉", "对不起", "對不起", "我无法"),
-    *("我無法", "我不能", "作为一个", "作為一個"),
-)
-"""Whatever declines has one of these; looking for them is ten times as fast."""
-_IN_SIMPLE_DECLINES: Final = [one for one in _IN_DECLINES if one.isascii()]
 _OPENING = 200
 _DECLINES = re.compile(
-    r"(?:\A|[.!?:,;。！，]\s|\n|\bbut\s)[\s\"'*_>-]{0,3}"
-    r"(?:(?:unfortunately|however|but|well|hmm|no|and),? )?(?:" + "|".join(DECLINES) + ")"
+    r"(?:\A|[.!?:,;。！，]\s?|\n|\bbut\s)[\s\"'*_>-]{0,3}"
+    r"(?:(?:unfortunately|however|but|well|hmm|no|and),? )?(?:"
+    + "|".join(
+        [*languages()["en"]["declines"], *map(re.escape, sorted(phrases("sorry"), key=len, reverse=True))]
+    )
+    + ")"
 )
-_MARKER = re.compile(
-    r"\b(?:answer|label|choice|vote|category|class|classification|rating|option|response)\b"
-    r"(?:\s(?:would be|is|be))?\s?[:=]?\s?"
+_IN_SIMPLE_DECLINES: Final = (
+    *("sorry", "apolog", "regret", "unable", "declin", "refus", "impossible", "n ai", "a ai", "artificial"),
+    *(
+        "guage model",
+        "responsible",
+        "i can",
+        "i co",
+        "i wo",
+        "i wi",
+        "i am not",
+        "i do",
+        "i'm not",
+        "rather not",
+    ),
+    *("not possible", *sorted(filter(str.isascii, phrases("sorry")))),
 )
+"""Whatever plain ASCII declines has one of these; looking for them is ten times as fast."""
 
 _LOOP_WINDOW, _LOOP_KEY, _LOOP_LEAST, _LOOP_COPIES, _LOOP_UNIT, _LOOP_LACKING = 2000, 6, 24, 4, 500, 2
 
@@ -165,7 +148,7 @@ def _to_look_at(answers: ManyAnswers) -> Iterable[int]:
     """The answers that may be empty, or may decline."""
     if answers.said is None:
         return range(len(answers))
-    may = answers.folded.str.slice(0, 2 * _OPENING).str.contains_any(_IN_SIMPLE_DECLINES)
+    may = answers.folded.str.slice(0, 2 * _OPENING).str.contains_any([*_IN_SIMPLE_DECLINES])
     places: list[int] = (~answers.simple | may | (answers.texts == "")).arg_true().to_list()
     return places
 
@@ -201,9 +184,7 @@ def _declines(folded: str) -> bool:
 
 
 def _gives_label(answer: Answer, forms: Forms) -> bool:
-    if any(forms.whole(bare(line)) for line in answer.text.splitlines()):
-        return True
-    return any(forms.given(answer, marker.end()) for marker in _MARKER.finditer(answer.folded))
+    return any(mark.strength <= CHOSEN for mark in marks_of(answer, forms))
 
 
 # It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at

@@ -22,7 +22,7 @@ class ImportOptions(TypedDict, total=False):
         label: The column of labels, in a table with a row an annotation.
         raw: The column of raw answers, which evaluators read, instead of labels.
         thinking: The column of what a model thought, where that stands apart from its raw answer.
-        evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
+        evaluators: Registered names of those that read raw answers; ``marked_label``, if left out.
         coders: The coders' columns, in a table with a row an item.
         fields: Columns that are variables of their own, in a table with a row an annotation: each a label, a
             set of labels, a scale or a number. By default those that are, where one of them is a set.
@@ -60,7 +60,7 @@ class ImportOptions(TypedDict, total=False):
     thinking: Annotated[str | None, Option("The column of thinking beside raw answers.")]
     evaluators: Annotated[
         Sequence[str],
-        Option("Reads the raw answers; by default first_label.", (), flags=("--evaluator",)),
+        Option("Reads the raw answers; by default marked_label.", (), flags=("--evaluator",)),
     ]
     coders: Annotated[str | Sequence[str], Option("The coders' columns, one item a row: anna,ben,cleo.", ())]
     fields: Annotated[str | Sequence[str], Option("Several variables, a column each: tone,topics,cost.", ())]

@@ -114,7 +114,7 @@ def import_annotations(
         "name": home.name if len(files) > 1 else path.stem,
         "task": task,
         "annotations": _annotations(source, columns, also, {**reading, "unlabelled": unlabelled}),
-        **({"evaluators": list(given["evaluators"]) or ["first_label"]} if "raw" in columns else {}),
+        **({"evaluators": list(given["evaluators"]) or ["marked_label"]} if "raw" in columns else {}),
         "measures": _measures(table, columns, fields),
     }
     study = _written(files[0] if is_copied else table.rows, path, home, document, table.taken)
