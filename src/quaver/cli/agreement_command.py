@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typing_extensions import Unpack
 
 from quaver.cli.console import JsonLinesOption, print_estimates, show, table
 from quaver.cli.label_file_options import (
@@ -13,16 +14,18 @@ from quaver.cli.label_file_options import (
     LevelOption,
     SeparatorOption,
     SheetOption,
-    UnlabelledOption,
     parts,
     separator_of,
+    with_options,
 )
 from quaver.cli.terminal_tables import estimates_tables
+from quaver.study.imports.cell_options import CellOptions
 
 Missing = Literal["drop", "category"]
 """What an answer without a valid label counts as."""
 
 
+@with_options(CellOptions)
 def command(
     file: Annotated[Path, typer.Argument()],
     label: list[str],
@@ -30,7 +33,6 @@ def command(
     rater: list[str] | None = None,
     by: list[str] | None = None,
     valid: str | None = None,
-    unlabelled: UnlabelledOption = None,
     missing: Missing = "drop",
     level: LevelOption = "nominal",
     resamples: Annotated[int, typer.Option(min=0)] = 1000,
@@ -38,7 +40,9 @@ def command(
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
     sheet: SheetOption = None,
+    distinct: bool = False,
     as_json: JsonLinesOption = False,
+    **cells: Unpack[CellOptions],
 ) -> None:
     """Measure agreement in any table of annotations.
 
@@ -54,6 +58,7 @@ def command(
       missing: Leave missing labels out, or count them as a category.
       resamples: Resamples of items; 0 for no interval.
       seed: Root seed.
+      distinct: Keep labels apart that differ only in capitals, white space or how a number is written.
 
     Examples:
       quaver agreement coded.csv --item id --rater who --label tag
@@ -70,7 +75,8 @@ def command(
         label=label,
         by=by or (),
         labels=parts(valid, "--valid") or None,
-        unlabelled=unlabelled or (),
+        distinct=distinct,
+        **cells,
         level=level,
         missing=missing,
         resamples=resamples,

@@ -20,9 +20,6 @@ LevelOption = Annotated[
     Level,
     typer.Option(help="Level of measurement; jaccard or masi for cells such as a;b."),
 ]
-UnlabelledOption = Annotated[
-    list[str] | None, typer.Option(help="A cell that means “no label”, such as N/A. May be repeated.")
-]
 EncodingOption = Annotated[str, typer.Option(help="Encoding of a text file.")]
 SeparatorOption = Annotated[
     str | None, typer.Option(help=r"What separates the cells, if it is not a comma: ';', '\t'.")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from quaver.core.number_format import composed, text_of
-from quaver.core.records import OF_SETS, Label, LabelSet, Level, Numbers, Output, Status, Variant
-from quaver.errors import ItemError, SpecError, nearest
+from quaver.core.number_format import text_of
+from quaver.core.records import OF_SETS, Label, LabelSet, Level, Numbers, Output, Variant
+from quaver.errors import ItemError, SpecError
 
 ASKED: Final = "asked"
 """The factor of whether fields are asked together or alone."""
@@ -90,38 +89,6 @@ def fields_in(labels: LabelSet) -> tuple[TaskField, ...]:
     return labels.fields if isinstance(labels, Codebook) else ()
 
 
-_LIKE_MISSING = frozenset(
-    ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
-)
-"""What programs and people write for a missing label, in lower case."""
-
-_MOST_DOUBTS, _MOST_LISTED, _MOST_OTHERS = 8, 30, 5
-"""Labels that are named one by one: of those that occur once, of a whole set, and of those outside it."""
-
-
-class CellLabel(NamedTuple):
-    """The meaning of a cell: a label's code, or why it has none."""
-
-    label: str | None
-    status: Status
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One decision about a file.
-
-    Attributes:
-        role: The role that something in it was given.
-        column: The column, the columns, or the text of a cell.
-        why: Whether it was named or recognised, and what to do if that is wrong.
-    """
-
-    role: str
-    column: str
-    why: str
-
-
 NO_LABELS: Final = "[]"
 """The set without a label, as a label: none of them applies."""
 
@@ -171,12 +138,6 @@ def cell_labels(cell: Any, known: Collection[str] = ()) -> tuple[str, ...]:
     between = next((sign for sign in _BETWEEN if sign in text), SEPARATOR)
     return tuple(dict.fromkeys(one.strip() for one in text.split(between) if one.strip()))
 
-
-MARKS: Final[Mapping[str, bool]] = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "y", "x"), True),
-    **dict.fromkeys(("", "0", "0.0", "false", "no", "n"), False),
-}
-"""What a cell of a label's own column says, in lower case: whether the label applies."""
 
 _BETWEEN: Final = (SEPARATOR, ",", "|")
 
@@ -282,134 +243,3 @@ def _called_after(words: Sequence[str], own: Sequence[str]) -> bool:
     shorter, longer = sorted((words, own), key=len)
     rest = iter(longer)
     return bool(shorter) and all(word in rest for word in shorter)
-
-
-class LabelCells:
-    """Reads the cells of a column of labels, however accents are encoded.
-
-    Args:
-        codes: The labels.
-        also: Other texts of cells, each with its label.
-        unlabelled: The texts that stand for a missing label.
-    """
-
-    def __init__(
-        self, codes: Iterable[str], also: Mapping[str, str] | None = None, unlabelled: Iterable[str] = ()
-    ) -> None:
-        self._codes = {composed(code): code for code in codes}
-        self._also = {composed(text): label for text, label in (also or {}).items()}
-        self._unlabelled = {composed(text) for text in unlabelled}
-
-    def read(self, text: str) -> CellLabel | None:
-        """The meaning of a cell's stripped text; None for a text that is not known."""
-        if not text:
-            return CellLabel(None, "empty", "an empty cell")
-        form = composed(text)
-        label = self._codes.get(composed(self._also.get(form, text)))
-        if label is not None and form not in self._unlabelled:
-            return CellLabel(label, "valid", None)
-        return CellLabel(None, "no_label", text) if form in self._unlabelled else None
-
-
-def same_labels(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[str, str]:
-    """The texts of cells that are a label in other characters, each with that label.
-
-    ``1.0`` is ``1`` if that is a label too: pandas writes whole numbers this way in a column with gaps.
-    ``1.10`` is not ``1.1``, which may be another code. ``é`` in two characters is ``é`` in one; the more
-    frequent form is the label.
-
-    >>> same_labels({"1": 3, "1.0": 2, "1.1": 1, "1.10": 1})
-    {'1.0': '1'}
-    """
-    labels: dict[str, str] = {}
-    for text in given or sorted(counts, key=lambda text: -counts[text]):
-        labels.setdefault(composed(text), text)
-    result = {}
-    for text in sorted(counts):
-        form = composed(text)
-        whole = form.removesuffix(".0")
-        if labels.get(form, text) != text:
-            result[text] = labels[form]
-        elif whole != form and whole in labels and text not in given and whole.lstrip("-").isdigit():
-            result[text] = labels[whole]
-    return result
-
-
-def doubtful_labels(
-    counts: Mapping[str, int],
-    labels: Iterable[str],
-    unlabelled: Sequence[str],
-    *,
-    given: bool,
-    level: Level | None = None,
-) -> list[Decision]:
-    """Which texts count as missing labels, and which count as labels but may not be."""
-    missing = Counter({composed(text): counts.get(text, 0) for text in ("", *unlabelled)})
-    decisions = [
-        Decision("missing", text or "(an empty cell)", f"{_rows(number)}, {'named' if text else 'no label'}")
-        for text, number in missing.items()
-        if number
-    ]
-    if given:
-        return decisions
-    known = [label for label in labels if counts.get(label)]
-    for label in known:
-        if label.casefold() in _LIKE_MISSING:
-            say = f"{_rows(counts[label])}, taken as a label; {_unlabelled(label)} if it is not"
-            decisions.append(Decision("label?", label, say))
-    once = [one for one in known if counts[one] == 1 and one.casefold() not in _LIKE_MISSING]
-    if level in ("interval", "ratio"):  # a measured number may well occur once
-        once = [one for one in once if number_in(one, level) is None]
-    if 0 < len(once) < len(known):
-        named = ", ".join(once[:_MOST_DOUBTS])
-        more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
-        option = " ".join(map(_unlabelled, once[:2])) + " …" * (len(once) > 2)
-        say = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is not"
-        decisions.append(Decision("label?", named + more, say))
-    return decisions
-
-
-def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
-    """What counts as missing because it is not among the valid labels."""
-    if not counts:
-        return []
-    more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""
-    named = ", ".join([text[:40] for text in counts][:_MOST_DOUBTS]) + more
-    return [Decision("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
-
-
-def _rows(number: int) -> str:
-    return f"{number:,} cell{'s' * (number != 1)}"
-
-
-def _unlabelled(text: str) -> str:
-    """The option that makes a cell's text no label."""
-    return f"--unlabelled {shlex.quote(label_line([text]))}"
-
-
-def label_line(labels: Sequence[str]) -> str:
-    """Labels as ``--labels`` takes them: separated by commas, in quotation marks where a label has a comma.
-
-    >>> label_line(["left", "right, far"])
-    'left, "right, far"'
-    """
-    doubled = [label.replace('"', '""') for label in labels[:_MOST_LISTED]]
-    written = ", ".join(f'"{label}"' if "," in label or '"' in label else label for label in doubled)
-    return written if len(labels) <= _MOST_LISTED else f"{written}, … ({len(labels)} in all)"
-
-
-def outside_label_set(
-    what: str, where: str, texts: Sequence[str], known: Sequence[str], fix: str
-) -> ItemError:
-    """The error of a label outside the label set."""
-    found, *others = texts
-    guess = nearest(found, known)
-    named = ", ".join(map(repr, others[:_MOST_OTHERS])) + (", …" if len(others) > _MOST_OTHERS else "")
-    more = f"; {len(others)} other{'s' * (len(others) != 1)} in the file: {named}" if others else ""
-    return ItemError(
-        f"{what} is outside the label set",
-        where=where,
-        expected=f"one of {', '.join(known[:_MOST_LISTED])}" + ", …" * (len(known) > _MOST_LISTED),
-        found=found[:200] + more,
-        fix=(f"did you mean {guess!r}? Otherwise " if guess else "") + fix,
-    )

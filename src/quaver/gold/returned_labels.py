@@ -10,16 +10,9 @@ from typing import Final, Literal
 
 import polars as pl
 
-from quaver.core.label_values import (
-    CellLabel,
-    LabelCells,
-    cell_labels,
-    labels_in,
-    number_in,
-    outside_label_set,
-    set_of,
-    single_labels,
-)
+from quaver.core.label_decisions import outside_label_set
+from quaver.core.label_values import cell_labels, labels_in, number_in, set_of, single_labels
+from quaver.core.labels import CellLabel, LabelCells
 from quaver.core.number_format import composed
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.spreadsheet import plain_cell, safe_cell
@@ -154,9 +147,7 @@ class ReturnedLabels:
         self._labels, self._codes = labels, labels.codes
         self._sets = {frozenset(labels_in(code)): code for code in labels.codes}
         self._single = [label.code for label in single_labels(labels)]
-        names = {label.name: label.code for label in labels.labels if label.name not in labels.codes}
-        self._cells = LabelCells(labels.codes, names)
-        self._typed = _by_hand([*labels.codes, *names])
+        self._cells = LabelCells(labels.labels, level=labels.level)
         self._texts = texts
         self._others = set(others)
         self._ids = _Ids([*texts, *self._others])
@@ -201,7 +192,7 @@ class ReturnedLabels:
 
     def _label(self, text: str) -> CellLabel | None:
         """The meaning of a cell; None for a text that is not known."""
-        read = self._cells.read(text) or self._cells.read(self._typed.get(_folded(text), text))
+        read = self._cells.read(text)
         if read is not None:
             return read
         if isinstance(self._labels, Numbers):
@@ -209,7 +200,7 @@ class ReturnedLabels:
             return None if number is None else CellLabel(number, "valid", None)
         if self._labels.level not in OF_SETS:
             return None
-        cells = [self._cells.read(self._typed.get(_folded(one), one)) for one in cell_labels(text)]
+        cells = [self._cells.read(one) for one in cell_labels(text)]
         own = {cell.label for cell in cells if cell is not None and cell.label in self._single}
         if len(own) < len(cells):
             return None
@@ -248,18 +239,6 @@ class ReturnedLabels:
                 fix="sort whole rows, not single columns; if the ids are right, remove the column of texts",
             )
         return item
-
-
-def _by_hand(texts: Iterable[str]) -> dict[str, str]:
-    """Labels by what people type for them; what might stand for two is left out."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        found.setdefault(_folded(text), []).append(text)
-    return {typed: meant[0] for typed, meant in found.items() if len(meant) == 1}
-
-
-def _folded(text: str) -> str:
-    return _plain(text).casefold()
 
 
 def _twice(item: str, first: Returned, row: Returned) -> ItemError:

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from quaver._secrets import Keys
-from quaver.core.label_values import LabelCells
+from quaver.core.labels import LabelCells
 from quaver.core.line_file import lines_of
 from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import plain_cell, safe_cell, write_csv
@@ -146,8 +146,7 @@ def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[st
         ) from None
     known = {_same(asdict(mark)) for mark in study.book.marks()}
     labels = study.index.design.labels
-    names = {label.name: label.code for label in labels.labels if label.name not in labels.codes}
-    cells = LabelCells(labels.codes, names)
+    cells = LabelCells(labels.labels, level=labels.level)
     given, skipped = [], []
     for number, row in enumerate(rows, start=1):
         why = _wrong(study, row, cells)

@@ -533,7 +533,7 @@ def test_a_model_at_an_address_needs_no_provider(tweets: Path) -> None:
 @pytest.mark.parametrize(
     ("stances", "said_of_it", "parts"),
     [
-        (("Ja", "ja", "nein"), {}, ("'Ja' (2 cells) and 'ja' (2 cells)", "--labels")),
+        (("Ja", "ja"), {}, ("fewer than two labels", "Ja")),
         (("Ja",), {}, ("one label only", "'Ja' in 6 rows", '--labels "Ja, another"')),
     ],
 )
@@ -549,7 +549,7 @@ def test_labels_that_are_too_much_alike_are_reported_of_the_table(
     assert all(part in str(caught.value) for part in parts)
     listed = prepared(path, labels=("Ja", "nein")).table  # as the error advises
     assert listed.gold == "gold"
-    assert listed.counts["Ja"] == (4 if "ja" in stances else 6)
+    assert listed.counts["Ja"] == 6
 
 
 def test_all_rows_without_a_text_are_counted(tmp_path: Path) -> None:

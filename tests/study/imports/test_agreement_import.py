@@ -41,15 +41,21 @@ def test_every_coefficient_in_every_cell(path):
     measures = ["krippendorff_alpha", "percent_agreement", "fleiss_kappa", "cohen_kappa", "gwet_ac1"]
     assert [e.measure for e in found] == measures * 2
     assert [e.cell["temp"] for e in found] == ["0.1"] * 5 + ["0.5"] * 5
-    # 1: 2, 0: 3, N/A: 1; one of three units disagrees: 1 − 5·2/(36 − 14).
+    # N/A is no label, which leaves one of three units without a pair: 1 1 and 0 0.
+    assert found[0].value == 1
+    assert ("missing", "N/A") in [row[:2] for row in found[0].details["taken"]]
+    # As a label, 1: 2, 0: 3, N/A: 1; one of three units disagrees: 1 − 5·2/(36 − 14).
+    found = measure_agreement(path, by=["temp"], label_is=["N/A"], **NAMES)
     assert found[0].value == pytest.approx(1 - 10 / 22)
 
 
 def test_only_valid_labels(path):
     found = measure_agreement(path, by=["temp"], labels=["0", "1"], **NAMES)
     assert found[0].value == 1
-    assert found[0].excluded == {"not in the label set": 1}
-    assert found[5].excluded == {"no label": 1, "not in the label set": 1}
+    assert found[0].excluded == {"no label": 1}
+    assert found[5].excluded == {"no label": 2}
+    kept = measure_agreement(path, by=["temp"], labels=["0", "1"], label_is=["N/A"], **NAMES)
+    assert kept[0].excluded == {"not in the label set": 1}
 
 
 def test_missing_as_a_category(path):
@@ -82,15 +88,15 @@ def measured_both_ways(path, **options):
     return one, other, told
 
 
-@pytest.mark.parametrize("unlabelled", [(), ("N/A",)])
-def test_a_file_is_read_as_import_reads_it(tmp_path, unlabelled):
+@pytest.mark.parametrize("kept", [("N/A",), ()])
+def test_a_file_is_read_as_import_reads_it(tmp_path, kept):
     path = tmp_path / "padded.csv"
     path.write_text(PADDED, encoding="utf-8")
-    one, other, told = measured_both_ways(path, unlabelled=unlabelled)
+    one, other, told = measured_both_ways(path, label_is=kept)
     assert one.value == other.value
     assert [row for row in other.details["taken"] if row[0] in ("missing", "label?")] == told
     # Units with two labels: aa bb a1 11 éé ba, and with N/A as a label (N/A, a).
-    pairs = ["aa", "bb", "a1", "11", "éé", "ba"] + ([] if unlabelled else ["na"])
+    pairs = ["aa", "bb", "a1", "11", "éé", "ba"] + (["na"] if kept else [])
     counts = [sum(pair.count(c) for pair in pairs) for c in "ab1én"]
     n = sum(counts)
     differing = sum(2 for pair in pairs if pair[0] != pair[1])
@@ -104,12 +110,13 @@ def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
     told = measure_agreement(path, resamples=0)[0].details["taken"]
     assert [row[:2] for row in told] == [
         ("missing", "(an empty cell)"),
-        ("label?", "N/A"),
-        ("label?", "None"),
+        ("missing", "N/A"),
+        ("missing", "None"),
         ("label?", "positve"),
     ]
     assert "2 cells" in told[1][2]
-    assert "--unlabelled N/A" in told[1][2]
+    assert "--label-is N/A" in told[1][2]
+    assert "--unlabelled positve" in told[3][2]
     told = measure_agreement(path, resamples=0, unlabelled=["N/A", "None"])[0].details["taken"]
     missing = [row[1:] for row in told if row[0] == "missing"]
     assert missing == [
@@ -120,9 +127,11 @@ def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
     valid = measure_agreement(path, resamples=0, labels=["a", "b"])[0]
     assert [row[:2] for row in valid.details["taken"]] == [
         ("missing", "(an empty cell)"),
-        ("missing", "N/A, None, positve"),
+        ("missing", "N/A"),
+        ("missing", "None"),
+        ("missing", "positve"),
     ]
-    assert valid.excluded == {"no label": 1, "not in the label set": 4}
+    assert valid.excluded == {"no label": 4, "not in the label set": 1}
 
 
 def test_a_sheet_agrees_as_the_same_table_in_csv_does(path, tmp_path):

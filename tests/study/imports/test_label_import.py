@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import quaver
 from quaver.cli.main import app
-from quaver.core.label_values import Decision
+from quaver.core.label_decisions import Decision
 from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
 from quaver.study.imports.label_import import import_annotations
 
@@ -56,7 +56,9 @@ def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
         ("item", "id"),
         ("text", "text"),
         ("repeat", "iteration"),
-        ("labels", "12.0, 48.0"),
+        ("labels", "12, 48"),
+        ("same", "'12.0'"),
+        ("same", "'48.0'"),
         ("missing", "(an empty cell)"),
         ("field", "ka_mean, ka_lower, ka_upper"),
     ]
@@ -139,7 +141,7 @@ def test_parquet_with_numbers(tmp_path: Path) -> None:
 def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> None:
     text = LONG.replace(",a", ",1").replace(",b", ",2").replace("q,1,", "q,1.0,")
     study, taken = imported(tmp_path, text, {"item": "doc", "coder": "who"})
-    assert ("label 1", "1.0") in [(one.role, one.column) for one in taken]
+    assert ("same", "'1' and '1.0'") in [(one.role, one.column) for one in taken]
     assert study.experiment.labels.codes == ("1", "2")
     accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
     assert accuracy == {"p": pytest.approx(2 / 3), "q": 1.0}
@@ -289,7 +291,7 @@ def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path: Path
 def test_what_is_no_label_is_named(tmp_path: Path) -> None:
     study, _ = imported(tmp_path, INTRA.replace(",,1", ",N/A,1", 1), unlabelled=("N/A",))
     assert study.annotations()["status"].cast(pl.String).to_list().count("no_label") == 1
-    assert study.experiment.labels.codes == ("12.0", "48.0")
+    assert study.experiment.labels.codes == ("12", "48")
 
 
 @pytest.mark.parametrize(

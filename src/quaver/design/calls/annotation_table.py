@@ -11,7 +11,9 @@ import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD
 from quaver.core.column_names import column_of
-from quaver.core.label_values import CellLabel, Codebook, LabelCells, TaskField, outside_label_set
+from quaver.core.label_decisions import outside_label_set
+from quaver.core.label_values import Codebook, TaskField
+from quaver.core.labels import CellLabel, LabelCells
 from quaver.core.meter import little_garbage
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
@@ -167,7 +169,7 @@ def _readings(
     """The meaning of every cell of a label."""
     if spec.raw is not None:
         return [_EMPTY] * len(cells.label)
-    reader = LabelCells(labels.codes, spec.map, spec.unlabelled)
+    reader = LabelCells(labels.labels, spec.map, spec.unlabelled, labels.level)
     result: dict[str, CellLabel] = {}
     outside: dict[str, int] = {}
     for index, written in enumerate(cells.label):
@@ -421,7 +423,7 @@ def _gold(spec: AnnotationsSpec, values: Row, labels: LabelSet, item: str) -> st
         return None
     known = {text: code for text, code in spec.gold.map.items() if code is not None}
     nothing = [text for text, code in spec.gold.map.items() if code is None]
-    reader = LabelCells(labels.codes, {**spec.map, **known}, [*spec.unlabelled, *nothing])
+    reader = LabelCells(labels.labels, {**spec.map, **known}, [*spec.unlabelled, *nothing], labels.level)
     found = values.text(spec.gold.column)
     read = reader.read(found)
     if read is None:

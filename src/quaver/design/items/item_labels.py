@@ -9,14 +9,9 @@ from itertools import product
 from typing import Any
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import (
-    MARKS,
-    LabelCells,
-    cell_labels,
-    number_in,
-    outside_label_set,
-    set_of,
-)
+from quaver.core.label_decisions import outside_label_set
+from quaver.core.label_values import cell_labels, number_in, set_of
+from quaver.core.labels import LabelCells, applies
 from quaver.core.number_format import text_of
 from quaver.core.records import Item, LabelSet, Numbers
 from quaver.design.items.answer_options import options_of
@@ -164,9 +159,10 @@ class _Labels:
                 raise UnknownName("label", code, self._codes, where=source.where(*loc, "gold", "map", value))
         self._known = [*also, *self._codes]
         self._cells = LabelCells(
-            self._codes,
+            labels.labels,
             {text: code for text, code in also.items() if code is not None},
             [text for text, code in also.items() if code is None],
+            labels.level,
         )
         self._source, self._loc = source, place or loc
 
@@ -218,15 +214,15 @@ class _Labels:
             return self._set(given, f"{place}: {', '.join(names)}", f"the gold label of item {item.id}")
         applying = []
         for code, name in columns.items():
-            applies = MARKS.get(texts[name].casefold())
-            if applies is None:
+            is_given = applies(texts[name])
+            if is_given is None:
                 raise ItemError(
                     f"whether the label {code!r} applies to item {item.id} is not said",
                     where=f"{place}: {name}",
                     expected="1 or 0, true or false, yes or no, x or nothing",
                     found=texts[name][:80],
                 )
-            applying += [code] * applies
+            applying += [code] * is_given
         return set_of(applying, self._codes)
 
     def _known_text(self, item: Item, column: str, where: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
-from quaver.core.label_values import Decision
+from quaver.core.label_decisions import Decision
 from quaver.report.findings.verdict_card import Card
 from quaver.study.checking.check_design import PreparedCheck, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions

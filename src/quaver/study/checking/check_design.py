@@ -14,7 +14,7 @@ from typing import Any, Final
 from typing_extensions import Unpack
 
 from quaver.collect.run.progress import Price
-from quaver.core.label_values import Decision, label_line
+from quaver.core.label_decisions import Decision, label_line
 from quaver.core.model import Keyed
 from quaver.core.number_format import count
 from quaver.core.options import with_defaults

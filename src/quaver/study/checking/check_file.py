@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quaver.core.label_values import Decision
+from quaver.core.label_decisions import Decision
 from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
 from quaver.design.spec.json_schema import MODELINE, write_with_schema

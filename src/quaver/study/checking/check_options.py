@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final
 
 from quaver.core.options import Option
+from quaver.study.imports.cell_options import CellOptions
 
 BUNDLED: Final = "smollm2-135m-instruct"
 """The model that is asked where none is named."""
 
 
-class CheckOptions(TypedDict, total=False):
+class CheckOptions(CellOptions, total=False):
     """How a check is made; every option may be left out.
 
     Attributes:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, cast
 
-from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
-from quaver.core.number_format import composed, count
+from quaver.core.label_decisions import Decision, LabelRules, label_line, outside_label_set
+from quaver.core.labels import MISSING, LabelCells, folded, indistinct_labels, shown
+from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
+from quaver.study.imports.cell_options import label_rules
 from quaver.study.imports.field_columns import (
     FieldColumn,
     keep_other_coders,
@@ -47,7 +49,7 @@ class TextTable:
         few: Columns that nothing was decided about, with few values.
         repeating: Others of these, whose values occur twice or more on average.
         labels: The label set; none where there are fields.
-        also: Other texts in the column of true labels, each with its label.
+        also: Other texts in the column of true labels, each with its label; None for those for no label.
         counts: How often each label is the true one.
         known: How many rows people labelled.
         taken: What was decided, and why.
@@ -68,7 +70,7 @@ class TextTable:
     gold: str | None = None
     coders: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    also: dict[str, str] = field(default_factory=dict)
+    also: dict[str, str | None] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     fields: tuple[FieldColumn, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
@@ -95,7 +97,11 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     if is_open:
         gold = _gold(table, labels)
         fields = () if gold else proposed_fields(table)
-    own = _of_fields(table, fields) if fields else _of_one(table, gold, list(coders), labels)
+    own = (
+        _of_fields(table, fields)
+        if fields
+        else _of_one(table, gold, list(coders), label_rules(given, labels))
+    )
     keep_other_coders(table, fields)
     if is_open and not fields:
         say_other_fields(table, own["gold"] or own["coders"][0])
@@ -157,8 +163,9 @@ def _true_label(row: Row, found: TextTable) -> str:
     """A row's true label, or that of most of its coders; empty where there is none."""
     if found.gold:
         cell = row.text(found.gold)
-        return found.also.get(cell, cell)
-    votes = Counter(found.also.get(cell, cell) for name in found.coders if (cell := row.text(name)))
+        return found.also.get(cell, cell) or ""
+    cells = [row.text(name) for name in found.coders]
+    votes = Counter(label for cell in cells if (label := found.also.get(cell, cell)))
     (first, most), second = [*votes.most_common(2), ("", 0), ("", 0)][:2]
     return first if most > second[1] else ""
 
@@ -175,22 +182,23 @@ def _of_fields(table: Table, fields: tuple[FieldColumn, ...]) -> dict[str, Any]:
     return {"fields": fields, "known": known}
 
 
-def _of_one(table: Table, gold: str | None, named: list[str], labels: tuple[str, ...]) -> dict[str, Any]:
+def _of_one(table: Table, gold: str | None, named: list[str], rules: LabelRules) -> dict[str, Any]:
     """What a table says of one variable: its labels, the true ones, and its coders."""
+    labels = rules.labels
     gold = gold or _gold(table, labels)
     if labels and not (gold or named):
         named = columns_of_labels(table, labels)
     elif not (gold or named):
         named = _alike(table)
-    label_set, also = _labels(table, gold, named, labels)
-    known = {*map(composed, (*label_set, *also))}
+    label_set, also = _labels(table, gold, named, rules)
+    known = LabelCells(label_set, unlabelled=rules.unlabelled)
     if not named:
         named = [
             table.take("coders", name, "recognised: its values are the labels")
             for name in table.free()
             if table.holds_texts(name)
-            and table.values(name)
-            and {*map(composed, table.values(name))} <= known
+            and any(map(known.label, table.values(name)))
+            and all(map(known.read, table.values(name)))
         ]
     if gold is None and len(named) == 1:
         gold, named = named.pop(), []
@@ -202,14 +210,16 @@ def _of_one(table: Table, gold: str | None, named: list[str], labels: tuple[str,
         table.taken.append(
             Decision("gold", "(most coders)", "the label of most coders counts as the true one")
         )
-    counts = Counter(also.get(cell, cell) for cell in _cells(table, gold)) if gold else Counter[str]()
+    cells = _cells(table, gold) if gold else ()
+    counts = Counter(label for cell in cells if (label := also.get(cell, cell)))
     return {
         "gold": gold,
         "coders": tuple(named),
         "labels": label_set,
         "also": also,
         "counts": counts,
-        "known": counts.total() or sum(any(row.text(name) for name in named) for row in table.rows),
+        "known": counts.total()
+        or sum(any(known.label(row.text(name)) for name in named) for row in table.rows),
     }
 
 
@@ -313,7 +323,7 @@ def _called_id(table: Table) -> str | None:
 
 def _gold(table: Table, labels: Sequence[str]) -> str | None:
     """The column that is called as true labels are, where it holds few values, or those of the label set."""
-    codes = {composed(label).casefold() for label in labels}
+    codes = {*map(folded, labels)}
     for role in ("gold", "label"):
         found = [
             name
@@ -323,7 +333,7 @@ def _gold(table: Table, labels: Sequence[str]) -> str | None:
             and (1 if codes else 2) <= len(table.values(name)) <= MOST_LABELS
         ]
         if codes:
-            found = [n for n in found if codes & {composed(one).casefold() for one in table.values(n)}]
+            found = [n for n in found if codes & {*map(folded, table.values(n))}]
         if len(found) > 1:
             raise QuaverError(
                 "several columns could hold the true labels",
@@ -337,51 +347,62 @@ def _gold(table: Table, labels: Sequence[str]) -> str | None:
 
 
 def _labels(
-    table: Table, gold: str | None, coders: Sequence[str], given: Sequence[str]
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The label set, and what else stands in the table for one of its labels."""
+    table: Table, gold: str | None, coders: Sequence[str], rules: LabelRules
+) -> tuple[tuple[str, ...], dict[str, str | None]]:
+    """The label set, and what else stands in the table for one of its labels, or for none."""
+    given = rules.labels
     counts = Counter[str]()
     for column in (*([gold] if gold else ()), *coders):
         counts.update({value: n for value, n in table.counts(column).items() if value})
-    if not given and not counts:
-        _check_several(table)
-        few = [
-            n
-            for n in table.free()
-            if table.holds_texts(n) and 1 < len(table.values(n)) <= len(table.rows) / 3
-        ]
-        guess = f"--gold {shlex.quote(few[0])}" if len(few) == 1 else "--gold COLUMN"
-        raise QuaverError(
-            "there are no labels",
-            where=table.path.name,
-            expected="the labels to choose from",
-            found=f"columns {', '.join(table.columns)}",
-            fix=f'list them with --labels "one, another", or name the column of true labels: {guess}; or, of '
-            "several variables, their columns: --fields one,another",
-        )
-    also = same_labels(counts, given)
-    found = tuple(given or ordered(counts.keys() - also.keys()))
+    written = rules.read(counts)
+    labels = tuple(given or ordered(written.labels))
+    if not labels:
+        raise _no_labels(table)
     most = min(MOST_LABELS, max(_FEW_LABELS, len(table.rows) // 2))
-    if len(found) < 2 or (len(found) > most and not given):
+    where = f"{table.path.name}: {gold}" if gold and not given else "--labels"
+    if len(labels) < 2 or (len(labels) > most and not given):
+        beside = "".join(f"; {one.column}: {one.why}" for one in written.decisions if one.role == "missing")
         raise QuaverError(
-            "fewer than two labels" if len(found) < 2 else f"{len(found)} different labels occur",
-            where=f"{table.path.name}: {gold}" if gold and not given else "--labels",
+            "fewer than two labels" if len(labels) < 2 else f"{len(labels)} different labels occur",
+            where=where,
             expected=f"two labels or more, at most {most} unless you list them",
-            found=", ".join(one[:40] for one in found[:8]) + ", …" * (len(found) > 8),
+            found=", ".join(one[:40] for one in labels[:8]) + ", …" * (len(labels) > 8) + beside,
             fix='list them with --labels "one, another", or name the right column with --gold',
         )
-    _check_case(f"{table.path.name}: {gold}" if gold and not given else "--labels", counts, found)
-    also |= _other_case(counts, found, also)
-    if gold:
-        known = {*map(composed, (*found, *also))}
-        outside = [text for text in table.values(gold) if composed(text) not in known]
-        if outside:
-            row = next(row for row in table.rows if row.text(gold) == outside[0])
-            fix = "add it to --labels, empty the cell if it is no label, or name the right column with --gold"
-            raise outside_label_set("the true label", f"{row.where}: {gold}", outside, found, fix)
-    table.taken.append(Decision("labels", label_line(found), "named" if given else "all that occur"))
-    table.taken += [Decision(f"label {code}", written, "the same word") for written, code in also.items()]
-    return found, also
+    if alike := indistinct_labels(labels):
+        raise QuaverError(
+            f"{shown(alike[0])} and {shown(alike[1])} cannot be told apart in an answer",
+            where=where,
+            expected="labels that differ in more than capitals, white space, dashes or a number's form",
+            fix="list each label once: cells that write it differently count as it",
+        )
+    if gold and (outside := [text for text in table.values(gold) if text in written.outside]):
+        row = next(row for row in table.rows if row.text(gold) == outside[0])
+        text = shlex.quote(outside[0])
+        fix = (
+            f"add it to --labels, say which label it is (--same {text}=LABEL) or that it is none "
+            f"(--unlabelled {text}), or name the right column with --gold"
+        )
+        raise outside_label_set("the true label", f"{row.where}: {gold}", outside, labels, fix)
+    table.taken.append(Decision("labels", label_line(labels), "named" if given else "all that occur"))
+    table.taken += written.decisions
+    return labels, {**written.also, **dict.fromkeys(written.missing)}
+
+
+def _no_labels(table: Table) -> QuaverError:
+    """The error where nothing says what the labels are."""
+    _check_several(table)
+    rows = len(table.rows)
+    few = [n for n in table.free() if table.holds_texts(n) and 1 < len(table.values(n)) <= rows / 3]
+    guess = f"--gold {shlex.quote(few[0])}" if len(few) == 1 else "--gold COLUMN"
+    return QuaverError(
+        "there are no labels",
+        where=table.path.name,
+        expected="the labels to choose from",
+        found=f"columns {', '.join(table.columns)}",
+        fix=f'list them with --labels "one, another", or name the column of true labels: {guess}; or, of '
+        "several variables, their columns: --fields one,another",
+    )
 
 
 def _check_several(table: Table) -> None:
@@ -398,40 +419,14 @@ def _check_several(table: Table) -> None:
             )
 
 
-def _check_case(where: str, counts: Counter[str], labels: Sequence[str]) -> None:
-    """See that no two labels are the same but for capital letters, which answers are read without."""
-    by_form: dict[str, str] = {}
-    for label in labels:
-        other = by_form.setdefault(composed(label).casefold(), label)
-        if other == label:
-            continue
-        cells = [f"{one!r} ({count(counts[one], 'cell')})" for one in (other, label)]
-        raise QuaverError(
-            f"{cells[0]} and {cells[1]} differ only in case",
-            where=where,
-            expected="labels that differ in more than small and capital letters",
-            fix="write them alike in the table, or list each label once with --labels: both count as it",
-        )
-
-
-def _other_case(counts: Counter[str], labels: Sequence[str], also: dict[str, str]) -> dict[str, str]:
-    """Cells that are a label in capital or small letters, each with that label."""
-    by_form = {composed(label).casefold(): label for label in labels}
-    known = {*map(composed, (*labels, *also))}
-    return {
-        text: by_form[form]
-        for text in counts
-        if composed(text) not in known and (form := composed(text).casefold()) in by_form
-    }
-
-
 def _alike(table: Table) -> list[str]:
     """The columns that are left, hold few values, and share them with another: several coders' labels.
 
     None where two different sets of values are shared, since either could be the labels.
     """
+    missing = {*map(folded, MISSING)}
     few = {
-        name: {composed(value) for value in table.values(name)}
+        name: {*map(folded, table.values(name))} - missing
         for name in table.free()
         if table.holds_texts(name) and 0 < len(table.values(name)) <= _FEW_LABELS
     }

@@ -22,17 +22,9 @@ from quaver.agreement.chance_agreement import (
 )
 from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
-from quaver.core.label_values import (
-    MARKS,
-    Decision,
-    LabelCells,
-    cell_labels,
-    doubtful_labels,
-    labels_outside,
-    same_labels,
-    set_of,
-)
-from quaver.core.number_format import composed
+from quaver.core.label_decisions import Decision, LabelRules, labels_outside
+from quaver.core.label_values import cell_labels, set_of
+from quaver.core.labels import applies
 from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.design.items.table_files import read_rows
@@ -40,8 +32,8 @@ from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells
-from quaver.estimation.encoding import ordered
 from quaver.estimation.gathered import frame_of
+from quaver.study.imports.cell_options import label_rules
 from quaver.study.imports.field_columns import marked_columns
 from quaver.study.imports.label_columns import Table
 
@@ -109,6 +101,9 @@ def measure_agreement(
     by: Sequence[str] = (),
     labels: LabelSet | Sequence[Any] | None = None,
     unlabelled: Sequence[str] = (),
+    label_is: Sequence[str] = (),
+    same: Sequence[str] = (),
+    distinct: bool = False,
     level: Level | None = None,
     missing: Missing = "drop",
     confidence_level: float = 0.95,
@@ -132,7 +127,11 @@ def measure_agreement(
             mark in those that apply.
         by: Columns whose combinations are measured apart.
         labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
-        unlabelled: What stands in the file where there is no label, beside empty cells.
+        unlabelled: What stands there where there is no label, beside empty cells and ``NA``, ``None`` …
+        label_is: What is a label, although it looks like a missing one: ``NA``.
+        same: Texts that are a label, as ``TEXT=LABEL``.
+        distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
+            written.
         level: Level of measurement; nominal, or the label set's.
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
         confidence_level: Nominal level of the intervals.
@@ -145,8 +144,8 @@ def measure_agreement(
         sheet: Of a spreadsheet, where several hold something.
 
     Returns:
-        Five estimates for each cell, six where ratings are numbers; a file's say in ``details["taken"]`` what
-        stands for a missing label.
+        Five estimates for each cell, six where ratings are numbers; they say in ``details["taken"]`` what
+        stands for a missing label, and what is taken for one label.
 
     Raises:
         ItemError: The file cannot be read.
@@ -170,15 +169,20 @@ def measure_agreement(
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
     asked = _Asked(item or "item", rater, tuple(by), label_set_of(labels, at), at, missing, group)
     resampling = Resampling(confidence_level, resamples, seed, interval)
+    known = labels.codes if isinstance(labels, LabelSet) else tuple(map(str, labels or ()))
+    options = {"unlabelled": unlabelled, "label_is": label_is, "same": same, "distinct": distinct}
+    rules = label_rules(options, known, at, is_read=False)
     if not isinstance(annotations, str | Path):
-        return Estimates(asked.of(*_long(annotations, names), resampling))
+        frame, column = _long(annotations, names)
+        frame, taken = _read_frame(frame, column, rules)
+        return Estimates(_with_taken(asked.of(frame, column, resampling), taken))
     with _named_in_errors(path := Path(annotations)):
         rows = read_table(path, encoding, separator, sheet)
         used = {"item": asked.item, "rater": asked.rater, "by": asked.by, "group": asked.group}
         named: dict[str, Any] = {**used, "label": names}
         named = Table(path, [*rows]).naming(named, [*named])
         names, asked = named.pop("label"), replace(asked, **named)
-        read = _labels(path, rows, names, labels, unlabelled, at)
+        read = _labels(path, rows, names, rules)
         return Estimates(_of_rows(path, rows, names, read, asked, resampling))
 
 
@@ -193,6 +197,19 @@ def _long(frame: Any, labels: Sequence[str]) -> tuple[Any, str]:
     texts = wide.with_columns(pl.col(labels).cast(pl.String)).with_row_index(_ROW)
     rest = [name for name in texts.columns if name not in labels]
     return texts.unpivot(labels, index=rest, variable_name=_CODER, value_name=_LABEL), _LABEL
+
+
+def _read_frame(frame: Any, column: str, rules: LabelRules) -> tuple[Any, list[Decision]]:
+    """A frame whose texts in a column are labels, as those of a file are, and what was decided about them."""
+    read = frame_of(frame)
+    if column not in read.columns or read[column].dtype.is_numeric() or rules.level in OF_SETS:
+        return frame, []
+    texts = read[column].cast(pl.String)
+    written = rules.read(dict(texts.drop_nulls().value_counts().iter_rows()))
+    meant = {**written.also, **dict.fromkeys(("", *written.missing))}
+    if not meant.keys() & set(texts.unique()):
+        return frame, list(written.decisions)
+    return read.with_columns(texts.replace(meant).alias(column)), list(written.decisions)
 
 
 def _of_rows(
@@ -220,9 +237,12 @@ def _of_rows(
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
         pl.Series(_LABEL, column, pl.String)
     )
+    return _with_taken(asked.of(frame, _LABEL, resampling), taken)
+
+
+def _with_taken(estimates: Sequence[Estimate], taken: Sequence[Decision]) -> list[Estimate]:
     decisions = [(decision.role, decision.column, decision.why) for decision in taken]
-    estimates = asked.of(frame, _LABEL, resampling)
-    return [replace(estimate, details={**estimate.details, "taken": decisions}) for estimate in estimates]
+    return [replace(one, details={**one.details, "taken": decisions}) for one in estimates]
 
 
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
@@ -294,7 +314,7 @@ def _set_in(cell: Any) -> str:
 def _set_of_marks(row: Row, columns: Mapping[str, str]) -> str:
     """The set of the labels whose own columns have a mark; empty where all of these are empty."""
     texts = {label: row.text(name) for label, name in columns.items()}
-    given = sorted(label for label, text in texts.items() if MARKS[text.casefold()])
+    given = sorted(label for label, text in texts.items() if applies(text))
     return set_of(given, given) if any(texts.values()) else ""
 
 
@@ -309,25 +329,14 @@ def _texts(path: Path, rows: Sequence[Row], column: str, *, of_sets: bool) -> li
 
 
 def _labels(
-    path: Path,
-    rows: Sequence[Row],
-    columns: Sequence[str],
-    given: LabelSet | Sequence[Any] | None,
-    unlabelled: Sequence[str],
-    level: Level,
+    path: Path, rows: Sequence[Row], columns: Sequence[str], rules: LabelRules
 ) -> tuple[list[str | None], list[Decision]]:
     """The labels that cells mean, one column after the other, and what was decided about them."""
-    texts = [text for column in columns for text in _texts(path, rows, column, of_sets=level in OF_SETS)]
-    known_set = given.codes if isinstance(given, LabelSet) else given or ()
-    counts, named = Counter(texts), [str(label) for label in known_set]
-    left = {"", *map(composed, unlabelled)}
-    known = {text: number for text, number in counts.items() if composed(text) not in left}
-    also = same_labels(known, named)
-    codes = named or ordered(known.keys() - also.keys())
-    cells = LabelCells(codes, also, unlabelled)
-    read = {text: cells.read(text) for text in counts}
+    texts = [
+        text for column in columns for text in _texts(path, rows, column, of_sets=rules.level in OF_SETS)
+    ]
+    written = rules.read(Counter(texts))
+    nothing = {"", *written.missing}
     # What is outside the label set stays as it is, so that the measure counts it.
-    found = [cell.label if (cell := read[text]) else text for text in texts]
-    outside = {text: counts[text] for text, cell in read.items() if cell is None}
-    doubts = doubtful_labels(counts, codes, unlabelled, given=bool(named), level=level)
-    return found, [*doubts, *labels_outside(outside)]
+    labels = [None if text in nothing else written.also.get(text, text) for text in texts]
+    return labels, [*written.decisions, *labels_outside(written.outside)]

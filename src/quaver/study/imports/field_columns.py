@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal
 
-from quaver.core.label_values import (
-    MARKS,
-    NO_LABELS,
-    SEPARATOR,
-    Decision,
-    cell_labels,
-    is_coded_again,
-    label_line,
-    number_in,
-    same_labels,
-)
+from quaver.core.label_decisions import Decision, LabelRules, label_line
+from quaver.core.label_values import NO_LABELS, SEPARATOR, cell_labels, is_coded_again, number_in
+from quaver.core.labels import applies, missing_texts
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.imports.label_columns import MOST_LABELS, Table
@@ -215,7 +207,8 @@ def _field(table: Table, name: str) -> FieldColumn | None:
         return None
     if any(isinstance(cell, list) for cell in cells):
         return _of_sets(name, cells)
-    texts = [text for row in table.rows if (text := row.text(name))]
+    missing = {"", *missing_texts(row.text(name) for row in table.rows)}
+    texts = [text for row in table.rows if (text := row.text(name)) not in missing]
     numbers = [number_in(text, "interval") for text in texts]
     if texts and all(number is not None for number in numbers):
         return _of_numbers(name, sorted({float(number) for number in numbers if number is not None}))
@@ -224,8 +217,7 @@ def _field(table: Table, name: str) -> FieldColumn | None:
     result = _of_sets(name, texts)
     if result is not None:
         return result
-    counts = Counter(texts)
-    labels = ordered(counts.keys() - same_labels(counts).keys())
+    labels = ordered(LabelRules().read(Counter(texts)).labels)
     fits = 1 < len(labels) <= min(MOST_LABELS, len(texts) // 2)
     return FieldColumn(name, "label", tuple(labels), "nominal", name) if fits else None
 
@@ -267,8 +259,8 @@ def marked_columns(table: Table) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name in table.free():
         cut = max(name.rfind(sign) for sign in "_.:")
-        marks = {text.casefold() for text in table.values(name)} if table.holds_texts(name) else set()
-        if 0 < cut < len(name) - 1 and marks and marks <= MARKS.keys():
+        marks = table.values(name) if table.holds_texts(name) else []
+        if 0 < cut < len(name) - 1 and marks and all(applies(text) is not None for text in marks):
             found.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
     return {
         stem: columns for stem, columns in found.items() if len(columns) > 1 and stem not in table.columns

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 
-from quaver.core.label_values import Decision
+from quaver.core.label_decisions import Decision
 from quaver.core.number_format import count
 from quaver.core.replaced_file import replacing
 from quaver.design.items.text_lines import Row

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypedDict
+from typing import Annotated, Final, Literal
 
 from quaver.core.options import Option
+from quaver.study.imports.cell_options import CellOptions
 
 Twice = Literal["error", "first", "repeat"]
 Outside = Literal["error", "no-label"]
@@ -14,7 +15,7 @@ LISTS: Final = ("item", "coders", "fields", "variant", "compare", "ignore")
 """The options that name one or more columns."""
 
 
-class ImportOptions(TypedDict, total=False):
+class ImportOptions(CellOptions, total=False):
     """How a file of labels is read; columns that are left out are recognised by their names.
 
     Attributes:
@@ -39,7 +40,8 @@ class ImportOptions(TypedDict, total=False):
         compare: Columns whose groups of texts are compared (party, language).
         ignore: Columns that play no role, whatever they are called.
         labels: The label set, in order; those that occur, if left out.
-        unlabelled: What the file has where there is no label.
+        distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
+            written.
         level: Level of measurement; nominal, unless another tool's scores are numbers.
         name: What the files' paths say, from the end: ``{model}/graded_{variant}.txt``. In a file of batch
             results it is what their ids say.
@@ -76,7 +78,9 @@ class ImportOptions(TypedDict, total=False):
     compare: Annotated[str | Sequence[str], Option("Compare the texts by these columns: party.", ())]
     ignore: Annotated[str | Sequence[str], Option("The columns to ignore.", ())]
     labels: Annotated[Sequence[str], Option('The label set, in order: a,b,"c, d". By default all found.', ())]
-    unlabelled: Annotated[Sequence[str], Option("The cells that mean “no label”, such as N/A.", ())]
+    distinct: Annotated[
+        bool, Option("Keep labels apart that differ in capitals or spaces.", False, flags=("--distinct",))
+    ]
     level: Annotated[
         Literal["nominal", "ordinal", "interval", "ratio"] | None, Option("Level of measurement.")
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quaver.core.label_values import Decision, label_line
+from quaver.core.label_decisions import Decision, label_line
 from quaver.core.number_format import composed
 from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName

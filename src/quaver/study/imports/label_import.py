@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
-from quaver.core.label_values import Decision, doubtful_labels, label_line, same_labels
+from quaver.core.label_decisions import Decision, label_line
 from quaver.core.number_format import composed, count
 from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replacing, writing
@@ -25,6 +25,7 @@ from quaver.estimation.encoding import ordered
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements
+from quaver.study.imports.cell_options import label_rules
 from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
 from quaver.study.imports.gathered_files import (
     add_gold,
@@ -102,11 +103,11 @@ def import_annotations(
         documents, columns["fields"] = _documents(table, fields, given["unlabelled"])
         task: dict[str, Any] = {"fields": documents}
     else:
-        label_set, also, outside = _labels(table, columns, given)
+        label_set, also, missing = _labels(table, columns, given)
         task = {"labels": label_set} | (
             {} if given["level"] in (None, "nominal") else {"level": given["level"]}
         )
-        unlabelled = [*given["unlabelled"], *outside]
+        unlabelled = list(dict.fromkeys([*given["unlabelled"], *missing]))
     is_copied = len(files) == 1 and not table.is_changed
     reading = {name: given[name] for name in ("encoding", "separator", "sheet")} if is_copied else {}
     source = f"imported{files[0].suffix.lower()}" if is_copied else "imported.csv"
@@ -264,42 +265,33 @@ def _labels(
     table: Table, played: Mapping[str, Any], options: ImportOptions
 ) -> tuple[list[str], dict[str, str], list[str]]:
     """The label set, what else stands for one of its labels (1.0 for 1), and what counts as no label."""
-    given, unlabelled = options["labels"], options["unlabelled"]
     columns = [played["label"]] if "label" in played else list(played.get("coders", ()))
     counts = Counter[str]()
     for name in columns:
         counts.update(table.counts(name))
     golden = table.counts(played["gold"]) if "gold" in played else Counter[str]()
-    left = {"", *map(composed, unlabelled)}
-    values = {text: n for text, n in (counts + golden).items() if composed(text) not in left}
-    also = same_labels(values, given)
-    found = list(given) or list(ordered(values.keys() - also.keys()))
+    rules = label_rules(options, options["labels"], options["level"], is_read="raw" in played)
+    written = rules.read(counts + golden)
+    labels = list(rules.labels or ordered(written.labels))
     where = f"{table.path.name}: {', '.join(columns) or played['raw']}"
-    _check_labels(table, found, played, known=bool(given or options["label"]), where=where)
-    why = "named" if given else "all that occur" if columns else "the gold labels that occur"
-    table.taken.append(Decision("labels", label_line(found), why))
-    table.taken += [
-        Decision(
-            f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters"
-        )
-        for written, label in also.items()
+    _check_labels(table, labels, played, known=bool(rules.labels or options["label"]), where=where)
+    why = "named" if rules.labels else "all that occur" if columns else "the gold labels that occur"
+    table.taken.append(Decision("labels", label_line(labels), why))
+    decisions = [
+        one for one in written.decisions if one.column != "(an empty cell)" or "coders" not in played
     ]
-    outside = []
-    if given and options["outside"] == "no-label":
-        outside = [text for text in values if text not in also and text not in found]
-        table.taken += [
-            Decision("no label", text, f"{count(values[text], 'cell')}, outside the label set")
-            for text in outside[:_MOST_OUTSIDE]
-        ]
-        if more := sum(values[text] for text in outside[_MOST_OUTSIDE:]):
-            others = count(len(outside) - _MOST_OUTSIDE, "other text")
-            table.taken.append(
-                Decision("no label", f"({others})", f"{count(more, 'cell')}, outside the label set")
-            )
-    if "coders" in played:  # there an empty cell is no annotation
-        del counts[""]
-    table.taken += doubtful_labels(counts, found, unlabelled, given=bool(given), level=options["level"])
-    return found, also, outside
+    table.taken += decisions  # where each coder has a column, an empty cell is no annotation
+    missing = list(written.missing)
+    if options["outside"] == "no-label":
+        missing += written.outside
+        for text in [*written.outside][:_MOST_OUTSIDE]:
+            why = f"{count(written.outside[text], 'cell')}, outside the label set"
+            table.taken.append(Decision("no label", text, why))
+        if more := sum([*written.outside.values()][_MOST_OUTSIDE:]):
+            others = count(len(written.outside) - _MOST_OUTSIDE, "other text")
+            why = f"{count(more, 'cell')}, outside the label set"
+            table.taken.append(Decision("no label", f"({others})", why))
+    return labels, written.also, missing
 
 
 def _check_labels(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from quaver.core.input_budget import MOST_BYTES, InputBudget, parsed_json, read_file
-from quaver.core.label_values import Decision
+from quaver.core.label_decisions import Decision
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.study.imports.import_options import ImportOptions

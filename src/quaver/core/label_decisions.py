@@ -1,0 +1,220 @@
+"""What was decided about the cells of a column of labels, for people to read: merges, gaps, doubts."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from quaver.core.labels import folded, missing_texts, number_of, same_labels, shown
+from quaver.core.number_format import composed, count
+from quaver.core.records import Level
+from quaver.errors import ItemError, nearest
+
+EMPTY: Final = "(an empty cell)"
+_LIKE_MISSING: Final = frozenset(
+    ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
+)
+"""What people write for a missing label too, folded: it is pointed out."""
+_CODES_LIKE_MISSING: Final = frozenset((-999, -99, -98, -9, -8, -1, 9, 66, 77, 88, 97, 98, 99, 999, 9999))
+
+_MOST_DOUBTS, _MOST_LISTED, _MOST_OTHERS, _MOST_MERGES = 8, 30, 5, 5
+"""What is named one by one: labels that occur once, those of a whole set, those outside it, merges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision about a file.
+
+    Attributes:
+        role: The role that something in it was given.
+        column: The column, the columns, or the text of a cell.
+        why: Whether it was named or recognised, and what to do if that is wrong.
+    """
+
+    role: str
+    column: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLabels:
+    """What the cells of some columns of labels mean.
+
+    Attributes:
+        labels: The label set: as given, or each label that occurs once.
+        also: Other texts in the cells, each with its label.
+        missing: Texts that stand for a missing label.
+        outside: Texts that are neither, with how often each occurs.
+        decisions: What people should know of this.
+    """
+
+    labels: tuple[str, ...]
+    also: dict[str, str]
+    missing: tuple[str, ...]
+    outside: dict[str, int]
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRules:
+    """What a user says of the cells of columns of labels.
+
+    Attributes:
+        labels: The label set; all labels that occur, without.
+        unlabelled: Texts that stand for a missing label.
+        label_is: Texts that are labels although they look like missing ones.
+        same: Other texts that are a label, each with that label.
+        distinct: Whether labels that differ in capitals or white space alone stay apart.
+        level: The labels' level of measurement.
+        options: How the options are called that say so, of those that there are.
+    """
+
+    labels: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
+    label_is: tuple[str, ...] = ()
+    same: Mapping[str, str] = field(default_factory=dict)
+    distinct: bool = False
+    level: Level | None = None
+    options: tuple[str, ...] = ("label-is", "distinct", "unlabelled")
+
+    def read(self, counts: Mapping[str, int]) -> WrittenLabels:
+        """What the texts of cells mean, by how often each occurs."""
+        named = {composed(text) for text in self.unlabelled}
+        likely = missing_texts(counts, [*self.labels, *self.label_is])
+        missing = [text for text in counts if composed(text) in named or text in likely]
+        values = {text: n for text, n in counts.items() if text not in missing}
+        also = {text: label for text, label in self.same.items() if text in values}
+        rest = {text: n for text, n in values.items() if text not in also}
+        also |= _composed_alike(rest) if self.distinct else same_labels(rest, self.labels, self.level)
+        labels = self.labels or tuple(dict.fromkeys(also.get(text, text) for text in values))
+        valid = {*map(composed, (*labels, *also))}
+        outside = {text: n for text, n in values.items() if composed(text) not in valid}
+        decisions = [*self._merged(also, counts), *self._missing(missing, counts, named)]
+        if not self.labels:
+            totals = Counter[str]()
+            for text, n in values.items():
+                totals[also.get(text, text)] += n
+            decisions += self._doubtful(totals)
+        return WrittenLabels(labels, also, tuple(filter(None, missing)), outside, tuple(decisions))
+
+    def _option(self, name: str, text: str | None = None) -> str:
+        """An option as it is typed; empty where the command has none of this name."""
+        value = "" if text is None else f" {shlex.quote(label_line([text]))}"
+        return f"--{name}{value}" if name in self.options else ""
+
+    def _merged(self, also: Mapping[str, str], counts: Mapping[str, int]) -> list[Decision]:
+        forms: dict[str, list[str]] = defaultdict(list)
+        for text, label in also.items():
+            forms[label].append(text)
+        found = []
+        apart = f"; {option} keeps them apart" if (option := self._option("distinct")) else ""
+        for label, texts in forms.items():
+            own = [*([label] if counts.get(label) else []), *texts]
+            if len(own) == 1:
+                found.append(
+                    Decision("same", shown(own[0]), f"read as {shown(label)}: {_rows(counts[own[0]])}")
+                )
+                continue
+            sizes = " and ".join(f"{counts[text]:,}" for text in own)
+            why = f"taken for one label: {sizes} rows{apart}"
+            found.append(Decision("same", " and ".join(map(shown, own)), why))
+        if len(found) > _MOST_MERGES:
+            rest = ", ".join(decision.column for decision in found[_MOST_MERGES:])
+            found[_MOST_MERGES:] = [Decision("same", rest[:200], "each taken for one label, too")]
+        return found
+
+    def _missing(
+        self, missing: Sequence[str], counts: Mapping[str, int], named: Collection[str]
+    ) -> list[Decision]:
+        found = []
+        for text in sorted(missing):
+            kept = f"; {option} keeps it" if (option := self._option("label-is", text)) else ""
+            why = "named" if composed(text) in named else f"taken for no label{kept}" if text else "no label"
+            found.append(Decision("missing", text or EMPTY, f"{_rows(counts[text])}, {why}"))
+        return found
+
+    def _doubtful(self, counts: Mapping[str, int]) -> list[Decision]:
+        """Labels that may be none: they look like missing ones, or occur once."""
+        found, labels = [], [label for label in counts if label not in self.label_is]
+        likely = [label for label in labels if folded(label) in _LIKE_MISSING] + _codes_apart(labels)
+        for label in likely:
+            why = f"{_rows(counts[label])}, taken as a label"
+            if option := self._option("unlabelled", label):
+                why += f"; {option} if it is not"
+            found.append(Decision("label?", label, why))
+        once = [label for label in labels if counts[label] == 1 and label not in likely]
+        if self.level in ("interval", "ratio"):  # a measured number may well occur once
+            once = [label for label in once if number_of(label) is None]
+        if 0 < len(once) < len(labels) and "unlabelled" in self.options:
+            more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
+            options = " ".join(self._option("unlabelled", label) for label in once[:2])
+            option = options + " …" * (len(once) > 2)
+            why = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is not"
+            found.append(Decision("label?", ", ".join(once[:_MOST_DOUBTS]) + more, why))
+        return found
+
+
+def _composed_alike(values: Mapping[str, int]) -> dict[str, str]:
+    """Texts of which another writes the same characters, each with the more frequent one."""
+    first: dict[str, str] = {}
+    for text in sorted(values, key=lambda text: (-values[text], text)):
+        first.setdefault(composed(text), text)
+    return {text: first[composed(text)] for text in values if first[composed(text)] != text}
+
+
+def _codes_apart(labels: Sequence[str]) -> list[str]:
+    """Among whole numbers, those such as 99 and -1 that lie apart from the others."""
+    numbers = {label: float(number) for label in labels if (number := number_of(label)) is not None}
+    others = [value for value in numbers.values() if value not in _CODES_LIKE_MISSING]
+    if len(numbers) < len(labels) or len(others) < 2:
+        return []
+    least, most = min(others), max(others)
+    return [
+        label
+        for label, value in numbers.items()
+        if value in _CODES_LIKE_MISSING and (value > most + 1 or value < 0 <= least)
+    ]
+
+
+def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
+    """What counts as missing because it is not among the valid labels."""
+    if not counts:
+        return []
+    more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""
+    named = ", ".join([text[:40] for text in counts][:_MOST_DOUBTS]) + more
+    return [Decision("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
+
+
+def _rows(number: int) -> str:
+    return count(number, "cell")
+
+
+def label_line(labels: Sequence[str]) -> str:
+    """Labels as ``--labels`` takes them: separated by commas, in quotation marks where a label has a comma.
+
+    >>> label_line(["left", "right, far"])
+    'left, "right, far"'
+    """
+    doubled = [label.replace('"', '""') for label in labels[:_MOST_LISTED]]
+    written = ", ".join(f'"{label}"' if "," in label or '"' in label else label for label in doubled)
+    return written if len(labels) <= _MOST_LISTED else f"{written}, … ({len(labels)} in all)"
+
+
+def outside_label_set(
+    what: str, where: str, texts: Sequence[str], known: Sequence[str], fix: str
+) -> ItemError:
+    """The error of a label outside the label set."""
+    found, *others = texts
+    guess = nearest(found, known)
+    named = ", ".join(map(repr, others[:_MOST_OTHERS])) + (", …" if len(others) > _MOST_OTHERS else "")
+    more = f"; {len(others)} other{'s' * (len(others) != 1)} in the file: {named}" if others else ""
+    return ItemError(
+        f"{what} is outside the label set",
+        where=where,
+        expected=f"one of {', '.join(known[:_MOST_LISTED])}" + ", …" * (len(known) > _MOST_LISTED),
+        found=found[:200] + more,
+        fix=(f"did you mean {guess!r}? Otherwise " if guess else "") + fix,
+    )
