@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics published release setup setup-heavy lock browser tex clean
+.PHONY: demo test test-all test-heavy test-promptstability test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics published release setup setup-heavy lock browser tex clean
 
 setup: $(VENV)/ready
 
@@ -54,6 +54,16 @@ test-all: setup browser tex
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
 test-heavy: setup-heavy
 	$(HEAVY)/bin/pytest -m heavy
+
+# The newest promptstability of the registry beside `quaver.promptstability`: its README's steps and its numbers. It asks for an
+# older Python and for libraries that it needs to paraphrase alone, so it lies beside the environment, without them.
+test-promptstability: setup
+	rm -rf .promptstability
+	$(BIN)/uv pip install --quiet --target .promptstability --no-deps \
+	  "$$($(PYTHON) -m pip download --quiet --no-deps --ignore-requires-python --dest .promptstability promptstability >&2; \
+	  ls .promptstability/promptstability-*.whl)"
+	$(BIN)/uv pip install --quiet --target .promptstability --no-deps simpledorff matplotlib contourpy cycler fonttools kiwisolver pillow pyparsing
+	PYTHONPATH=.promptstability $(BIN)/pytest -rs tests/promptstability
 
 # Real Ray, three nodes on this machine: 20 nodes and 20 drivers are killed (make test-ray KILLS=50 RAY_SEED=7).
 # Ray gives up where a node takes 15 seconds to start, so leave the machine idle.

@@ -40,8 +40,17 @@ def analysis(**options: Any) -> PromptStabilityAnalysis:
 @pytest.mark.parametrize(
     ("method", "names"),
     [
-        ("__init__", "annotation_function data metric_fn parse_function"),
-        ("intra_pss", "original_text prompt_postfix iterations bootstrap_samples plot save_path save_csv"),
+        ("__init__", "annotation_function data metric_fn parse_function load_generation_models"),
+        (
+            "intra_pss",
+            "original_text prompt_postfix iterations bootstrap_samples analysis_modes plot plot_mode "
+            "save_path save_csv return_summaries summary_threshold estimate_tolerance precision_tolerance",
+        ),
+        ("score_intra_annotations", "annotated_df bootstrap_samples analysis_modes"),
+        ("extract_intra_score_map", "annotated_df analysis_modes"),
+        ("extract_inter_score_map", "annotated_df"),
+        ("summarize_intra_scores", "score_map threshold estimate_tolerance precision_tolerance"),
+        ("summarize_inter_scores", "score_map threshold"),
         (
             "inter_pss",
             "original_text prompt_postfix nr_variations temperatures iterations bootstrap_samples "
@@ -62,14 +71,15 @@ def test_the_scores_of_repeats_and_their_frame(tmp_path: Path) -> None:
     scores, frame = psa.intra_pss("Is it odd?", "Answer 0 or 1.", 4, 200, save_csv=tmp_path / "intra.csv")
     assert list(scores) == [1, 2, 3]
     assert {prompt for _, prompt in psa.annotation_function.calls} == {"Is it odd? Answer 0 or 1."}
-    assert list(frame.columns)[:7] == [
+    cumulative = ["cumulative_ka_mean", "cumulative_ka_lower", "cumulative_ka_upper"]
+    assert list(frame.columns)[:11] == [
         "id",
         "text",
         "annotation",
         "iteration",
-        "ka_mean",
-        "ka_lower",
-        "ka_upper",
+        "run_count",
+        *cumulative,
+        *KA,
     ]
     for iteration, score in scores.items():
         some = frame[frame["iteration"] <= iteration]
@@ -85,6 +95,52 @@ def test_the_scores_of_repeats_and_their_frame(tmp_path: Path) -> None:
     read = pd.read_csv(tmp_path / "intra.csv")
     assert list(read.columns) == list(frame.columns)
     assert read["alpha"].to_numpy() == pytest.approx(frame["alpha"].to_numpy(), nan_ok=True)
+
+
+def test_saved_annotations_are_scored_and_summed_up() -> None:
+    _, saved = analysis().intra_pss("Is it odd?", "0 or 1.", 6, 10)
+    psa = PromptStabilityAnalysis(None, [], load_generation_models=False)
+    both = ["cumulative_alpha", "adjacent_alpha"]
+    scores, frame = psa.score_intra_annotations(saved[["id", "annotation", "iteration"]], 100, both)
+    assert [list(scores[mode]) for mode in both] == [[1, 2, 3, 4, 5]] * 2
+    for place, score in scores["adjacent_alpha"].items():
+        some = frame[frame["iteration"].isin([place - 1, place])]
+        wide = some.pivot(index="id", columns="iteration", values="annotation")
+        assert score["Alpha"] == pytest.approx(krippendorff_alpha(wide, resamples=0).value)
+        assert set(frame[frame["iteration"] == place]["adjacent_reference_iteration"]) == {place - 1}
+    extracted = psa.extract_intra_score_map(frame)
+    for mode in both:
+        alphas = [score["Average Alpha"] for score in scores[mode].values()]
+        assert [score["Average Alpha"] for score in extracted[mode].values()] == alphas
+    assert psa.summarize_intra_scores(extracted) == psa.summarize_intra_scores(scores)
+    answers = analysis().intra_pss("Is it odd?", "0 or 1.", 6, 10, both, return_summaries=True)
+    assert list(answers[2]) == both
+    assert answers[0].keys() == scores.keys()
+
+
+def scores_of(*alphas: float, width: float = 0.1) -> dict[int, dict[str, float]]:
+    ends = [(alpha, alpha - width / 2, alpha + width / 2) for alpha in alphas]
+    return {
+        k: dict(zip(("Average Alpha", "CI Lower", "CI Upper"), row, strict=True))
+        for k, row in enumerate(ends, 1)
+    }
+
+
+def test_summaries_by_hand() -> None:
+    psa = PromptStabilityAnalysis(None, [])
+    scores = {
+        "cumulative_alpha": scores_of(0.7, 0.86, 0.85, 0.856),
+        "adjacent_alpha": scores_of(0.7, 0.9, 0.8),
+    }
+    made = psa.summarize_intra_scores(scores, precision_tolerance=0.2)
+    assert list(made["cumulative_alpha"].values()) == pytest.approx([0.856, 0.806, 0.906, 0.1, 3, 2, 0.156])
+    assert list(made["adjacent_alpha"].values()) == pytest.approx([0.8, 0.1, 0.1, 0.7, 0.9, 1 / 3, 0.1])
+    assert math.isnan(
+        psa.summarize_intra_scores(scores)["cumulative_alpha"]["run_count_to_precision_stability"]
+    )
+    heat = psa.summarize_inter_scores({5.0: scores_of(0.5)[1], 0.1: scores_of(0.9)[1]})
+    assert list(heat.values()) == pytest.approx([0.7, 0.4 / math.sqrt(2), 0.5, 5.0, 0.9, 0.4, 0.5])
+    assert all(math.isnan(value) for value in psa.summarize_inter_scores({}).values())
 
 
 @SURFACE
@@ -226,8 +282,11 @@ def test_a_formula_in_a_text_is_none_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "where"),
     [
-        (lambda: PromptStabilityAnalysis(None, TEXTS), QuaverError, "annotation_function"),  # type: ignore[arg-type]
+        (lambda: PromptStabilityAnalysis(None, TEXTS).intra_pss("a"), QuaverError, "annotation_function"),
         (lambda: PromptStabilityAnalysis(Annotator(), []), ItemError, "data"),
+        (lambda: PromptStabilityAnalysis(7, TEXTS), QuaverError, "annotation_function"),  # type: ignore[arg-type]
+        (lambda: analysis().intra_pss("a", analysis_modes=["alpha"]), UnknownName, "analysis_modes"),
+        (lambda: analysis().intra_pss("a", plot=True, plot_mode="adjacent_alpha"), UnknownName, "plot_mode"),
         (lambda: analysis(metric_fn="nominl"), QuaverError, "metric_fn"),
         (lambda: analysis(paraphraser="pegasos"), QuaverError, "paraphraser"),
         (lambda: analysis().intra_pss("a", iterations=0), QuaverError, "iterations"),
@@ -265,3 +324,4 @@ def test_the_example_data_have_promptstabilitys_columns() -> None:
     frame = load_example_data()
     assert list(frame.columns) == ["id", "body", "code", "txtlength"]
     assert set(frame["code"]) == {0, 1}
+    assert len(set(frame["body"])) == 100

@@ -5,17 +5,23 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from quaver.errors import ItemError, QuaverError
+from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.promptstability.pandas_frames import check_path, pandas, pandas_frame, write_rows
 from quaver.promptstability.rewording import SURFACE_WARNING, Rewords, checked_paraphraser, paraphrases
+from quaver.promptstability.score_summaries import (
+    summaries_of_repeats,
+    summary_of_temperatures,
+    written_scores,
+)
 from quaver.promptstability.stability_scores import (
     COLUMNS,
+    MODES,
     Metric,
     Score,
     check_columns,
@@ -41,11 +47,13 @@ class PromptStabilityAnalysis:
     ``Note`` has what a reader must know.
 
     Args:
-        annotation_function: Called as ``annotation_function(text, prompt)``; returns the annotation.
+        annotation_function: Called as ``annotation_function(text, prompt)``; returns the annotation. None
+            where saved annotations alone are scored.
         data: The texts.
         metric_fn: The level of measurement: ``"nominal"``, ``"ordinal"``, ``"interval"``, ``"ratio"``, or a
             function with one of their distances, such as simpledorff's.
         parse_function: Makes a label of what the function returned; None or NaN is no label.
+        load_generation_models: As in promptstability; here a model is loaded when it first paraphrases.
         paraphraser: Who rewords the prompt: ``"surface"`` (small edits, without a model), ``"pegasus"`` (as
             in promptstability; needs ``quaver[hf]`` and downloads its weights once), or a function
             ``reword(text, count, temperature)`` that returns the texts.
@@ -63,27 +71,22 @@ class PromptStabilityAnalysis:
 
     def __init__(
         self,
-        annotation_function: Callable[..., Any],
+        annotation_function: Callable[..., Any] | None,
         data: Iterable[str],
         metric_fn: Metric = "nominal",
         parse_function: Callable[[Any], Any] | None = None,
+        load_generation_models: bool = True,
         *,
         paraphraser: Rewords = "surface",
         concurrency: int = 1,
         seed: int = 0,
     ) -> None:
         pandas()
-        if not callable(annotation_function) or inspect.iscoroutinefunction(annotation_function):
-            raise QuaverError(
-                "this is not an annotation function",
-                where="annotation_function",
-                expected="a function annotate(text, prompt) that is not async",
-                found=repr(annotation_function)[:120],
-            )
         self.annotation_function = annotation_function
         self.data = [data] if isinstance(data, str) else list(data)
-        if not self.data:
-            raise ItemError("there are no texts", where="data", expected="one or more", found="none")
+        if annotation_function is not None:
+            self._check_asking()
+        self.load_generation_models = load_generation_models
         self.metric_fn = metric_fn
         self.parse_function = parse_function or (lambda answer: answer)
         self.paraphrases: Any = None
@@ -99,10 +102,16 @@ class PromptStabilityAnalysis:
         prompt_postfix: str | None = None,
         iterations: int = 10,
         bootstrap_samples: int = 1000,
+        analysis_modes: Sequence[str] | None = None,
         plot: bool = False,
+        plot_mode: str = "cumulative_alpha",
         save_path: str | Path | None = None,
         save_csv: str | Path | None = None,
-    ) -> tuple[dict[int, Score], Any]:
+        return_summaries: bool = False,
+        summary_threshold: float = 0.8,
+        estimate_tolerance: float = 0.01,
+        precision_tolerance: float = 0.02,
+    ) -> tuple[Any, ...]:
         """Ask the same prompt repeatedly, and score the repeats.
 
         If the annotation function raises, what it has annotated is kept: the same call goes on from there.
@@ -112,19 +121,28 @@ class PromptStabilityAnalysis:
             prompt_postfix: What follows it.
             iterations: How often each text is annotated.
             bootstrap_samples: Resamples of rows.
+            analysis_modes: ``cumulative_alpha`` (the first k repeats, the default), ``adjacent_alpha`` (each
+                repeat with the one before), or both.
             plot: Whether to draw the scores.
+            plot_mode: The mode that is drawn.
             save_path: Where the chart is written, as ``.png``, ``.svg``, ``.pdf`` or ``.html``.
             save_csv: Where the annotations are written.
+            return_summaries: Whether to return the summaries, too.
+            summary_threshold: See `summarize_intra_scores`, as the next two.
+            estimate_tolerance: How near to the last score a score has settled.
+            precision_tolerance: How wide an interval may be that is precise.
 
         Returns:
-            The scores of the first repeats, by the last of them (from 1); and a pandas frame with ``id``,
-            ``text``, ``annotation``, ``iteration``, ``ka_mean``, ``ka_lower``, ``ka_upper``, ``alpha``,
-            ``alpha_lower`` and ``alpha_upper``.
+            The scores by the last repeat (from 1), or of several modes by mode; the pandas frame of
+            `score_intra_annotations`; and the summaries, if asked for.
 
         Raises:
             QuaverError: An argument cannot be used, or a file cannot be written.
         """
         _check_count("iterations", iterations)
+        modes = _checked_modes(analysis_modes or ("cumulative_alpha",))
+        if plot and plot_mode not in modes:
+            raise UnknownName("mode", plot_mode, modes, where="plot_mode")
         for path in (save_path, save_csv):
             check_path(path)
         prompt = _joined(original_text, prompt_postfix)
@@ -134,10 +152,92 @@ class PromptStabilityAnalysis:
             {"id": k, "text": self.data[k], "annotation": label, "iteration": i}
             for (k, i), label in zip(places, labels, strict=True)
         ]
-        scores = intra_scores(rows, self._level, bootstrap_samples, self._seed)
-        frame = self._frame(rows, "iteration", scores)
-        self._written(frame, scores, "Iteration", plot, save_path, save_csv)
+        scores, frame = self.score_intra_annotations(pandas_frame(rows), bootstrap_samples, modes)
+        self._written(frame, scores.get(plot_mode, {}), "Iteration", plot, save_path, save_csv)
+        returned = scores[modes[0]] if len(modes) == 1 else scores
+        if not return_summaries:
+            return returned, frame
+        tolerances = (summary_threshold, estimate_tolerance, precision_tolerance)
+        return returned, frame, self.summarize_intra_scores(scores, *tolerances)
+
+    def score_intra_annotations(
+        self, annotated_df: Any, bootstrap_samples: int = 1000, analysis_modes: Sequence[str] | None = None
+    ) -> tuple[dict[str, dict[int, Score]], Any]:
+        """Score saved annotations of repeats; nothing is asked.
+
+        Args:
+            annotated_df: A pandas frame with ``id``, ``annotation`` and ``iteration``.
+            bootstrap_samples: Resamples of rows.
+            analysis_modes: As in `intra_pss`.
+
+        Returns:
+            The scores by mode and repeat; and the frame with ``run_count``, and for each mode
+            ``cumulative_ka_mean`` (``…_lower``, ``…_upper``) and ``adjacent_ka_mean`` …; for the cumulative
+            ones also ``ka_mean`` … and Quaver's ``alpha``, ``alpha_lower`` and ``alpha_upper``.
+
+        Raises:
+            UnknownName: The frame lacks a column, or a mode is unknown.
+        """
+        modes = _checked_modes(analysis_modes or ("cumulative_alpha",))
+        check_columns(annotated_df, ("id", "annotation", "iteration"), "score_intra_annotations")
+        frame = annotated_df.assign(iteration=pandas().to_numeric(annotated_df["iteration"], errors="coerce"))
+        frame = frame.dropna(subset=["iteration"]).astype({"iteration": int})
+        frame["run_count"] = frame["iteration"] + 1
+        rows = frame[["id", "annotation", "iteration"]].to_dict("records")
+        scores = {
+            mode: intra_scores(rows, self._level, bootstrap_samples, self._seed, mode) for mode in modes
+        }
+        for mode, by_repeat in scores.items():
+            start = mode.removesuffix("alpha") + "ka"
+            if mode == "adjacent_alpha":
+                places = sorted(frame["iteration"].unique())
+                before = dict(zip(places[1:], places, strict=False))
+                frame["adjacent_reference_iteration"] = frame["iteration"].map(before)
+            columns = {f"{start}_{end}": COLUMNS[f"ka_{end}"] for end in ("mean", "lower", "upper")}
+            _placed(frame, by_repeat, columns | dict(COLUMNS if mode == "cumulative_alpha" else {}))
         return scores, frame
+
+    def extract_intra_score_map(
+        self, annotated_df: Any, analysis_modes: Sequence[str] | None = None
+    ) -> dict[str, dict[int, Score]]:
+        """The scores that stand in a saved frame, by mode and repeat.
+
+        Raises:
+            UnknownName: The frame lacks a column, or a mode is unknown.
+        """
+        found = {}
+        for mode in _checked_modes(analysis_modes or MODES):
+            start = mode.removesuffix("alpha") + "ka"
+            if mode == "cumulative_alpha" and f"{start}_mean" not in annotated_df.columns:
+                start = "ka"
+            found[mode] = {
+                int(at): score for at, score in written_scores(annotated_df, "iteration", start).items()
+            }
+        return found
+
+    def extract_inter_score_map(self, annotated_df: Any) -> dict[float, Score]:
+        """The scores that stand in a saved frame, by temperature.
+
+        Raises:
+            UnknownName: The frame lacks a column.
+        """
+        return written_scores(annotated_df, "temperature", "ka")
+
+    def summarize_intra_scores(
+        self,
+        score_map: Mapping[str, Mapping[int, Score]],
+        threshold: float = 0.8,
+        estimate_tolerance: float = 0.01,
+        precision_tolerance: float = 0.02,
+    ) -> dict[str, dict[str, float]]:
+        """The scores of each mode in a few numbers: the final one, when it settles, how neighbours agree."""
+        return summaries_of_repeats(score_map, threshold, estimate_tolerance, precision_tolerance)
+
+    def summarize_inter_scores(
+        self, score_map: Mapping[float, Score], threshold: float = 0.8
+    ) -> dict[str, float]:
+        """The scores over temperatures in a few numbers: mean, SD, the lowest and where it is."""
+        return summary_of_temperatures(score_map, threshold)
 
     def inter_pss(
         self,
@@ -288,13 +388,15 @@ class PromptStabilityAnalysis:
             for (k, one, i), label in zip(places, labels, strict=True)
         ]
         scores = inter_scores(rows, self._level, samples, self._seed)
-        frame = self._frame(rows, "temperature", scores)
+        frame = pandas_frame(rows)
+        _placed(frame, scores, COLUMNS, "temperature")
         frame["iteration"] = frame.pop("iteration")  # promptstability has none: it comes last
         self._written(frame, scores, "Temperature", plot, save_path, save_csv)
         return scores, frame
 
     def _annotated(self, calls: Sequence[Call]) -> list[Any]:
         """The annotation of each call; what an exception leaves unfinished goes on where it stopped."""
+        self._check_asking()
         done = self._unfinished.setdefault(tuple(calls), [])
         left = calls[len(done) :]
         with ThreadPoolExecutor(self._concurrency) as pool:
@@ -310,14 +412,20 @@ class PromptStabilityAnalysis:
         return self._unfinished.pop(tuple(calls))
 
     def _annotation(self, call: Call) -> Any:
+        assert self.annotation_function is not None
         return self.parse_function(self.annotation_function(*call))
 
-    def _frame(self, rows: Sequence[dict[str, Any]], column: str, scores: dict[Any, Score]) -> Any:
-        """The annotations as a frame, with the score of each row's place."""
-        frame = pandas_frame(rows)
-        for name, key in COLUMNS.items():
-            frame[name] = frame[column].map({place: score[key] for place, score in scores.items()})
-        return frame
+    def _check_asking(self) -> None:
+        """Check that there is something to ask, and texts to ask about."""
+        if not callable(self.annotation_function) or inspect.iscoroutinefunction(self.annotation_function):
+            raise QuaverError(
+                "this is not an annotation function",
+                where="annotation_function",
+                expected="a function annotate(text, prompt) that is not async",
+                found=repr(self.annotation_function)[:120],
+            )
+        if not self.data:
+            raise ItemError("there are no texts", where="data", expected="one or more", found="none")
 
     def _written(
         self,
@@ -337,6 +445,21 @@ class PromptStabilityAnalysis:
 
 _EDITED = {"prompt": "prompt_text", "original": "original_prompt"}
 _TO_EDIT = ["prompt_id", "temperature", "prompt_text", "original_prompt"]
+
+
+def _placed(
+    frame: Any, scores: Mapping[Any, Score], columns: Mapping[str, str], by: str = "iteration"
+) -> None:
+    """Write the score of each row's place beside it."""
+    for name, key in columns.items():
+        frame[name] = frame[by].map({place: score[key] for place, score in scores.items()})
+
+
+def _checked_modes(modes: Sequence[str]) -> Sequence[str]:
+    for mode in modes:
+        if mode not in MODES:
+            raise UnknownName("mode", mode, MODES, where="analysis_modes")
+    return modes
 
 
 def _joined(text: str, postfix: str | None) -> str:

@@ -140,24 +140,26 @@ def get_api_key(api: str = "openai") -> str:
     return key
 
 
+_WHO = (
+    *("Carmakers", "Farmers in the east", "The country's hotels", "Small banks", "Shipping firms"),
+    *("Furniture makers", "Software houses", "Builders of homes", "Coal and steel towns", "Airlines"),
+)
 _NEWS = (
-    (0, "Unemployment fell for the fourth month in a row, and factories report full order books."),
-    (0, "Exports of machine tools rose by a tenth in spring, well above what economists had forecast."),
-    (1, "The country's largest steelworks will close by winter, and 4,000 workers lose their jobs."),
-    (1, "Inflation reached its highest level in thirty years as food prices doubled within twelve months."),
-    (0, "The central bank cut its rate, citing stable prices and a strong currency."),
-    (1, "Two regional banks stopped payments on Monday after savers withdrew their deposits."),
-    (0, "Small firms hired more apprentices than in any autumn since records began."),
-    (1, "Retail sales dropped again, and chains announced that they would shut a third of their shops."),
-    (1, "The budget deficit widened as tax revenue fell short of every projection."),
-    (0, "Wages grew faster than prices for the first time since the recession."),
-    (1, "Housing starts fell, although builders had hoped that cheaper loans would turn the market."),
-    (0, "The port handled a record number of containers, and shippers expect a better year still."),
+    (0, "hired more people this spring than in any quarter since records began"),
+    (0, "reported full order books, well above what economists had forecast"),
+    (0, "paid higher wages for the fourth year in a row while prices stayed where they were"),
+    (0, "repaid their loans early, and lenders expect a better year still"),
+    (0, "sold a tenth more abroad than a year ago, helped by a cheaper currency"),
+    (1, "lost a quarter of their customers within twelve months, and more are expected to leave"),
+    (1, "must close every third branch by winter, a spokeswoman said on Monday"),
+    (1, "stopped paying dividends after the sharpest fall in sales in thirty years"),
+    (1, "warned that costs grow faster than revenue and that jobs will be cut"),
+    (1, "asked the government for help, although a first package had been meant to turn the market"),
 )
 
 
 def load_example_data() -> Any:
-    """Twelve invented news items about the economy, to try a prompt on.
+    """A hundred invented news items about the economy, to try a prompt on.
 
     Returns:
         A pandas frame with the columns ``id``, ``body`` (the text), ``code`` (0 for positive news, 1 for
@@ -166,8 +168,9 @@ def load_example_data() -> Any:
     Raises:
         Unavailable: pandas is not installed.
     """
+    items = [(code, f"{who} {news}.") for who in _WHO for code, news in _NEWS]
     rows = [
         {"id": number, "body": body, "code": code, "txtlength": len(body)}
-        for number, (code, body) in enumerate(_NEWS, 1)
+        for number, (code, body) in enumerate(items, 1)
     ]
     return pandas_frame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.encoding import encode
 from quaver.estimation.intervals import percentile
 from quaver.measures.stability.prompt_stability import inter_pss
-from quaver.measures.stability.stability_curves import intra_pss_cumulative
+from quaver.measures.stability.stability_curves import intra_pss_adjacent, intra_pss_cumulative
 
 Metric = Level | Callable[[Any, Any], float]
 
@@ -121,25 +122,36 @@ def row_interval(
     return float(np.nanmean(drawn)), (ends.low, ends.high)
 
 
+MODES = ("cumulative_alpha", "adjacent_alpha")
+"""What repeats are scored together: the first k, or each with the one before."""
+
+
 def intra_scores(
-    rows: Sequence[Mapping[str, Any]], level: Level, samples: int, seed: int
+    rows: Sequence[Mapping[str, Any]], level: Level, samples: int, seed: int, mode: str = MODES[0]
 ) -> dict[int, Score]:
-    """The scores of the first repeats, by the last of them.
+    """The scores of repeats, by the last of them.
 
     Args:
         rows: Annotations with ``id``, ``annotation`` and ``iteration``.
         level: Level of measurement.
         samples: Resamples of rows.
         seed: Root seed.
+        mode: One of `MODES`.
     """
-    last = max((row["iteration"] for row in rows), default=0)
-    estimates = intra_pss_cumulative(_labels(rows), level=level, seed=seed) if last else ()
-    curve = {int(estimate.cell["repeats"]): estimate for estimate in estimates}
+    adjacent = mode == "adjacent_alpha"
+    places = sorted({int(row["iteration"]) for row in rows})
+    measure = intra_pss_adjacent if adjacent else intra_pss_cumulative
+    estimates = measure(_labels(rows), level=level, seed=seed) if len(places) > 1 else ()
+    curve = {estimate.cell["repeats"]: estimate for estimate in estimates}
     scores = {}
-    for iteration in range(1, last + 1):
-        some = [row for row in rows if row["iteration"] <= iteration]
-        rater = [row["iteration"] for row in some]
-        scores[iteration] = _score(some, rater, curve.get(iteration + 1), level, samples, seed)
+    for k, (before, place) in enumerate(itertools.pairwise(places), 2):
+        some = [
+            row
+            for row in rows
+            if row["iteration"] in (before, place) or (row["iteration"] < place and not adjacent)
+        ]
+        estimate = curve.get(f"{before} and {place}" if adjacent else str(k))
+        scores[place] = _score(some, [row["iteration"] for row in some], estimate, level, samples, seed)
     return scores
 
 
