@@ -38,7 +38,7 @@ GROUPS = (
         "Run a study",
         "One call checks a table of texts. A study goes from its file (or a dictionary) to its report: "
         "open it, plan it, run it, measure it.",
-        ("check", "Check", "Study", "Collection"),
+        ("check", "Check", "Study", "open_studies"),
         (
             "quaver.study.checking.check_options.CheckOptions",
             "quaver.study.collection.study_variants.StudyVariants",
@@ -60,10 +60,6 @@ GROUPS = (
             "quaver.study.merging.repair",
             "quaver.study.merging.Repaired",
             "quaver.study.sources.study_source.StudySource",
-            "quaver.many_studies.opened_studies.Plans",
-            "quaver.many_studies.opened_studies.Statuses",
-            "quaver.many_studies.collection_file.CollectionSpec",
-            "quaver.many_studies.pooled_effects.PooledEffect",
             "quaver.acceptance.accepted_labels.Acceptance",
             "quaver.acceptance.accepted_labels.Accepted",
             "quaver.acceptance.selection.Treated",
@@ -102,8 +98,6 @@ GROUPS = (
         ("bundle", "verify"),
         (
             "quaver.bundles.verification.Verification",
-            "quaver.many_studies.packed_collection.verify_collection",
-            "quaver.many_studies.packed_collection.CollectionVerification",
             "quaver.replication.replication.replicate",
             "quaver.replication.replication.Replication",
             "quaver.replication.replication.Replicated",

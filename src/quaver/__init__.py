@@ -5,7 +5,7 @@ Start here; ``help(quaver.NAME)`` says more of each:
 - ``check``: from a table of texts to a verdict on a model's labels, in one call;
 - ``label``: a label for each text, as a check recommends, in a copy of the table;
 - ``Study.open("study.yaml")``: a study, from its file to its report;
-- ``Collection.open("tasks.yaml")``: several studies in one file, run and reported together;
+- ``open_studies("tasks.yaml")``: the studies that one file lists;
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
 - ``compare``, ``worst``: what a change did, and which items to look at first;
 - ``bundle``, ``verify``: pack a study into one archive, and make again what follows from its answers;
@@ -39,18 +39,17 @@ if TYPE_CHECKING:
     from quaver.comparison.paired_comparison import compare
     from quaver.comparison.worst_items import Worst, worst
     from quaver.core.records import Estimate, Label, LabelSet
-    from quaver.many_studies.collection import Collection
     from quaver.study.checking.check import Check, check
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
     from quaver.study.imports.label_import import import_annotations
     from quaver.study.labelling.labelling import Labelled, label
+    from quaver.study.open_studies import open_studies
     from quaver.study.session import Study
 
     __version__: str
 
 __all__ = [
     "Check",
-    "Collection",
     "Comparison",
     "Estimate",
     "ItemError",
@@ -75,6 +74,7 @@ __all__ = [
     "label",
     "measure_agreement",
     "measures",
+    "open_studies",
     "read_annotations",
     "verify",
     "worst",
@@ -84,7 +84,7 @@ _load = lazy_names(
     "quaver",
     {
         "Check": "quaver.study.checking.check",
-        "Collection": "quaver.many_studies.collection",
+        "open_studies": "quaver.study.open_studies",
         "Comparison": "quaver.comparison.comparison_result",
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",

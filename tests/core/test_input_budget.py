@@ -50,7 +50,6 @@ OWN = {
     "design/spec/json_schema.py": "the schema that an editor is shown, before it is written anew",
     "design/calls/lock_file.py": "a made study file, before it is written anew",
     "design/study_kinds.py": "part of the package",
-    "many_studies/packed_collection.py": "the study file that was opened",
     "models/llamacpp.py": "the engine in this process",
     "models/local/extras.py": "a file of the system",
     "papers/catalogue.py": "part of the package",

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.papers.planted import chance
 
-from quaver import Collection
+from quaver import Study, open_studies
 from quaver.core import registry
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Token
@@ -177,10 +177,11 @@ def written(code: str, folder: Path) -> Path:
     return path
 
 
-def run(code: str, folder: Path) -> Collection:
+def run(code: str, folder: Path) -> dict[str, Study]:
     """A paper's small study, run; the planted model is registered until the process ends."""
     entry = EntryPoint("planted", "tests.papers.small:Planted", "quaver.models")
     registry._entries("models")["planted"] = entry  # as an installed package would
-    study = Collection.open(written(code, folder))
-    study.run()
-    return study
+    studies = open_studies(written(code, folder))
+    for study in studies.values():
+        study.run()
+    return studies

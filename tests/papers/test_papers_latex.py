@@ -37,15 +37,15 @@ def test_all_tables_in_one_document(tmp_path: Path) -> None:
     for code in small.STUDIES:
         folder = tmp_path / code
         folder.mkdir()
-        study = small.run(code, folder)
-        answers = answers_of(study.studies)
+        studies = small.run(code, folder)
+        answers = answers_of(studies)
         (paper,) = (one for one in catalogue.PAPERS if one.code == code)
         for kind in paper.tables:
             if kind.name not in SLOW:
                 made = kind.make(answers)
                 shown = [made, *catalogue.as_printed(made, kind)] if kind.layouts else [made]
                 if kind.layouts:  # which are made without intervals that they do not show
-                    alone = catalogue.printed(study, kind.name)
+                    alone = catalogue.printed(studies, kind.name)
                     assert [one.as_("csv") for one in alone] == [one.as_("csv") for one in shown[1:]]
                 parts += [one.as_("latex") + r"\clearpage" for one in shown]
     (tmp_path / "all.tex").write_text(HEAD + "\n".join(parts) + "\n\\end{document}\n", encoding="utf-8")

@@ -61,7 +61,8 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_the_report_of_a_recipe_has_the_papers_figures(tmp_path: Path) -> None:
-    page = small.run("choices-and-temperature", tmp_path).report().read_text(encoding="utf-8")
+    (study, *_) = small.run("choices-and-temperature", tmp_path).values()
+    page = study.report().read_text(encoding="utf-8")
     for number in ("entropy", "stability"):
         (figure,) = re.findall(f'<figure id="figure-paper-{number}">.*?</figure>', page, re.S)
         assert len(re.findall("<path", figure)) > 5

@@ -12,7 +12,7 @@ import pytest
 from tests.spreadsheets import write_xlsx
 from typer.testing import CliRunner
 
-from quaver import Collection, Study
+from quaver import Study, open_studies
 from quaver.cli.main import app
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.design.study_kinds import KINDS, PAPERS, study_of_kind
@@ -37,7 +37,11 @@ def test_a_recipe_is_written_and_planned(code: str, tmp_path: Path) -> None:
     path = tmp_path / f"{code}.yaml"
     done = CliRunner().invoke(app(["init"]), ["init", code, str(path)])
     assert done.exit_code == 0, done.output
-    assert (Collection.open(path).plan().calls, Collection.open(path, small=True).plan().calls) == CALLS[code]
+    planned = [
+        sum(study.plan().calls for study in open_studies(path, small=small).values())
+        for small in (False, True)
+    ]
+    assert tuple(planned) == CALLS[code]
 
 
 @pytest.mark.parametrize("code", PAPERS)
@@ -58,12 +62,13 @@ def test_every_table_of_a_recipe_is_made_of_its_small_version(code: str, tmp_pat
         if not any(name in line for name in ("logprob", "constrained", "verbal", "stated"))
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
-    study = Collection.open(
+    studies = open_studies(
         path, small=True, functions={"first": lambda text, prompt: "FINAL: A\nClinton 0.9, Dole 0.1"}
     )
-    study.run()
+    for study in studies.values():
+        study.run()
     (paper,) = (one for one in catalogue.PAPERS if one.code == code)
-    answers = answers_of(study.studies)
+    answers = answers_of(studies)
     for one in paper.tables:
         made = one.make(answers)
         assert made.table.columns, one.name
@@ -194,8 +199,8 @@ def test_the_studies_that_wait_for_data_are_planned_once_it_is_there(code: str, 
             source = named["source"] if isinstance(named, dict) else named
             write_table(tmp_path / source, data_of(study, name))
     for small in (False, True):
-        plans = Collection.open(path, small=small).plan()
-        assert all(plans.studies[name].calls > 0 for name in waiting)
+        studies = open_studies(path, small=small)
+        assert all(studies[name].plan().calls > 0 for name in waiting)
 
 
 @pytest.mark.parametrize(
@@ -210,8 +215,9 @@ def test_the_embedded_model_labels_half_of_a_small_version_or_more(
         re.sub(r"(  small:\n(?:.*\n)*?    items: {sample: )\d+", rf"\g<1>{sample}", study_of_kind(code)),
         encoding="utf-8",
     )
-    study = Collection.open(path, small=True)
-    study.run()
-    (one,) = answers_of(study.studies)
+    studies = open_studies(path, small=True)
+    for study in studies.values():
+        study.run()
+    (one,) = answers_of(studies)
     assert one.items == sample
     assert one.frame["label"].drop_nulls().len() >= one.frame.height / 2

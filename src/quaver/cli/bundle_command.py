@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from quaver.cli.console import say
-from quaver.cli.run_display import open_collection
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
@@ -18,11 +16,11 @@ def command(
     only_study: bool = False,
     function: FunctionOption = None,
 ) -> None:
-    """Pack a study or a collection into one archive with checksums.
+    """Pack a study into one archive with checksums.
 
     It holds answers, annotations, estimates and report; of the items, the rows and columns that the study
-    uses. `quaver verify` makes again what follows from the answers. Of a collection, it holds a bundle of
-    each study. Publish the digest that it prints: `quaver verify --digest` compares it.
+    uses. `quaver verify` makes again what follows from the answers. Publish the digest that it prints:
+    `quaver verify --digest` compares it.
 
     Options:
       out: The archive; by default NAME.quaver.zip beside the study's folder.
@@ -37,11 +35,7 @@ def command(
     from quaver.bundles.packing import pack_study
 
     asked = {"texts": not without_texts, "tables": with_tables, "only_study": only_study}
-    said: Sequence[str] = ()
-    if (many := open_collection(study, function)) is not None:
-        path, digest = many.bundle(out, **asked)
-    else:
-        path, digest, said = pack_study(open_study(study, function), out, **asked)
+    path, digest, said = pack_study(open_study(study, function), out, **asked)
     say(f"Wrote {path}")
     for line in said:
         say(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from collections.abc import Collection as Names
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from quaver.cli.console import JsonOption, print_command, print_json, printer, say, screen, table
-from quaver.cli.run_display import open_collection
 from quaver.cli.study_options import (
     FieldOption,
     FunctionOption,
@@ -21,11 +20,10 @@ from quaver.cli.study_options import (
 )
 from quaver.core.number_format import short_name
 from quaver.core.rows import cell_columns, defined, of_measures
-from quaver.errors import QuaverError, StoreError
+from quaver.errors import StoreError
 
 if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison
-    from quaver.many_studies.collection import Collection
     from quaver.study.session import Study
 
 
@@ -46,55 +44,6 @@ class Studies(NamedTuple):
         from quaver.comparison.flipped_items import item_texts
 
         return item_texts(self.after or self.before, wanted)
-
-
-class Collections(NamedTuple):
-    """Two collections, or one."""
-
-    before: Collection
-    after: Collection | None
-
-    def compare(self, **options: Any) -> Comparison:
-        """Compare them (`quaver.Collection.compare`)."""
-        if options.pop("in_rounds", False):
-            raise QuaverError(
-                "a collection is compared as it is; only a single study is asked in rounds",
-                where="--in-rounds",
-                fix="run the collection and leave this out, or name one of its studies",
-            )
-        return self.before.compare(self.after, **options)
-
-    def texts(self, wanted: Names[str]) -> dict[str, str]:
-        """The texts of some items, by study and id."""
-        from quaver.comparison.flipped_items import item_texts
-
-        studies = (self.after or self.before).studies
-        return {
-            f"{name}/{item}": text
-            for name, study in studies.items()
-            for item, text in item_texts(study, wanted).items()
-        }
-
-
-def open_sides(
-    before: Path, after: Path | None, functions: Sequence[str] | None, field: str | None = None
-) -> Studies | Collections:
-    """What the arguments name, each side with the functions of its own models."""
-    from quaver.many_studies.collection_file import is_collection
-
-    many = [is_collection(path) for path in (before, *([after] if after else []))]
-    if not any(many):
-        return Studies(*open_both(before, after, functions, field))
-    if not all(many):
-        raise QuaverError(
-            "a collection can only be compared with another collection",
-            where="AFTER" if many[0] else "BEFORE",
-            found=f"{before} and {after}",
-            fix="name two collections, or a study of each",
-        )
-    first = open_collection(before, functions)
-    assert first is not None  # as seen above
-    return Collections(first, None if after is None else open_collection(after, functions))
 
 
 def show_comparison(comparison: Comparison, most: int) -> None:
@@ -189,11 +138,10 @@ def command(
     """Compare two studies, models or prompts on the same items.
 
     Differences are paired by item. Exits with 1 if a bound fails, so that it can guard a prompt in CI.
-    Without a second study and --by, a study's prompts are compared with the original, and each of two
-    collections' studies with the one of its name.
+    Without a second study and --by, a study's prompts are compared with the original.
 
     Options:
-      before: A study or collection: its file, folder or bundle.
+      before: A study: its file, folder or bundle.
       after: Another version of the same items; without it, one study's prompts are compared.
       by: Compare the levels of this column in one study: model, variant, a factor.
       reference: The level to compare the others with; by default the original or first.
@@ -223,7 +171,7 @@ def command(
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.kept_looks import PLANNED
 
-    both = open_sides(before, after, function, field)
+    both = Studies(*open_both(before, after, function, field))
     comparison = both.compare(
         by=by,
         reference=reference,
@@ -249,7 +197,7 @@ def command(
         raise typer.Exit(1)
 
 
-def _comment(comparison: Comparison, flips: int, quoted: Studies | Collections | None) -> str:
+def _comment(comparison: Comparison, flips: int, quoted: Studies | None) -> str:
     """Markdown for a pull request, with the texts of flipped items, where they may be quoted."""
     from quaver.comparison.pull_request_comment import markdown
 

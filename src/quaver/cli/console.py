@@ -116,6 +116,13 @@ def say_field(name: str) -> None:
         say(f"Field “{name}”", style="bold")
 
 
+def say_study(name: str) -> None:
+    """Print a study's name above what is about it; nothing where the file lists no others."""
+    if name:
+        screen.print()
+        say(f"Study {name}", style="bold")
+
+
 def print_by_field(documents: Mapping[str, object]) -> None:
     """Print what there is of each field as JSON, by name; of one label set, which has no name, that alone."""
     print_json(documents.get("", {"fields": documents}))

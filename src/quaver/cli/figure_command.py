@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import say, screen, table
-from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, figures_of_papers, open_study
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, figures_of_papers, studies_of
 
 
 def command(
@@ -23,7 +22,7 @@ def command(
 ) -> None:
     """Draw a figure as one of the papers draws it, from stored answers.
 
-    It takes a study, a bundle, or a collection, whose studies are the figure's data sets. No model is
+    It takes a study, a bundle, or a file that lists studies, which are the figure's data sets. No model is
     asked.
 
     Options:
@@ -43,8 +42,7 @@ def command(
         own = paper_of(study)
         name = f"{own.code}:{name}" if own and ":" not in name else name
         figure_of(name)  # a wrong name is said before answers are read
-    many = open_collection(study, function, small=small)
-    stored = many or open_study(study, function, small=small, field=field)
+    stored = studies_of(study, function, small=small, field=field)
     if name is None:
         screen.print(table(("figure", "what it shows"), list(figures().items())))
         return

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import JsonLinesOption, print_estimates, say, show, table
-from quaver.cli.run_display import open_collection, say_quality, show_measures
-from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, one_of_plugins, open_study
+from quaver.cli.console import JsonLinesOption, print_estimates, say, say_study, show, table
+from quaver.cli.run_display import say_quality
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, one_of_plugins, studies_of
 from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
+
+if TYPE_CHECKING:
+    from quaver.core.records import Estimate
+    from quaver.study.session import Study
 
 
 def command(
@@ -35,19 +41,19 @@ def command(
       quaver measure study.yaml --undefined
       quaver measure study.yaml --json > estimates.jsonl
     """
+    for title, opened in studies_of(study, function, field=field).items():
+        estimates = opened.estimates(name)
+        if as_json:
+            own = {"study": title} if title else {}
+            print_estimates(replace(estimate, cell=own | dict(estimate.cell)) for estimate in estimates)
+            continue
+        say_study(title)
+        _show(opened, estimates, undefined)
+
+
+def _show(opened: Study, estimates: Sequence[Estimate], undefined: bool) -> None:
     from quaver.core.estimate_frame import summarized, undefined_because
 
-    if (many := open_collection(study, function)) is not None:
-        if as_json:
-            print_estimates(many.estimates(name))
-        else:
-            show_measures(many, name)
-        return
-    opened = open_study(study, function, field=field)
-    estimates = opened.estimates(name)
-    if as_json:
-        print_estimates(estimates)
-        return
     say_quality(opened.quality())
     measured = [estimate for estimate in estimates if "conclusion" not in estimate.cell]
     heads, rows = summarized(measured)

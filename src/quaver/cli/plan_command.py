@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import printer, say, screen, table
-from quaver.cli.run_display import open_collection, say_making, show_plans
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, open_study
+from quaver.cli.console import printer, say, say_study, screen, table
+from quaver.cli.run_display import say_making
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, studies_of
 from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
@@ -60,22 +60,20 @@ def command(
       quaver plan study.yaml --width 0.1 --measure inter_pss
       quaver plan study.yaml --guard 'accuracy > -0.02'
     """
-    if (many := open_collection(study, function, small=small)) is not None:
-        show_plans(many)
-        return
-    opened = open_study(study, function, small=small)
-    if guard is not None:
-        from quaver.comparison.guard_plan import plan_guard
+    for name, opened in studies_of(study, function, small=small).items():
+        say_study(name)
+        if guard is not None:
+            from quaver.comparison.guard_plan import plan_guard
 
-        for line in str(plan_guard(opened, guard)).splitlines():
-            say(line)
-        return
-    if pilot:
-        opened.variants.make(watch=say_making)
-    if width is None or opened.source.can_ask:
-        _show_plan(opened, pilot, compare)
-    if width is not None:
-        screen.print(str(opened.sizes(width, measure)))
+            for line in str(plan_guard(opened, guard)).splitlines():
+                say(line)
+            continue
+        if pilot:
+            opened.variants.make(watch=say_making)
+        if width is None or opened.source.can_ask:
+            _show_plan(opened, pilot, compare)
+        if width is not None:
+            screen.print(str(opened.sizes(width, measure)))
 
 
 def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:

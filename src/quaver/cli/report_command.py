@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import say
-from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, studies_of
 
 
 def command(
@@ -29,6 +28,5 @@ def command(
       quaver report study.yaml
       quaver report study.quaver.zip --to checked
     """
-    many = open_collection(study, function)
-    path = open_study(study, function, field=field).report(to) if many is None else many.report(to)
-    say(f"Wrote {path}")
+    for name, opened in studies_of(study, function, field=field).items():
+        say(f"Wrote {opened.report(to / name if to else None)}")

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.console import errors, say, screen
+from quaver.cli.console import errors, say, say_study, screen
 from quaver.cli.run_display import (
-    open_collection,
     print_status,
-    run_collection,
     say_making,
     show_outcome,
     watching,
     writing_events,
 )
 from quaver.cli.status_command import say_verdict
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, small_file
-from quaver.errors import QuaverError
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, studies_of
 
 if TYPE_CHECKING:
+    from quaver.collect.run.progress import Outcome
     from quaver.study.session import Study
 
 
@@ -65,12 +65,33 @@ def command(
       quaver run study.yaml --on ray --workers 16
       quaver run study.yaml --function mine=annotate:label
     """
-    if (many := open_collection(study, function, small=small)) is not None:
-        if shard:
-            raise QuaverError("a collection has no shards", where="--shard", fix="run its studies in shards")
-        run_collection(many, retry_errors=retry_errors)
-        return
-    opened = open_study(study, function, small=small, shard=shard or None)
+    opened = (
+        {"": open_study(study, function, shard=shard)} if shard else studies_of(study, function, small=small)
+    )
+    asked: dict[str, Any] = {
+        "retry_errors": retry_errors,
+        "batch": batch,
+        "wait": wait,
+        "cancel_batches": cancel_batches,
+    }
+    where = {
+        "on": on,
+        "address": address,
+        "workers": workers,
+        "gpus_per_worker": gpus_per_worker,
+    }
+    asked["where"] = {name: value for name, value in where.items() if value}
+    for name, one in opened.items():
+        say_study(name)
+        path = one.source.positions.path or study if name or small else study
+        if _run(one, path, events, asked, small=small, shard=bool(shard)).ended == "interrupted":
+            raise typer.Exit(130)
+
+
+def _run(
+    opened: Study, path: Path, events: str, asked: Mapping[str, Any], *, small: bool, shard: bool
+) -> Outcome:
+    """Run a study or a shard, and say how it ended."""
     if small:
         _say_small(opened)
     opened.variants.make(watch=say_making)
@@ -78,30 +99,15 @@ def command(
         from quaver.study.sources.study_file_source import asking
 
         print_status("shard", asking(opened.source))
-    where = {
-        "on": on,
-        "address": address,
-        "workers": workers,
-        "gpus_per_worker": gpus_per_worker,
-    }
     with writing_events(events) as stream, watching(opened) as watch:
-        outcome = opened.run(
-            watch=watch,
-            retry_errors=retry_errors,
-            events=stream,
-            batch=batch,
-            wait=wait,
-            cancel_batches=cancel_batches,
-            where={name: value for name, value in where.items() if value},
-        )
+        outcome = opened.run(watch=watch, events=stream, **asked)
     shown = errors if events == "-" else screen
     status = show_outcome(outcome, opened, shown)
     if shard:
         say("`quaver status` shows all shards, and `quaver report` reads them as one.", on=shown)
     else:
-        say_verdict(opened, status, small_file(study) if small else study, shown)
-    if outcome.ended == "interrupted":
-        raise typer.Exit(130)
+        say_verdict(opened, status, path, shown)
+    return outcome
 
 
 def _say_small(opened: Study) -> None:

@@ -1,4 +1,4 @@
-"""What the commands show of a run or of a collection's runs: progress, events, how it ended."""
+"""What the commands show of a run: progress, events, how it ended."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-import typer
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from quaver.cli.console import errors, plain, printer, say, screen, show, table
-from quaver.cli.terminal_tables import estimates_tables
-from quaver.core.number_format import duration
-from quaver.core.rows import defined
+from quaver.cli.console import errors, plain, printer, say, screen, table
 from quaver.errors import QuaverError, StoreError
-from quaver.study.sources.named_functions import functions_of
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress
     from quaver.core.records import Condition
-    from quaver.many_studies.collection import Collection
     from quaver.report.findings.verdicts import Quality
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
@@ -146,89 +140,3 @@ def print_status(text: str, *about: Any, on: Console = screen) -> None:
     from quaver.study.forecasts.forecast import Range
 
     printer("status", REACHED=REACHED, Range=Range)(text, *about, on=on)
-
-
-def open_collection(
-    path: Path, functions: Sequence[str] | None = None, *, small: bool = False
-) -> Collection | None:
-    """The collection of a command's argument; None where it is a study."""
-    from quaver.many_studies.collection_file import is_collection
-
-    if not is_collection(path):
-        return None
-    from quaver.many_studies.collection import Collection  # few commands are about one
-
-    return Collection.open(path, functions=functions_of(functions), small=small)
-
-
-def show_plans(of: Collection) -> None:
-    """What each study will take, and all together."""
-    plans = of.plan()
-    rows = [
-        (
-            row["study"],
-            row["model"],
-            row["items"],
-            row["variants"],
-            row["calls"],
-            row["answered"],
-            "done" if row["answered"] == row["calls"] else duration(row["seconds"]),
-            "unknown" if row["most"] is None else f"${row['most']:,.2f} at most" if row["most"] else "free",
-        )
-        for row in plans.rows()
-    ]
-    heads = ("study", "model", "items", "variants", "calls", "answered", "time left", "cost left")
-    screen.print(table(heads, rows))
-    studies = "1 study" if len(of.studies) == 1 else f"{len(of.studies)} studies"
-    say(f"{plans.calls:,} calls in {studies}, {plans.stored:,} of them answered.")
-
-
-def run_collection(of: Collection, *, retry_errors: bool) -> None:
-    """Run the studies one after the other, each with its progress."""
-    for study in of.studies.values():
-        study.variants.make(watch=say_making)
-    with ExitStack() as shown:
-        current: dict[str, object] = {}
-
-        def watch(name: str, progress: Progress) -> None:
-            if name not in current:
-                shown.pop_all().close()
-                if screen.is_terminal:
-                    say(f"{name}:")
-                current[name] = shown.enter_context(watching(of.studies[name]))
-            current[name](progress)  # type: ignore[operator]
-
-        outcomes = of.run(watch=watch, retry_errors=retry_errors)
-    for name, outcome in outcomes.items():
-        say(f"{name}:")
-        show_outcome(outcome, of.studies[name])
-    if left := [name for name in of.studies if name not in outcomes]:
-        say(f"Not run: {', '.join(left)}. The collection's budget is spent, or the run was interrupted.")
-    if any(outcome.ended == "interrupted" for outcome in outcomes.values()):
-        raise typer.Exit(130)
-
-
-def show_statuses(of: Collection) -> None:
-    """How far each study is."""
-    status = of.status()
-    heads = ("study", "answered", "of", "errors", "tokens", "cost")
-    rows = [
-        (row["study"], row["answered"], row["calls"], row["errors"], int(row["tokens"]), _money(row["money"]))
-        for row in status.rows()
-    ]
-    screen.print(table(heads, rows))
-    say(f"{status.answered:,} of {status.total:,} calls are answered, {_money(status.money)}.")
-
-
-def show_measures(of: Collection, names: Sequence[str] | None) -> None:
-    """The studies' measures beside each other, and effects pooled over studies."""
-    from quaver.core.estimate_frame import undefined_because
-
-    estimates = of.estimates(names)
-    show(estimates_tables(defined(estimates)))
-    if because := undefined_because(estimates):
-        say(f"{because}.")
-
-
-def _money(spent: float | None) -> str:
-    return "cost unknown" if spent is None else f"${spent:,.2f}" if spent else "free"

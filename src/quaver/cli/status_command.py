@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 
-from quaver.cli.console import JsonOption, print_json, say, screen, table
+from quaver.cli.console import JsonOption, print_json, say, say_study, screen, table
 from quaver.cli.run_display import (
     REACHED,
     READ_IN_PASSING,
     errors_table,
-    open_collection,
     print_status,
     quality_in_passing,
     say_quality,
-    show_statuses,
 )
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, studies_of
 from quaver.core.number_format import moment
 from quaver.errors import StoreError
 
@@ -86,26 +84,37 @@ def command(
       quaver status study.yaml
       quaver status study.yaml --json
     """
-    if (many := open_collection(study, function)) is not None:
-        show_statuses(many)
-        return
-    opened = open_study(study, function)
+    documents = {}
+    for name, opened in studies_of(study, function).items():
+        if as_json:
+            documents[name] = _document(opened)
+        else:
+            say_study(name)
+            _show(opened, opened.source.positions.path or study if name else study)
+    if as_json:
+        print_json(documents.get("", {"studies": documents}))
+
+
+def _document(opened: Study) -> dict[str, Any]:
+    """A study's status, quality and verdict for JSON."""
     status = opened.status()
     quality = quality_in_passing(opened, status)
-    if as_json:
-        issues = None if quality is None else [asdict(issue) for issue in quality.issues]
-        groups = None if quality is None else [asdict(clusters) for clusters in quality.clusters]
-        more = {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues, "clusters": groups}
-        more["verdict"] = _verdict_document(verdict_in_passing(opened, status))
-        print_json(asdict(status) | more)
-        return
+    issues = None if quality is None else [asdict(issue) for issue in quality.issues]
+    groups = None if quality is None else [asdict(clusters) for clusters in quality.clusters]
+    more = {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues, "clusters": groups}
+    return asdict(status) | more | {"verdict": _verdict_document(verdict_in_passing(opened, status))}
+
+
+def _show(opened: Study, path: Path) -> None:
+    status = opened.status()
+    quality = quality_in_passing(opened, status)
     print_status("progress", status)
     if status.by_kind:
         screen.print(errors_table(status.by_kind))
     _show_batches(status)
     say_quality(quality)
     _show_unfinished(status)
-    say_verdict(opened, status, study)
+    say_verdict(opened, status, path)
 
 
 def _verdict_document(card: Card | None) -> dict[str, Any] | None:

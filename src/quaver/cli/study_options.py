@@ -113,6 +113,20 @@ def open_study(
     return Study.open(path, functions=functions_of(functions), small=small, shard=shard, field=field)
 
 
+def studies_of(
+    path: Path, functions: Sequence[str] | None, *, small: bool = False, field: str | None = None
+) -> dict[str, Study]:
+    """The studies that a file lists, by name; a study by itself, unnamed."""
+    from quaver.study.sources.listed_studies import list_of_studies
+
+    if list_of_studies(path) is None:
+        return {"": open_study(path, functions, small=small, field=field)}
+    from quaver.study.open_studies import open_studies  # few files list studies
+
+    studies = open_studies(path, functions=functions_of(functions), small=small)
+    return {name: study.fields[field] if field else study for name, study in studies.items()}
+
+
 def open_fields(path: Path, functions: Sequence[str] | None, field: str | None) -> dict[str, Study]:
     """A study's fields by name, each as a study of its own; one alone, and a study without any, unnamed."""
     opened = open_study(path, functions, field=field)
@@ -122,12 +136,6 @@ def open_fields(path: Path, functions: Sequence[str] | None, field: str | None) 
 def file_of_field(path: Path | None, name: str) -> Path | None:
     """The file for what is about one field, beside those of the others."""
     return path.with_stem(f"{path.stem}-{name}") if path and name else path
-
-
-def small_file(path: Path) -> Path:
-    """The file of a study's small version, which is written beside the study's own."""
-    file = path / HERE if path.is_dir() else path
-    return file.with_name(f"{file.stem}.small.yaml")
 
 
 def study_file(path: Path) -> str:

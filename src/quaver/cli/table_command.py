@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from quaver.cli.console import say, screen, table
-from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, open_study, tables_of_papers
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, studies_of, tables_of_papers
 
 TableForm = Literal["markdown", "latex", "html", "csv"]
 """A format that a table is printed in."""
@@ -30,7 +29,7 @@ def command(
 ) -> None:
     """Print a table as one of the papers prints it.
 
-    It takes a study, a bundle, or a collection, whose studies are the table's data sets. No model is
+    It takes a study, a bundle, or a file that lists studies, which are the table's data sets. No model is
     asked.
 
     Options:
@@ -54,8 +53,7 @@ def command(
 
     if name is not None:
         kind_of(name)  # a wrong name is said before answers are read
-    many = open_collection(study, function, small=small)
-    stored = many or open_study(study, function, small=small, field=field)
+    stored = studies_of(study, function, small=small, field=field)
     if name is None:
         rows = [(kind.name, kind.title, paper.code) for paper in PAPERS for kind in paper.tables]
         screen.print(table(("table", "what it shows", "paper"), rows))

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from quaver.cli.console import plain, say, screen
-from quaver.cli.run_display import open_collection, say_making
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.errors import QuaverError
+from quaver.cli.console import plain, say, say_study, screen
+from quaver.cli.run_display import say_making
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, studies_of
 
 if TYPE_CHECKING:
     from quaver.core.variant_display import Change
@@ -38,32 +37,22 @@ def command(
       quaver variants study.yaml --export prompts.csv
       quaver variants study.yaml --import prompts.csv
     """
-    if (many := open_collection(study, function)) is not None:
-        if import_ is not None or export is not None:
-            raise QuaverError(
-                "texts are edited study by study",
-                where=str(study),
-                found=f"a collection of {len(many.studies)}",
-                fix="name one of its studies: "
-                + ", ".join(str(one.source.folder) for one in many.studies.values()),
-            )
-        for name, each in many.studies.items():
-            say(f"Study {name}", style="bold")
-            _make(each, again=again)
+    opened = studies_of(study, function)
+    if len(opened) > 1 and (import_ is not None or export is not None):
+        open_study(study, function)  # says that texts are edited study by study
+    for name, each in opened.items():
+        say_study(name)
+        _make(each, again=again)
+        if import_ is not None:
+            edits = each.variants.edit(import_)
+            for edit in edits:
+                screen.print(f"{edit.factor}={edit.level}: {edit.part} edited")
+            screen.print(f"{len(edits):,} texts edited; paraphrases.json keeps them and the texts before.")
+        if export is not None:
+            count = each.variants.export(export)
+            screen.print(f"{count:,} texts are in {export}; edit its column `text`, then --import the file.")
+        if import_ is None and export is None:
             _show(each)
-        return
-    opened = open_study(study, function)
-    _make(opened, again=again)
-    if import_ is not None:
-        edits = opened.variants.edit(import_)
-        for edit in edits:
-            screen.print(f"{edit.factor}={edit.level}: {edit.part} edited")
-        screen.print(f"{len(edits):,} texts edited; paraphrases.json keeps them and the texts before.")
-    if export is not None:
-        count = opened.variants.export(export)
-        screen.print(f"{count:,} texts are in {export}; edit its column `text`, then --import the file.")
-    if import_ is None and export is None:
-        _show(opened)
 
 
 def _make(study: Study, *, again: bool) -> None:

@@ -9,7 +9,6 @@ import typer
 
 from quaver.cli.console import printer
 from quaver.cli.study_options import studies
-from quaver.errors import QuaverError
 
 
 def command(
@@ -33,29 +32,8 @@ def command(
       quaver verify study.quaver.zip --design 3f0c9a…
     """
     from quaver.bundles.verification import verify
-    from quaver.many_studies.collection_file import is_packed
 
-    if is_packed(path):
-        _verify_collection(path, digest, design)
-        return
     verification = verify(path, digest=digest, design=design)
     printer("verify")("bundle", verification)
     if not verification.holds:
-        raise typer.Exit(1)
-
-
-def _verify_collection(path: Path, digest: str | None, design: str | None) -> None:
-    """Every study of a collection's bundle, and what is pooled over them."""
-    from quaver.many_studies.packed_collection import verify_collection
-
-    if design is not None:
-        raise QuaverError(
-            "a design is that of one study",
-            where="--design",
-            found=f"{path}, a collection",
-            fix="unpack the archive, and verify the study's own bundle",
-        )
-    found = verify_collection(path, digest=digest)
-    printer("verify")("collection", found)
-    if not found.holds:
         raise typer.Exit(1)

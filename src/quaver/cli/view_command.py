@@ -33,7 +33,7 @@ def command(
     is shown as a study.
 
     Options:
-      study: Study files, collections, their folders, or bundles.
+      study: Study files, files that list studies, their folders, or bundles.
       port: Where to listen; a free port by default.
       no_open: Only print the address.
       at: The part of an address after #: what to show first.
@@ -48,10 +48,13 @@ def command(
       quaver view study.yaml other.quaver.zip --no-open
       quaver view study.yaml --export flips.html --query is:flipped --items 500
     """
-    from quaver.many_studies.study_files import study_files
+    from quaver.study.sources.listed_studies import list_of_studies, studies_in
     from quaver.view import serving
 
-    studies = [file for path in study or [HERE] for file in study_files(path)]
+    lists = {path: list_of_studies(path) for path in study or [HERE]}
+    studies = [
+        file for path, listed in lists.items() for file in (studies_in(listed).values() if listed else [path])
+    ]
     if export is not None:
         (one, *others) = studies
         if others:

@@ -150,16 +150,17 @@ def _check(what: str, name: str, known: Mapping[str, object]) -> None:
 
 
 def _studies(stored: Any) -> Mapping[str, Study]:
-    """The studies whose answers are stored, by name: of a collection, the one's fields, or the one."""
+    """The studies whose answers are stored, by name: those of a mapping, a study's fields, or the one."""
+    if isinstance(stored, Mapping) and [*stored] == [""]:
+        stored = stored[""]
     if isinstance(stored, Study):
         return stored.fields or {stored.spec.name: stored}
-    studies = getattr(stored, "studies", None)
-    if isinstance(studies, Mapping):
-        return studies
+    if isinstance(stored, Mapping):
+        return stored
     raise QuaverError(
         "this has no stored answers",
         where="table(stored)",
-        expected="a Study or a Collection",
+        expected="a Study, or several by name",
         found=type(stored).__name__,
-        fix="quaver.Study.open(…) or quaver.Collection.open(…)",
+        fix="quaver.Study.open(…) or quaver.open_studies(…)",
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from quaver.core.number_format import percent, promised
@@ -13,9 +12,8 @@ from quaver.report.charts.chart import BARS, Figure, chart, cut, largest, naming
 from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
 from quaver.report.charts.plane import Plane, Spot, draw_plane
 from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
-from quaver.report.charts.theme import plainly
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import presentation_of, printed
+from quaver.report.page_words import presentation_of
 from quaver.report.table_rows import SHARE_ENDS, Column, Table, listed, plain, share, text
 
 _MOST = 40
@@ -80,66 +78,6 @@ def _table(estimates: list[Estimate], of: Column, results: Results) -> Table:
         prompt("highest"),
     )
     return listed(estimates, columns)
-
-
-_SPREAD_MOST = 12
-
-
-def size_spread_figure(
-    spreads: Sequence[tuple[str, str, Estimate]], sizes: Mapping[str, float], table: Table
-) -> Figure | None:
-    """Accuracy's spread among prompts over the models' sizes, a panel a study, each model by its name.
-
-    Returns:
-        The figure; None where no study has two models whose sizes differ.
-    """
-    known = [
-        (study, model, estimate)
-        for study, model, estimate in spreads
-        if estimate.value is not None and sizes.get(model, 0) > 0
-    ]
-    shown = [
-        study
-        for study in dict.fromkeys(study for study, _, _ in known)
-        if len({sizes[model] for name, model, _ in known if name == study}) > 1
-    ][:_SPREAD_MOST]
-    if not shown:
-        return None
-    spots = [
-        Spot(
-            math.log10(sizes[model]),
-            estimate.number,
-            estimate.low,
-            estimate.high,
-            panel=study,
-            series=model,
-            about=plainly((study, model, "spread"), estimate.number, True, (estimate.low, estimate.high))
-            + f", size {sizes[model]:g}",
-        )
-        for study, model, estimate in known
-        if study in shown
-    ]
-    plane = Plane(
-        spots,
-        "model size (logarithmic)",
-        "spread of accuracy among prompts",
-        y_ends=(0.0, 0.1),
-        percent="y",
-        powers=True,
-        named=True,
-    )
-    values = [spot.y for spot in spots]
-    return Figure(
-        draw=partial(draw_plane, plane),
-        estimates=[estimate for _, _, estimate in known],
-        name="size-against-spread",
-        measure="spread",
-        title="Spread among prompts and model size",
-        subtitle=f"The highest less the lowest accuracy among a study's prompts, for each model. {BARS}",
-        alternative=f"{len(spots)} spreads of {len(shown)} studies, from {printed(min(values), True)} to "
-        f"{printed(max(values), True)}.",
-        table=table,
-    )
 
 
 _STABILITY = ("intra_pss", "inter_pss", "inter_model")

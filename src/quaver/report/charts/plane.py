@@ -108,8 +108,6 @@ class Plane:
         guides: Lines to compare with, in every panel.
         order: The series in the order of the legend; by default as they come.
         names: Printed names of panels, where these are not the names.
-        powers: Whether the horizontal axis has the logarithms of its numbers (to base 10), which it shows.
-        named: Whether each point has its series' name beside it, and the legend is left out.
     """
 
     spots: Sequence[Spot]
@@ -122,8 +120,6 @@ class Plane:
     guides: Sequence[Guide] = ()
     order: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    powers: bool = False
-    named: bool = False
 
 
 def draw_plane(plane: Plane, *, width: int = 720) -> Any:
@@ -132,7 +128,7 @@ def draw_plane(plane: Plane, *, width: int = 720) -> Any:
     series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
     fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
     each = (width - 10) / fit - _AXIS - _GAP
-    blocks: list[Any] = [legend(series, width)] if len(series) > 1 and not plane.named else []
+    blocks: list[Any] = [legend(series, width)] if len(series) > 1 else []
     blocks += in_rows([_panel(plane, panel, series, each) for panel in panels], fit, _GAP)
     return alt.vconcat(*blocks, spacing=10)
 
@@ -155,7 +151,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     x = alt.X(
         "x:Q",
         scale=scale(*x_ends),
-        axis=_axis(plane.across, "x" in plane.percent, width, powers=plane.powers),
+        axis=_axis(plane.across, "x" in plane.percent, width),
     )
     up = _axis(plane.up, "y" in plane.percent, _HEIGHT)
     if max(ys) - min(ys) < up["tickCount"] and all(float(end).is_integer() for end in ys):
@@ -163,8 +159,6 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         up["values"] = list(range(int(min(ys)), int(max(ys)) + 1))
     y = alt.Y("y:Q", scale=scale(*y_ends), axis=up)
     own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
-    if plane.named:
-        own = [row | {"name": series[row["series"]]} for row in own]
     own = [row | {"name": fitted(row["name"], 0.45 * width)} for row in own]
     base = Layer(inline(own)).encode(x=x, color=COLOUR, detail=alt.Detail("series:N"))
     named = by_model(row["about"] for row in own)
@@ -234,11 +228,10 @@ def _names(placed: Any, x_ends: _Ends, y_ends: _Ends) -> Any:
     return alt.layer(left, right)
 
 
-def _axis(text: str, percent: bool, length: float, *, powers: bool = False) -> Any:
+def _axis(text: str, percent: bool, length: float) -> Any:
     return options(
         title=fitted(text, length),
         **({"format": "%"} if percent else {}),
-        **({"labelExpr": "format(pow(10, datum.value), '.2~r')"} if powers else {}),
         tickCount=4 if length < 260 else 6,
         grid=True,
         labelFlush=True,

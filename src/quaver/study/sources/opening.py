@@ -17,6 +17,7 @@ from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import SpecError
 from quaver.study.sources.archive import is_archive
 from quaver.study.sources.kept_annotations import kept_items
+from quaver.study.sources.listed_studies import list_of_studies, studies_in
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
@@ -80,6 +81,7 @@ def _opened(
         from quaver.study.sources.bundle_source import open_bundle  # here and below: most studies are files
 
         return open_bundle(path, Path(folder) if folder else None)
+    _check_alone(path)
     if os.path.isdir(path):
         path = _file_of(path)
     spec, positions = read_study(path)
@@ -102,6 +104,17 @@ def open_checked(
         source = open_source(write_small(source.positions), functions=own, shard=shard)
     _check_names(source)
     return source
+
+
+def _check_alone(path: Path) -> None:
+    """Refuse a file that lists several studies."""
+    if (file := list_of_studies(path)) is not None:
+        raise SpecError(
+            "this file lists several studies",
+            where=str(file),
+            expected="one study",
+            fix=f"name one of them: {', '.join(map(str, studies_in(file).values()))}",
+        )
 
 
 def _file_of(folder: Path) -> Path:

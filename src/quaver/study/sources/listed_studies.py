@@ -1,4 +1,4 @@
-"""The file of a collection: what its studies share, and what each has of its own."""
+"""A file that lists several studies: what they share, and what each has of its own."""
 
 from __future__ import annotations
 
@@ -10,25 +10,20 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quaver.design.calls.lock_file import merge, write_made
-from quaver.design.spec import BudgetSpec
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part, read_yaml
 from quaver.errors import SpecError, nearest
-from quaver.study.sources.archive import form_of, is_archive
 
 _HEAD = "# One study of {}: change that file, not this one.\n"
 _STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
-FORM = "quaver collection bundle 1"
-"""The form that the manifest of a collection's bundle names."""
-
 StudyName = Annotated[str, Field(pattern=_STUDY, max_length=60)]
 
 
-class CollectionSpec(Part):
-    """What a collection's file says."""
+class ListedStudies(Part):
+    """What a file that lists studies says."""
 
-    name: str = Field(description="What the collection is called.", min_length=1)
+    name: str = Field(description="What the studies are called together.", min_length=1)
     description: str = Field("", description="What it is for.")
     shared: dict[str, Any] = Field(
         {}, description="Any part of a study file; every study has it, but for what it says itself."
@@ -36,7 +31,6 @@ class CollectionSpec(Part):
     studies: dict[StudyName, dict[str, Any] | str] = Field(
         description="Each study by name: what it has of its own, or the path of its study file.", min_length=1
     )
-    budget: BudgetSpec = Field(BudgetSpec(), description="What all studies together may take.")
     prompts: str | None = Field(
         None,
         description="A YAML file of texts for places of this one, such as a paper's own prompts.",
@@ -44,18 +38,8 @@ class CollectionSpec(Part):
     )
 
 
-def is_packed(path: Path) -> bool:
-    """Whether a file is a collection's bundle."""
-    return path.is_file() and is_archive(path) and form_of(path) == FORM
-
-
-def is_collection(path: Path) -> bool:
-    """Whether a path names a collection: its file, its folder, or its bundle."""
-    return collection_at(path) is not None or is_packed(path)
-
-
-def collection_at(path: Path) -> Path | None:
-    """The collection's file that a path names: a YAML file with the key ``studies``, or the folder beside it.
+def list_of_studies(path: Path) -> Path | None:
+    """The file that a path names and that lists studies: with the key ``studies``, or the folder beside it.
 
     Returns:
         The file; None where the path names a study, or nothing.
@@ -74,36 +58,36 @@ def collection_at(path: Path) -> Path | None:
     )
 
 
-def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:
-    """Read a collection, and write its studies beside it, each a study file of its own.
+def studies_in(path: Path) -> dict[str, Path]:
+    """Write the studies that a file lists beside it, each a study file of its own.
 
     The study ``tweets`` of ``tasks.yaml`` is ``tasks.tweets.yaml``, with its answers in ``tasks.tweets/``. It
     is what the studies share, with what the study says itself in place of it: mappings key by key, anything
     else whole. A study that is given as a path is that file as it stands.
 
     Returns:
-        What the file says, and each study's file.
+        Each study's file, by name.
     """
     spec, source, document = read_document(
         path,
-        CollectionSpec,
-        problem="this is not a collection",
+        ListedStudies,
+        problem="this file lists no studies",
         expected="keys name, shared and studies",
     )
     if spec.prompts is not None:
         document = _with_texts(document, source.path_of(spec.prompts), path.name)
-    return spec, {name: _file_of(name, path, document, source) for name in spec.studies}
+    return {name: _file_of(name, path, document, source) for name in spec.studies}
 
 
-def _with_texts(document: Mapping[str, Any], file: Path, collection: str) -> dict[str, Any]:
-    """A collection with the texts of another file in their places, which have the same keys in both files."""
+def _with_texts(document: Mapping[str, Any], file: Path, own: str) -> dict[str, Any]:
+    """A list of studies with the texts of another file, which have the same keys in both files."""
     texts = read_yaml(file)
     where = Positions(file, texts).where
     if not isinstance(texts, Mapping):
         raise SpecError(
             "these are no texts with their places",
             where=where(),
-            expected="the collection's keys, such as shared: {prompt: {system: …}}",
+            expected="the keys of the file that lists studies, such as shared: {prompt: {system: …}}",
         )
 
     def check(known: Any, given: Any, *loc: str) -> None:
@@ -113,11 +97,11 @@ def _with_texts(document: Mapping[str, Any], file: Path, collection: str) -> dic
             if key not in known:
                 guess = nearest(str(key), map(str, known))
                 raise SpecError(
-                    f"{collection} has no such place",
+                    f"{own} has no such place",
                     where=where(*loc, key),
                     expected=f"one of {', '.join(map(str, known))}",
                     found=str(key),
-                    fix=f"did you mean {guess!r}?" if guess else f"write the place into {collection} first",
+                    fix=f"did you mean {guess!r}?" if guess else f"write the place into {own} first",
                 )
             check(known[key], value, *loc, key)
 

@@ -1,1 +1,0 @@
-"""A collection: several studies in one file that shares what is common, run and reported together."""

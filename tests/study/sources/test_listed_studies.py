@@ -1,0 +1,154 @@
+"""Several studies in one file: each opened, and taken by the commands one after the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import quaver
+from quaver import Study
+from quaver.cli.main import app
+from quaver.errors import QuaverError, SpecError, UnknownName
+
+LISTED = """\
+name: two tasks
+shared:
+  items: {id: id, text: "{{ text }}", gold: truth}
+  prompt: {instruction: Which one is it?}
+  models: [{name: fake, use: function}]
+  variants:
+    - use: factors
+      factors:
+        tone: [plain, polite]
+      parts:
+        polite: {text: Please., when: {tone: polite}}
+  measures: [{use: accuracy, by: [model]}, {use: factor_effects, by: [model]}]
+studies:
+  mood:
+    task: {labels: [positive, negative]}
+    items: {source: mood.csv}
+  colour:
+    task: {labels: [red, blue]}
+    items: {source: colour.csv}
+"""
+
+
+def written(folder: Path, text: str = LISTED) -> Path:
+    for name, labels in (("mood", ("positive", "negative")), ("colour", ("red", "blue"))):
+        rows = "".join(f"{name}{at},text {at} of {labels[at % 2]},{labels[at % 2]}\n" for at in range(20))
+        (folder / f"{name}.csv").write_text(f"id,text,truth\n{rows}", encoding="utf-8")
+    path = folder / "tasks.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def annotator(text: str, prompt: str) -> str:
+    """Right but for every fifth text, and for every second where it is asked politely."""
+    right = text.rpartition(" ")[2]
+    wrong = {"positive": "negative", "negative": "positive", "red": "blue", "blue": "red"}[right]
+    number = int(text.split()[1])
+    return wrong if number % 5 == 0 or ("Please" in prompt and number % 2) else right
+
+
+def opened(folder: Path, text: str = LISTED) -> dict[str, Study]:
+    return quaver.open_studies(written(folder, text), functions={"fake": annotator})
+
+
+def test_each_study_is_one_of_its_own_with_what_is_shared(tmp_path: Path) -> None:
+    found = opened(tmp_path)
+    assert list(found) == ["mood", "colour"]
+    alone = Study.open(tmp_path / "tasks.mood.yaml", functions={"fake": annotator})
+    assert alone.spec.name == "mood"
+    assert alone.folder == found["mood"].folder == tmp_path / "tasks.mood"
+    assert [one.id for one in alone.experiment.items][:2] == ["mood0", "mood1"]
+    assert sum(one.plan().calls for one in found.values()) == 80
+    before = (tmp_path / "tasks.mood.yaml").stat().st_mtime_ns
+    opened(tmp_path)
+    assert (tmp_path / "tasks.mood.yaml").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "found"),
+    [
+        (("studies:", "studys:"), "tasks.yaml", None),
+        (
+            ("  colour:\n    task: {labels: [red, blue]}", "  colour: nowhere.yaml\n  third:\n    task: {}"),
+            "studies.colour",
+            "nowhere.yaml",
+        ),
+        (("  mood:\n", "  'a b':\n"), "studies", None),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_error(
+    tmp_path: Path, change: tuple[str, str], where: str, found: str | None
+) -> None:
+    with pytest.raises(SpecError) as raised:
+        opened(tmp_path, LISTED.replace(*change))
+    assert where in (raised.value.where or "")
+    assert found is None or raised.value.found == found
+
+
+def test_a_function_for_a_model_that_no_study_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName):
+        quaver.open_studies(written(tmp_path), functions={"other": annotator})
+
+
+PROMPTS = """\
+shared: {prompt: {instruction: "Label this."}}
+studies: {colour: {task: {labels: [red, blue]}}}
+"""
+
+
+def test_texts_of_another_file_take_their_places(tmp_path: Path) -> None:
+    path = written(tmp_path, LISTED.replace("shared:", "prompts: own.yaml\nshared:", 1))
+    (tmp_path / "own.yaml").write_text(PROMPTS, encoding="utf-8")
+    studies = quaver.open_studies(path, functions={"fake": annotator})
+    assert [one.spec.prompt.instruction for one in studies.values()] == ["Label this."] * 2
+    assert studies["mood"].spec.variants[0].use == "factors", "what it does not name stays"
+
+
+@pytest.mark.parametrize(
+    ("texts", "where", "fix"),
+    [
+        ("shared: {prompt: {instructions: x}}", "own.yaml:1: shared.prompt.instructions", "instruction"),
+        ("studies:\n  moods: {}", "own.yaml:2: studies.moods", "mood"),
+        ("- x", "own.yaml", None),
+    ],
+)
+def test_a_text_without_a_place_is_one_error(tmp_path: Path, texts: str, where: str, fix: str | None) -> None:
+    path = written(tmp_path, LISTED.replace("shared:", "prompts: own.yaml\nshared:", 1))
+    (tmp_path / "own.yaml").write_text(texts, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        quaver.open_studies(path)
+    assert caught.value.where == where
+    assert fix is None or fix in str(caught.value.fix)
+
+
+@pytest.mark.long
+def test_the_commands_take_each_study_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "def label(text, prompt):\n    return text.rpartition(' ')[2]\n", encoding="utf-8"
+    )
+    function = ["--function", "fake=mine:label"]
+    program = CliRunner()
+    printed = {}
+    for name, *more in (["plan"], ["run"], ["status"], ["measure"], ["report"], ["variants"]):
+        result = program.invoke(app([name, "schema"]), [name, str(path), *more, *function])
+        assert result.exit_code == 0, result.output
+        printed[name] = result.output
+    assert printed["plan"].count("40 calls") == 2
+    assert "Study mood" in printed["measure"]
+    assert (tmp_path / "tasks.colour" / "report.html").is_file()
+    lines = program.invoke(app(["measure", "schema"]), ["measure", str(path), "--json", *function]).output
+    assert {json.loads(line)["cell"]["study"] for line in lines.splitlines()} == {"mood", "colour"}
+    status = program.invoke(app(["status", "schema"]), ["status", str(path), "--json", *function]).output
+    assert {one["answered"] for one in json.loads(status)["studies"].values()} == {40}
+    for name, *more in (["bundle"], ["compare"], ["view", "--export", "seen.html"]):
+        refused = program.invoke(app([name, "schema"]), [name, str(path), *more]).exception
+        assert isinstance(refused, QuaverError)
+        assert "tasks.mood.yaml" in (refused.fix or "")
