@@ -80,8 +80,8 @@ GROUPS = (
     Group(
         "comparisons",
         "Compare two studies",
-        "What a change did: paired differences, bounds, and the items to look at first.",
-        ("compare", "Comparison", "worst", "Worst"),
+        "What a change did: paired differences and bounds.",
+        ("compare", "Comparison"),
         (
             "quaver.comparison.bounds.Judgement",
             "quaver.comparison.difference_verdict.Verdict",

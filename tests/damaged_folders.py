@@ -65,7 +65,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", "study.yaml", "out.csv"),
     ("export", "study.yaml", "out.parquet"),
     ("evaluators", "study.yaml"),
-    ("worst", "study.yaml", "--json"),
     ("compare", "study.yaml", "--by", "paraphrase", "--resamples", "100", "--json"),
     ("gold", "study.yaml", "--n", "3", "--format", "csv"),
     ("gold", "study.yaml"),

@@ -29,8 +29,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "measure json": ("measure", "study.yaml", "inter_pss", "--json"),
     "evaluators": ("evaluators", "study.yaml"),
     "evaluators json": ("evaluators", "study.yaml", "--json"),
-    "worst": ("worst", "study.yaml"),
-    "worst json": ("worst", "study.yaml", "--json"),
     "compare": ("compare", "study.yaml", "--by", "model", "--resamples", "100"),
     "compare json": ("compare", "study.yaml", "--by", "model", "--resamples", "100", "--json"),
     "gold forecast": ("gold", "study.yaml", "--n", "5", "--forecast"),
@@ -56,7 +54,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     study.run()
     study.report()
     study.export(folder / "out.csv")
-    quaver.worst(study).write(folder / "worst.csv")
     return folder, with_functions(names, "annotate")
 
 

@@ -383,7 +383,6 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "fail_if=",
         "accuracy < -0.02",
     ),
-    "no items": (lambda: quaver.worst(ran(), n=0), "n", "1 or more"),
     "no bundle": (lambda: quaver.verify("none.zip"), "none.zip", "quaver bundle"),
     "a table for a bundle": (lambda: quaver.verify(beside("texts.csv")), "texts.csv", "quaver bundle"),
     "a column to import": (
@@ -452,7 +451,7 @@ def test_a_mistake_in_python(call: Callable[[], Any], where: str, names: str) ->
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "a command": (("mesure", "study.yaml"), "measure"),
     "an option": (("run", "study.yaml", "--smal"), "--small"),
-    "an option's value": (("worst", "study.yaml", "-n", "many"), "-n"),
+    "an option's value": (("compare", "study.yaml", "--flips", "many"), "--flips"),
     "no argument": (("measure",), "study"),
     "one argument too many": (("status", "study.yaml", "other.yaml"), "other.yaml"),
     "a kind of study": (("init", "stabilty"), "'stability'?"),

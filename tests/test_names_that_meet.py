@@ -16,7 +16,6 @@ from tests.view.viewed import client
 from quaver import Study, measures
 from quaver.bundles.packing import bundle
 from quaver.comparison.paired_comparison import compare
-from quaver.comparison.worst_items import worst
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import RESERVED, column_of
 from quaver.design.spec.models_spec import GRID_SETTINGS
@@ -89,8 +88,6 @@ def columns_there_are(study: Study, folder: Path) -> Iterator[str]:
     yield from (*ANNOTATION_COLUMNS, *GRID_SETTINGS, *COLUMNS, *FIELDS)
     yield from (name for name in exported(study, "parquet", folder)[0] if "." not in name)
     yield from (name for row in study.variants.rows() for name in row)
-    found = worst(study)
-    yield from (*found.items.columns, *found.answers.columns)
     frame = study.annotations()
     yield from measures.item_stability(frame).columns
     for name in measures.__all__:
@@ -136,7 +133,6 @@ def test_annotations_estimates_and_tables_have_each_column_once(named: Study, pl
     for one in named.estimates("compliance"):
         assert {f"factor_{OWN[0]}", f"group_{OWN[0]}"} <= set(one.cell)
     assert all(row[f"factor_{name}"] == "set" for row in named.variants.rows() for name in OWN[:9])
-    assert worst(named).answers["output"].to_list() == worst(plain).answers["output"].to_list()
     for name in ("raw-answers", "prompts", "factor-levels", "intra-stability"):
         made, usual = catalogue.table(named, name), catalogue.table(plain, name)
         assert len(set(made.columns)) == len(made.columns)

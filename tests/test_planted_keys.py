@@ -34,8 +34,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", "study.yaml", "out.jsonl"),
     ("export", "study.yaml", "out.csv"),
     ("export", "study.yaml", "out.parquet"),
-    ("worst", "study.yaml", "--out", "worst.csv"),
-    ("worst", "study.yaml", "--json"),
     ("evaluators", "study.yaml"),
     ("compare", "study.yaml", "--by", "paraphrase", "--resamples", "100", "--json"),
     ("gold", "study.yaml", "--n", "2", "--format", "csv"),
@@ -162,7 +160,6 @@ def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path:
     for write in (
         lambda: study.export(tmp_path / "a.jsonl"),
         lambda: study.export(tmp_path / "a.parquet"),
-        lambda: quaver.worst(study).write(tmp_path / "a.csv"),
         lambda: quaver.bundle(study, tmp_path / "a.zip"),
         lambda: quaver.bundle(study, tmp_path / "b.zip", texts=False),
     ):

@@ -7,7 +7,7 @@ Start here; ``help(quaver.NAME)`` says more of each:
 - ``Study.open("study.yaml")``: a study, from its file to its report;
 - ``open_studies("tasks.yaml")``: the studies that one file lists;
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
-- ``compare``, ``worst``: what a change did, and which items to look at first;
+- ``compare``: what a change did;
 - ``bundle``, ``verify``: pack a study into one archive, and make again what follows from its answers;
 - ``quaver.measures``: every measure by the name that study files use (``quaver.measures.inter_pss``), and
   what follows from the labels of all prompts together (``conclusion``, ``consensus`` …);
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from quaver.bundles.verification import verify
     from quaver.comparison.comparison_result import Comparison
     from quaver.comparison.paired_comparison import compare
-    from quaver.comparison.worst_items import Worst, worst
     from quaver.core.records import Estimate, Label, LabelSet
     from quaver.study.checking.check import Check, check
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
@@ -63,7 +62,6 @@ __all__ = [
     "StoreError",
     "Study",
     "UnknownName",
-    "Worst",
     "__version__",
     "agreement",
     "bundle",
@@ -77,7 +75,6 @@ __all__ = [
     "open_studies",
     "read_annotations",
     "verify",
-    "worst",
 ]
 
 _load = lazy_names(
@@ -91,7 +88,6 @@ _load = lazy_names(
         "LabelSet": "quaver.core.records",
         "Labelled": "quaver.study.labelling.labelling",
         "Study": "quaver.study.session",
-        "Worst": "quaver.comparison.worst_items",
         "agreement": "quaver.agreement",
         "bundle": "quaver.bundles.packing",
         "check": "quaver.study.checking.check",
@@ -102,7 +98,6 @@ _load = lazy_names(
         "measures": "quaver.measures",
         "read_annotations": "quaver.study.imports.agreement_import",
         "verify": "quaver.bundles.verification",
-        "worst": "quaver.comparison.worst_items",
     },
 )
 

@@ -362,22 +362,8 @@ def test_what_is_about_one_label_set_goes_field_by_field(tmp_path: Path, command
     (tmp_path / "study.yaml").write_text(_RECORDS)
     given = ("--function", "fake=functions:codes")
     command(tmp_path, "run", "study.yaml", *given)
-    worst = command(tmp_path, "worst", "study.yaml", "--json", "--out", "worst.csv", *given)
-    found = json.loads(worst.stdout.splitlines()[-1])["fields"]
-    assert list(found) == ["tone", "cost"]
-    assert (tmp_path / "worst-tone.csv").read_text().count("\n") > 1
-    assert (tmp_path / "worst-cost.csv").is_file()
-    one = command(tmp_path, "worst", "study.yaml", "--json", "--field", "tone", *given)
-    assert json.loads(one.stdout) == found["tone"]
     command(tmp_path, "paper", "study.yaml", "--to", "paper", *given)
     assert "tone" in (tmp_path / "paper" / "tone" / "table.md").read_text()
     assert (tmp_path / "paper" / "cost" / "methods.tex").is_file()
     rescored = command(tmp_path, "rescore", "study.yaml", *given).stdout
     assert [numbers(line)[-1] for line in rescored.splitlines()[1:3]] == [40, 40]
-    (tmp_path / "other").mkdir()
-    for name in ("texts.csv", "functions.py"):
-        (tmp_path / "other" / name).write_text((tmp_path / name).read_text())
-    (tmp_path / "other" / "study.yaml").write_text(_RECORDS.replace("tone:", "mood:"))
-    lacking = command(tmp_path, "worst", "study.yaml", "--against", "other/study.yaml", *given)
-    assert lacking.returncode == 2
-    assert "mood" in lacking.stderr

@@ -81,7 +81,6 @@ def test_everything_that_holds_rows_becomes_a_frame(tmp_path: Path) -> None:
         "variants": (one.variants, 1),
         "a verdict": (one.verdict(), 1),
         "a comparison": (compared, len(compared.differences)),
-        "worst items": (quaver.worst(one, n=2), 0),
     }
     for name, (result, height) in held.items():
         frame = result.to_polars()

@@ -104,7 +104,7 @@ def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None)
     label += f" --function {function}" if function else ""
     field = best_of(card.recommendations).field
     if field and card.step not in _OF_ALL_FIELDS:
-        return f"quaver worst {study} --field {shlex.quote(field)}"
+        return f"quaver view {study} --field {shlex.quote(field)}"
     if card.step in ("run", "ask again"):
         return f"{_run(prepared, function)}{' --retry-errors' * (card.step == 'ask again')}"
     if card.step == "add prompts":
@@ -119,7 +119,7 @@ def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None)
         return f"{label} --error 5%"
     if card.command:
         return next_command(card, prepared.file.parent)
-    return f"quaver worst {study}"
+    return f"quaver view {study}"
 
 
 def ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) -> str:

@@ -42,7 +42,6 @@ GROUPS = {
         "report",
         "view",
         "compare",
-        "worst",
         "gold",
         "accept",
         "evaluators",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from quaver.errors import MeasureError, QuaverError
+from quaver.errors import MeasureError
 
 if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison
@@ -183,14 +183,13 @@ def _why_not_stable(estimate: Estimate, at_least: float) -> str:
 
 def _least_stable(study: Study) -> list[str]:
     """The items that prompts move most."""
-    from quaver.comparison.worst_items import worst
-    from quaver.core.number_format import visible_line
+    from quaver.core.number_format import percent, visible_line
+    from quaver.study.analysis.measured_study import MeasuredStudy
 
-    try:
-        items = worst(study, n=_SHOWN // 2, resamples=100).items
-    except QuaverError:
+    if (found := MeasuredStudy(study.source).deviations()) is None:
         return []
+    moved = found.items.filter(found.items["deviating"] > 0).head(_SHOWN // 2)
     return [
-        visible_line(f"  item {row['item']}: {row['why']}; {row['text'] or ''}", 120)
-        for row in items.iter_rows(named=True)
+        visible_line(f"  item {row['item']}: {percent(row['share'])} of its answers differ", 120)
+        for row in moved.iter_rows(named=True)
     ]

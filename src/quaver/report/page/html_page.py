@@ -21,11 +21,10 @@ from quaver.core.rows import SECTIONS, of_measures
 from quaver.errors import StoreError
 from quaver.report.charts.figures import Gallery, gallery
 from quaver.report.estimate_index import Results
-from quaver.report.findings.causes import causes
 from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.findings.verdicts import STEADY, Issue, quality
+from quaver.report.findings.verdicts import Issue, quality
 from quaver.report.page.figure_data import Behind, download, figure_data
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.notes import (
@@ -184,8 +183,7 @@ def write_report(
     results = Results(lock, annotations, estimates, noise, audit)
     shown = gallery(results)
     pictures = drawn(shown)
-    found = causes(results, deviations)
-    tables = page_tables(results, deviations, found, behind)
+    tables = page_tables(results, deviations, behind)
     notes = Notes()
     noted = _noted(shown, results, notes)
     parts = _figure_parts(shown, pictures, notes, noted)
@@ -208,13 +206,11 @@ def write_report(
             noted=noted,
             marked_notes=marks,
             saved=_downloads(csv, svg),
-            causes=found,
             paper=paper,
             boxes=paper_boxes(paper),
             measured=measured(measures),
             references=references(measures),
             rules=rules(results),
-            stable=STEADY,
             printed_rows=_PRINTED_ROWS,
             listed_prompts=_LISTED_PROMPTS,
             prompts=list(shown_prompts(results, _MOST_PROMPTS)),

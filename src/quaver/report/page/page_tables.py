@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
-from quaver.report.findings.causes import Cause, causes_table
 from quaver.report.page.figure_data import Behind
 from quaver.report.page.notes import edits_table
 from quaver.report.page.worst_tables import (
@@ -34,9 +32,7 @@ from quaver.report.tables.audit_tables import (
 from quaver.report.tables.checklist import checklist, field_checklists
 
 
-def page_tables(
-    results: Results, deviations: Deviations | None, found_causes: Sequence[Cause], behind: Behind | None
-) -> dict[str, Table]:
+def page_tables(results: Results, deviations: Deviations | None, behind: Behind | None) -> dict[str, Table]:
     """The tables by name, those without rows among them."""
     answers = worst_answers_table(results, deviations, behind)
     paid = cost_table(behind.costs() if behind else ())
@@ -52,7 +48,6 @@ def page_tables(
         "worst-variants": worst_paraphrases_table(results, deviations),
         "worst-items": worst_items_table(results, deviations, behind),
         "worst-answers": answers,
-        "causes": causes_table(found_causes),
         "cost": paid,
         "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
         "noise": noise_table(results),

@@ -226,7 +226,7 @@ class StudyGold:
         Args:
             path: A sheet (.xlsx, .csv, …), or an export of Label Studio or Argilla (.json).
             coder: Who labelled, where the file does not say.
-            apart: Why these items were chosen, where they were not drawn: ``"the hardest by quaver worst"``.
+            apart: Why these items were chosen, where they were not drawn: ``"least stable first"``.
                 Their labels are kept apart from the sample.
             replace: Whether these labels take the place of the gold labels that their items came with. Items
                 that came with another gold label are left out by default.
