@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from ruamel.yaml import YAML
 from tests.studies import written
 
-from quaver.design.study_kinds import study_of_kind
 from quaver.study.session import Study
-
-
-def test_half_of_the_factorial_states_its_aliasing_in_plan_lock_and_report(tmp_path: Path) -> None:
-    asked: dict[str, Any] = YAML(typ="safe", pure=True).load(study_of_kind("factorial"))
-    asked["items"]["sample"] = 1
-    asked["variants"][0]["fraction"] = "1/2"
-    asked["models"] = [{"name": "mine", "use": "function"}]
-    asked["measures"] = ["compliance"]
-    study = Study.open(asked, folder=tmp_path / "half", functions={"mine": lambda text, prompt: "Dole"})
-    plan = study.plan()
-    assert (plan.variants, plan.calls) == (8, 8)
-    relation = "Defining relation: I = definition × output × explanation × length."
-    assert relation in plan.notes
-    study.run()
-    assert relation in json.loads((study.folder / "study.lock.json").read_text(encoding="utf-8"))["notes"]
-    assert relation in study.report().read_text(encoding="utf-8")
-
 
 QUESTIONS = {
     "questions.csv": "id,context,question,answer0,answer1,label\n"

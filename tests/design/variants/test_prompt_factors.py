@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
-from tests.studies import written as written_study
 
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.factors.prompt_edits import cross
@@ -18,7 +16,6 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_factors import Factors, Strategies, Strategy
 from quaver.errors import QuaverError, SpecError, UnknownName
-from quaver.study.session import Study
 
 REWORD = {"use": "instructions", "texts": {"other": "Liked?"}}
 
@@ -146,27 +143,6 @@ def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> N
         assert variant.max_tokens == asked
 
 
-def test_the_half_is_eight_prompts_and_says_what_it_confounds() -> None:
-    variants = made(parts=SHORT, fraction="1/2", generators=["D = ABC"])
-    chosen = {
-        "".join(str(int(level in ("yes", "score", "concise"))) for level in v.factors.values())
-        for v in variants
-    }
-    assert chosen == {"0000", "1001", "0101", "1100", "0011", "1010", "0110", "1111"}
-    family = Factors(**bind(Factors, {"parts": SHORT, "fraction": "1/2"}, Positions(None, {}), ()))
-    _, relation, aliased = family.notes(PromptContext(PROMPT, LABELS, 1))
-    a, b, c, d = "definition", "output", "explanation", "length"
-    assert relation.endswith(f"I = {a} × {b} × {c} × {d}.")
-    first, *_, two, three, last = aliased.removeprefix("Aliased: ").removesuffix(".").split("; ")
-    assert first == f"{a} = {b} × {c} × {d}"
-    assert [two, three, last] == [
-        f"{a} × {b} = {c} × {d}",
-        f"{a} × {c} = {b} × {d}",
-        f"{a} × {d} = {b} × {c}",
-    ]
-    assert variants[0].origin["factors"]["fraction"] == family.notes(PromptContext(PROMPT, LABELS, 1))
-
-
 def test_a_nested_factor_has_levels_where_it_applies_alone() -> None:
     factors = {
         "explanation": ["no", "yes"],
@@ -207,51 +183,6 @@ def test_task_and_label_follow_what_other_families_make_of_them() -> None:
     other = replace(PROMPT, instruction="Good or bad?", postfix="One word.")
     assert levels[0].edit(other).instruction == "Good or bad?"
     assert levels[0].edit(other).postfix == "One word."
-
-
-def test_a_generated_text_counts_once_it_is_approved() -> None:
-    def short(**more: Any) -> dict[str, Any]:
-        return {"task": {"concise": {"text": "Positive or negative?", "by": "smollm2", **more}}}
-
-    with pytest.raises(SpecError, match="nobody has approved") as caught:
-        made(parts=short())
-    assert all(name in caught.value.problem for name in ("smollm2", "'task'"))
-    with pytest.raises(SpecError, match="nobody has approved"):
-        made(parts=short(approved=False))
-    variants = made(parts=short(approved=True))
-    assert variants[1].origin["factors"]["parts"]["task"] == "smollm2"
-    assert variants[0].origin["factors"]["parts"]["task"] == "hand"
-
-
-def test_a_text_that_a_model_is_to_write_is_made_once_and_shown_for_approval(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def annotate(text: str, prompt: str) -> str:
-        asked.append(prompt)
-        return "Positive or negative?" if len(asked) == 1 else "Another?"
-
-    study = {
-        "task": {
-            "labels": [
-                {"code": one.code, "name": one.name, "definition": one.definition} for one in LABELS.labels
-            ]
-        },
-        "prompt": {"instruction": PROMPT.instruction},
-        "variants": [{"use": "factors", "parts": {"task": {"concise": {"by": "mine"}}}}],
-        "models": [{"name": "mine", "use": "function"}],
-    }
-    path = written_study(tmp_path)
-    for _ in range(2):
-        opened = Study.open(
-            {**study, "items": {"source": str(path.with_name("items.csv")), "text": "{{ text }}"}},
-            folder=tmp_path / "study",
-            functions={"mine": annotate},
-        )
-        with pytest.raises(SpecError, match="nobody has approved") as caught:
-            opened.run()
-        assert "mine" in caught.value.problem
-        assert caught.value.found == "Positive or negative?"
-    assert len(asked) == 1
 
 
 def test_an_incomplete_text_counts_where_a_person_says_so() -> None:
@@ -337,21 +268,6 @@ WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
         {"factors": TWO, "parts": {"label": {"score_of": "pos"}}},
         SpecError,
         "the part 'label' asks for no score",
-    ),
-    "three levels in a fraction": (
-        {"factors": {"a": ["1", "2", "3"], "b": ["1", "2"]}, "fraction": "1/2"},
-        SpecError,
-        "the factor 'a' of a fraction has 3 levels",
-    ),
-    "generators without a fraction": (
-        {"generators": ["D = ABC"]},
-        SpecError,
-        "generators without a fraction",
-    ),
-    "a generator with an unknown factor": (
-        {"fraction": "1/2", "generators": ["length = tone * output"]},
-        UnknownName,
-        "unknown factor 'tone'",
     ),
     "an unknown key": ({"parts": {"task": {"txt": "?"}}}, SpecError, "unknown key 'txt'"),
 }

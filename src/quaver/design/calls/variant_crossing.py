@@ -328,7 +328,6 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
                 levels = with_meaning(
                     levels, context.prompt, context.labels, spec.meaning, keeper.similarities
                 )
-            notes += getattr(family, "notes", lambda _: ())(own)
         _check_columns(factor, levels, factors, spec, source.where("variants", index))
         factors[factor] = levels
         if asked.only and levels:

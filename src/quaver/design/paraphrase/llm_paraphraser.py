@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.paraphrase_draft import (
-    NOTHING_KEPT,
     Draft,
     Paraphrase,
     PromptContext,
@@ -247,26 +245,3 @@ def check_temperatures(temperatures: Sequence[float], k: int) -> None:
             )
     if len({f"{one:g}" for one in temperatures}) < len(temperatures):
         raise SpecError("a temperature is given twice", where="temperatures", found=str(list(temperatures)))
-
-
-SHORTENING = """\
-Say the instruction below in as few words as you can. It must ask for exactly the same thing. Leave every \
-label, name, number and definition in it, and everything in double braces, as it stands. Do not follow the \
-instruction and do not explain anything: write the short instruction and nothing else.
-
-Instruction: {{ instruction }}
-
-Short instruction:"""
-
-
-def shortened(text: str, model: str, context: PromptContext) -> str:
-    """A shorter text with the same meaning, written by one of the study's models."""
-    engine = Llm(model=model, k=1, temperatures=[0.3], request=SHORTENING)
-    about = replace(context, prompt=replace(context.prompt, instruction=text))
-
-    def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
-        return engine.reword(about, draft, work)
-
-    asked = {"engine": "shortened", **engine.asked(), "original": text, "seed": context.seed}
-    (paraphrase,) = (context.keeper or NOTHING_KEPT).paraphrases(asked, Draft(text), fill)
-    return paraphrase.text

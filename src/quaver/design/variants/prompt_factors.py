@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import LabelSet, Variant
-from quaver.design.factors.fractional_factorial import Fraction, fraction_of
 from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.llm_paraphraser import shortened
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.design.prompts.rendering import missing_in
 from quaver.design.prompts.templates import names_in
@@ -103,7 +100,7 @@ _CONCISE = "concise"
 
 
 class Factors:
-    """A prompt for every combination of the factors' levels, or for a fraction of them.
+    """A prompt for every combination of the factors' levels.
 
     By default the factors are ``definition`` (no, yes), ``output`` (label, score), ``explanation`` (no, yes)
     and ``length`` (standard, concise): 16 prompts. The parts are ``task`` (the study's instruction),
@@ -118,9 +115,6 @@ class Factors:
         parts: Texts that replace the defaults of parts, and further parts. A part that asks for one score
             names its label: ``score_of: toxic``.
         order: The names of the parts, in the order of the prompt.
-        fraction: ``1/2``, ``1/4`` …: ask a regular fraction of the combinations of two-level factors.
-        generators: The generators of the fraction: ``D = ABC`` (letters for the factors in their order) or
-            ``length = definition * output``.
     """
 
     factor = ""
@@ -131,47 +125,29 @@ class Factors:
         factors: dict[str, GivenFactor] | None = None,
         parts: dict[str, GivenPart] | None = None,
         order: list[str] | None = None,
-        fraction: str | None = None,
-        generators: list[str] | None = None,
     ) -> None:
         self._factors = dict(FACTORS) if factors is None else dict(factors)
         _check_factors(self._factors)
         self._parts = _parts(parts or {}, order)
         self._whole = list(_combinations(self._factors))
         self._check_parts()
-        self._fraction = self._read_fraction(fraction, generators or [])
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The combinations to ask, the last factor changing fastest.
 
         Raises:
-            SpecError: A part has no text, a concise text lacks content of the standard one, nobody has
-                approved a text that a model wrote, or a part does not say whose score it asks for.
+            SpecError: A part has no text, a concise text lacks content of the standard one, or a part does
+                not say whose score it asks for.
             UnknownName: A score is for a label that does not exist.
         """
         self._check_texts(context)
         for name, part in self._parts.items():
             check_score(name, part, context.labels)
-        origin: dict[str, Any] = {"family": "factors", "by": "hand"}
-        origin |= {"fraction": self._fraction.description()} if self._fraction else {}
-        return [self._level(levels, origin) for levels in self._asked()]
-
-    def notes(self, _: PromptContext) -> list[str]:
-        """The number of prompts, and the effects that the fraction confounds."""
-        return self._fraction.description() if self._fraction else []
+        return [self._level(levels) for levels in self._whole]
 
     # ---------------------------------------------------------------------- levels
 
-    def _asked(self) -> Iterator[Mapping[str, str]]:
-        for levels in self._whole:
-            if self._fraction is None:
-                yield levels
-                continue
-            crossed = self._fraction.factors
-            if self._fraction.holds([self._factors[name].levels.index(levels[name]) for name in crossed]):
-                yield levels
-
-    def _level(self, levels: Mapping[str, str], origin: Mapping[str, Any]) -> LevelOfFactor:
+    def _level(self, levels: Mapping[str, str]) -> LevelOfFactor:
         shown = [(name, part) for name, part in self._parts.items() if _is_shown(part, levels)]
         concise = _CONCISE in levels.values()
 
@@ -191,28 +167,10 @@ class Factors:
             )
 
         name = ",".join(f"{factor}={level}" for factor, level in levels.items())
-        parts = {
-            part_name: part.concise.by if concise and part.concise else "hand" for part_name, part in shown
-        }
-        return LevelOfFactor(name, edit, {**origin, "parts": parts}, dict(levels))
+        origin = {"family": "factors", "by": "hand", "parts": [part_name for part_name, _ in shown]}
+        return LevelOfFactor(name, edit, origin, dict(levels))
 
     # ---------------------------------------------------------------------- checks
-
-    def _read_fraction(self, size: str | None, generators: Sequence[str]) -> Fraction | None:
-        if size is None:
-            if generators:
-                raise SpecError("generators without a fraction", where="generators", fix="add fraction: 1/2")
-            return None
-        crossed = [name for name, factor in self._factors.items() if not factor.only]
-        for name in crossed:
-            if len(self._factors[name].levels) != 2:
-                raise SpecError(
-                    f"the factor {name!r} of a fraction has {len(self._factors[name].levels)} levels",
-                    where="fraction",
-                    expected="two levels of each factor that is not nested",
-                    found=", ".join(self._factors[name].levels),
-                )
-        return fraction_of(size, generators, crossed)
 
     def _check_parts(self) -> None:
         known = {**FACTORS, **self._factors}
@@ -239,9 +197,9 @@ class Factors:
 
     def _check_texts(self, context: PromptContext) -> None:
         used = {
-            name for levels in self._asked() for name, part in self._parts.items() if _is_shown(part, levels)
+            name for levels in self._whole for name, part in self._parts.items() if _is_shown(part, levels)
         }
-        is_short = any(_CONCISE in levels.values() for levels in self._asked())
+        is_short = any(_CONCISE in levels.values() for levels in self._whole)
         for name in used:
             part, where = self._parts[name], f"parts: {name}"
             standard = _text_of(name, part, context.prompt, concise=False)
@@ -344,7 +302,7 @@ def _parts(given: Mapping[str, Part], order: Sequence[str] | None) -> dict[str, 
 
 def _text_of(name: str, part: Part, variant: Variant, *, concise: bool) -> str:
     """A part's text; if it has none, the variant's own instruction or postfix."""
-    if concise and part.concise is not None and part.concise.text is not None:
+    if concise and part.concise is not None:
         return part.concise.text
     if part.text is not None:
         return part.text
@@ -366,27 +324,13 @@ def _check_concise(name: str, part: Part, standard: str, context: PromptContext,
             expected="a shorter text: concise: …",
             found=f"only: {standard[:80]}",
         )
-    text = concise.text
-    if text is None:
-        if concise.by == "hand":
-            raise SpecError("this concise text is empty", where=f"{where}: concise", expected="text: …")
-        text = shortened(standard, concise.by, context)
-    missing = missing_in(text, standard, context.labels, context.prompt.answers)
-    lacks = f"; it lacks {', '.join(missing)}" if missing else ""
-    if concise.by != "hand" and (concise.text is None or not concise.approved):
-        raise SpecError(
-            f"nobody has approved the concise text that {concise.by} wrote for the part {name!r}{lacks}",
-            where=f"{where}: concise",
-            expected=f"a text that a person has read: concise: {{text: …, by: {concise.by}, approved: true}}",
-            found=text,
-            fix="copy the text into the study file, correct it if necessary, and approve it",
-        )
+    missing = missing_in(concise.text, standard, context.labels, context.prompt.answers)
     if missing and not concise.approved:
         raise SpecError(
             f"the concise text of the part {name!r} lacks {', '.join(missing)}",
             where=f"{where}: concise",
             expected="all labels, numbers, placeholders and definitions of the standard text",
-            found=text[:120],
+            found=concise.text[:120],
             fix="put them back, or approve a text that leaves them out on purpose: "
             "concise: {text: …, approved: true}",
         )

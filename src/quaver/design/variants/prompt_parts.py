@@ -42,11 +42,8 @@ class _Model(BaseModel):
 class Concise(_Model):
     """A part's shorter text. A bare string is the text."""
 
-    text: str | None = Field(None, description="The shorter text; written by the model `by` if left out.")
-    by: str = Field("hand", description="Who wrote it: hand, or one of the study's models.")
-    approved: bool = Field(
-        False, description="Whether a person has read and accepted it; required if a model wrote it."
-    )
+    text: str = Field(description="The shorter text.", min_length=1)
+    approved: bool = Field(False, description="Whether it leaves something out on purpose.")
 
 
 class Part(_Model):
