@@ -32,7 +32,7 @@ from quaver.study.sources.study_source import StudySource
 
 SEED = 3
 BY = ("model", "decoding", "evaluator")
-MEASURES = ("intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "spread", "generalizability")
+MEASURES = ("intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "spread")
 STUDY = {
     "name": "Large",
     "seed": SEED,

@@ -43,7 +43,6 @@ GROUPS = (
             "quaver.study.checking.check_options.CheckOptions",
             "quaver.study.collection.study_variants.StudyVariants",
             "quaver.study.forecasts.forecast.Forecast",
-            "quaver.study.forecasts.sizing.Sizing",
             "quaver.study.gold_sample.study_gold.StudyGold",
             "quaver.study.gold_sample.gold_options.GoldOptions",
             "quaver.study.gold_sample.sample_plan.GoldForecast",
@@ -114,7 +113,6 @@ GROUPS = (
             "quaver.estimation.declaration.Measure",
             "quaver.measures.variation.consistency.Similarity",
             "quaver.measures.correctness.mixed_logit.MixedLogit",
-            "quaver.measures.stability.smallest_design.Plan",
         ),
     ),
 )

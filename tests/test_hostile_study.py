@@ -19,7 +19,7 @@ import quaver
 __all__ = ["browser"]
 
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "plan": ("plan", "study.yaml", "--width", "0.2"),
+    "plan": ("plan", "study.yaml"),
     "variants": ("variants", "study.yaml"),
     "export paraphrases": ("variants", "study.yaml", "--export", "\x1b[31mout.csv"),
     "status": ("status", "study.yaml"),

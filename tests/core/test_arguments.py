@@ -33,8 +33,8 @@ STUDY_CALLS: dict[str, tuple[Callable[[quaver.Study], Any], str]] = {
         "Study.rescore(evaluators): this argument does not fit",
     ),
     "nothing where something is needed": (
-        lambda study: study.sizes(),  # type: ignore[call-arg]
-        "Study.sizes: missing a required argument: 'width'",
+        lambda study: study.rescore(),  # type: ignore[call-arg]
+        "Study.rescore: missing a required argument: 'evaluators'",
     ),
     "less than none": (lambda study: study.plan(pilot=-1), "Study.plan(pilot): this argument does not fit"),
     "fewer requests than none": (

@@ -77,7 +77,6 @@ def test_everything_that_holds_rows_becomes_a_frame(tmp_path: Path) -> None:
         "a plan": (one.plan(), 1),
         "a status": (one.status(), 1),
         "quality": (one.quality(), len(one.quality().issues)),
-        "sizes": (one.sizes(0.2, "accuracy"), 3),
         "variants": (one.variants, 1),
         "a verdict": (one.verdict(), 1),
         "a comparison": (compared, len(compared.differences)),

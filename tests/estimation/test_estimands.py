@@ -16,7 +16,6 @@ from quaver.measures import (
     accuracy,
     differences,
     factor_effects,
-    generalizability,
     inter_pss,
     sensitivity,
 )
@@ -223,7 +222,7 @@ def test_a_difference_between_levels_for_other_paraphrases() -> None:
 
 def test_the_method_says_what_was_resampled() -> None:
     fixed, population = (
-        generalizability(answers(repeats=2), estimand=one, **FAST)[0] for one in ("fixed", "population")
+        accuracy(answers(repeats=2), estimand=one, **FAST)[0] for one in ("fixed", "population")
     )
     assert "60 items" in fixed.method
     assert "5 prompts" in population.method.removesuffix(population.scope)

@@ -122,7 +122,6 @@ READ_BY_COLUMN = (
     "coder_agreement",
     "compliance",
     "consistency",
-    "expected_intra_pss",
     "factor_effects",
     "mixed_effects",
     "original_agreement",

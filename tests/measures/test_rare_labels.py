@@ -7,10 +7,8 @@ from quaver.core.records import IntervalWarning, Label, LabelSet
 from quaver.measures import (
     accuracy,
     coder_agreement,
-    expected_intra_pss,
     f1,
     factor_effects,
-    generalizability,
     inter_pss,
     intra_pss,
     intra_pss_cumulative,
@@ -23,8 +21,6 @@ from quaver.measures import (
 PARTS = ("model", "coders", "gap")
 
 NAMES = (
-    "expected_intra_pss",
-    "generalizability_component",
     "intra_pss",
     "intra_pss_cumulative",
     "missing_bounds_alpha_least",
@@ -47,7 +43,7 @@ def labelled(few: int) -> pl.DataFrame:
 def warned(few: int) -> dict[str, bool]:
     """Of each name, whether any of its estimates warns of the rare label."""
     measures = (
-        *(expected_intra_pss, generalizability, intra_pss, intra_pss_cumulative),
+        *(intra_pss, intra_pss_cumulative),
         *(missing_bounds, output_uncertainty),
     )
     found = [one for measure in measures for one in measure(labelled(few))]

@@ -1,7 +1,7 @@
 """NIST's Statistical Reference Datasets: the data, the certified values, and Quaver's.
 
-The sets are in the public domain: https://www.itl.nist.gov/div898/strd. Longley, Norris, Filip, AtmWtAg and
-SiRstv are the files ``data/NAME.csv``; the others were made by rules, which stand here.
+The sets are in the public domain: https://www.itl.nist.gov/div898/strd. Longley, Norris and Filip
+are the files ``data/NAME.csv``; the others were made by rules, which stand here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from quaver import measures
-from quaver.core.records import Label, LabelSet
 from quaver.estimation.regression import linear
 
 DATA = Path(__file__).parent / "data"
@@ -40,7 +39,6 @@ class Certified(NamedTuple):
 def certified() -> Iterator[Certified]:
     """Every value."""
     yield from _means()
-    yield from _variances()
     yield from _regressions()
 
 
@@ -62,53 +60,6 @@ def _means() -> Iterator[Certified]:
         found = measures.factor_effects(frame, factors=("tone",), interactions=(), resamples=0)
         (one,) = [e for e in found if e.measure == "factor_effects_length"]
         yield Certified(f"{name} mean", mean, one.value, "factor_effects_length")
-
-
-# ---- Analysis of variance ----
-
-
-def simon_lesage(number: int) -> tuple[list[int], list[str]]:
-    """SmLs01 to 09: nine treatments, each a median and then pairs 0.1 above and below it."""
-    digits = ("1", "1000000", "1000000000000")[(number - 1) // 3]
-    pairs = (10, 100, 1000)[(number - 1) % 3]
-    group, y = [], []
-    for treatment, middle in enumerate((4, 3, 5, 3, 5, 3, 5, 3, 5)):
-        each = [middle, *([middle - 1, middle + 1] * pairs)]
-        group += [treatment] * len(each)
-        y += [f"{digits}.{digit}" for digit in each]
-    return group, y
-
-
-def _read(name: str) -> tuple[list[int], list[str]]:
-    table = pl.read_csv(DATA / f"{name}.csv", infer_schema=False)
-    return [int(value) for value in table["group"]], list(table["y"])
-
-
-VARIANCES = {
-    "SiRstv": (1.18046237440255e00, 1.08318280000000e-02),
-    "AtmWtAg": (1.59467335677930e01, 2.28155932971014e-10),
-    **{f"SmLs0{k}": ((21.0, 201.0, 2001.0)[(k - 1) % 3], 0.01) for k in range(1, 10)},
-}
-"""The F statistic, and the mean square within treatments."""
-
-
-def _variances() -> Iterator[Certified]:
-    for name, (ratio, within) in VARIANCES.items():
-        group, y = _read(name) if name[:2] != "Sm" else simon_lesage(int(name[-1]))
-        codes = sorted(set(y), key=float)
-        labels = LabelSet(tuple(Label(code, code, value=float(code)) for code in codes), level="interval")
-        frame = pl.DataFrame({"item": group, "label": y}).with_columns(
-            repeat=pl.int_range(pl.len()).over("item").cast(pl.Int32)
-        )
-        found = measures.generalizability(frame, labels=labels, resamples=0)
-        parts = {e.cell["source"]: e.value for e in found if e.measure == "generalizability_component"}
-        size = len(y) / len(set(group))
-        item, repeat_variance = parts["item"], parts["repeat"]
-        assert item is not None
-        assert repeat_variance is not None
-        by = "generalizability"
-        yield Certified(f"{name} F", ratio, (size * item + repeat_variance) / repeat_variance, by)
-        yield Certified(f"{name} mean square within", within, repeat_variance, by)
 
 
 # ---- Regressions ----

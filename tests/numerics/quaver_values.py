@@ -23,7 +23,7 @@ Named = Iterator[tuple[str, float | None]]
 def quaver_values() -> dict[str, float]:
     """Every value, by name."""
     found: dict[str, float] = {}
-    for part in (_coefficients, _dependability, _stability, _correctness, _calibration, _labels, _models):
+    for part in (_coefficients, _stability, _correctness, _calibration, _labels, _models):
         for name, value in part():
             assert value is not None, f"{name} is undefined"
             assert name not in found, f"{name} stands here twice"
@@ -72,32 +72,6 @@ def _coefficients() -> Named:
     yield "gwet_ac nominal", agreement.gwet_ac(two, resamples=0).value
 
 
-def scores(role: str) -> pl.DataFrame:
-    """Six targets' scores by four judges, who are variants or repeats."""
-    table = pl.read_csv(DATA / "six_targets.csv").with_row_index("item")
-    return table.unpivot(index="item", variable_name=role, value_name="label")
-
-
-def _dependability() -> Named:
-    values = LabelSet(tuple(Label(str(k), str(k)) for k in range(1, 11)), level="interval")
-    judged = scores("variant").with_columns(pl.col("label").cast(pl.String))
-    found = measures.generalizability(judged, labels=values, resamples=0)
-    (whole,) = [e for e in found if e.measure == "generalizability"]
-    yield "generalizability, one of four judges: ICC(2,1)", whole.value
-    yield "generalizability relative: ICC(3,1)", whole.details["relative"]
-    planned = measures.generalizability(judged, labels=values, resamples=0, variants=4)
-    yield "generalizability, mean of four judges: ICC(2,k)", one(planned, "generalizability")
-    for source in ("item", "variant", "item × variant"):
-        of = [e for e in found if e.measure != "generalizability" and e.cell["source"].startswith(source)]
-        (exact,) = [e for e in of if e.cell["source"].removesuffix(", repeat") == source]
-        yield f"generalizability_component {source}", exact.value
-    repeated = scores("repeat").with_columns(
-        pl.col("label").cast(pl.String), pl.col("repeat").str.tail(1).cast(pl.Int32)
-    )
-    again = measures.generalizability(repeated, labels=values, resamples=0)
-    yield "generalizability, repeats of one prompt: ICC(1,1)", one(again, "generalizability")
-
-
 def _stability() -> Named:
     for name in ("intra_pss", "inter_pss", "pooled_pss"):
         yield name, one(taken(name))
@@ -113,7 +87,6 @@ def _stability() -> Named:
     yield "coder_agreement_coders coder_1, coder_2", pair[0].value
     for name in ("answer_entropy", "mode_frequency", "strict_stability", "compliance"):
         yield name, one(taken(name))
-    yield "expected_intra_pss", one(taken("expected_intra_pss", repeats=3, temperature=1.0))
 
 
 def _correctness() -> Named:

@@ -46,18 +46,6 @@ put("percent_agreement", agree(counts), paste(base, "pairs"))
 put("fleiss_kappa", (agree(counts) - sum(share(counts)^2)) / (1 - sum(share(counts)^2)), paste(base, "formula"))
 chance <- sum(share(counts) * (1 - share(counts))) / 3
 put("gwet_ac nominal", (agree(counts) - chance) / (1 - chance), paste(base, "formula"))
-judges <- as.matrix(read.csv(file.path(folder, "six_targets.csv")))
-icc <- suppressMessages(ICC(judges, lmer = FALSE))$results$ICC
-put("generalizability, one of four judges: ICC(2,1)", icc[2], paste(of("psych"), "ICC"))
-put("generalizability, mean of four judges: ICC(2,k)", icc[5], paste(of("psych"), "ICC"))
-put("generalizability relative: ICC(3,1)", icc[3], paste(of("psych"), "ICC"))
-put("generalizability, repeats of one prompt: ICC(1,1)", icc[1], paste(of("psych"), "ICC"))
-long <- data.frame(score = c(judges), target = factor(row(judges)), judge = factor(col(judges)))
-square <- anova(lm(score ~ target + judge, long))[["Mean Sq"]]
-components <- c((square[1] - square[3]) / 4, (square[2] - square[3]) / 6, square[3])
-for (at in 1:3) {
-  put(paste("generalizability_component", c("item", "variant", "item × variant")[at]), components[at], paste(base, "anova"))
-}
 
 # ---- Measures of annotations ---------------------------------------------------------------------------------
 all <- read.csv(file.path(folder, "annotations.csv"), na.strings = "", colClasses = c(label = "character"))
@@ -167,14 +155,6 @@ put("output_uncertainty", mean(apply(a[c("p_a", "p_b", "p_c")], 1, function(p) -
   paste(base, "formula"))
 put("missing_bounds_accuracy_most", mean(a$right | is.na(a$label)), paste(base, "mean"))
 put("missing_bounds_share_most a", mean(is.na(a$label) | a$label == "a"), paste(base, "mean"))
-likely <- function(d) {
-  k <- 3
-  p <- t(sapply(split(d, d$item), function(e) colMeans(e[c("p_a", "p_b", "p_c")])))
-  n <- k * nrow(p); different <- 1 - rowSums(p^2)
-  expected <- (k^2 * (nrow(p)^2 - sum(colSums(p)^2)) - k * sum(different)) / (n * (n - 1))
-  1 - mean(different) / expected
-}
-put("expected_intra_pss", mean(per(a, "variant", likely)), paste(base, "formula"))
 put("spearman", cor(items$number, as.numeric(tapply(a$right, a$item, mean)), method = "spearman"), paste(base, "cor"))
 
 # ---- Regressions ---------------------------------------------------------------------------------------------

@@ -33,10 +33,6 @@ PUBLISHED: Mapping[str, tuple[float, str]] = {
     "krippendorff_alpha ordinal": (0.815, "Krippendorff (2011), Computing alpha, D"),
     "krippendorff_alpha interval": (0.849, "Krippendorff (2011), Computing alpha, D"),
     "krippendorff_alpha ratio": (0.797, "Krippendorff (2011), Computing alpha, D"),
-    "generalizability, repeats of one prompt: ICC(1,1)": (0.17, "Shrout & Fleiss (1979), table 4"),
-    "generalizability, one of four judges: ICC(2,1)": (0.29, "Shrout & Fleiss (1979), table 4"),
-    "generalizability relative: ICC(3,1)": (0.71, "Shrout & Fleiss (1979), table 4"),
-    "generalizability, mean of four judges: ICC(2,k)": (0.62, "Shrout & Fleiss (1979), table 4"),
 }
 """Printed values; they have as many digits as they are printed with."""
 

@@ -48,7 +48,6 @@ _MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("spread", {"by": (*BY, "strategy")}),
     ("factor_effects", {"by": BY, "factors": ["strategy", "length"]}),
     ("distribution_shift", {"by": BY, "between": "strategy"}),
-    ("generalizability", {"by": ("decoding", "evaluator")}),
     ("verbal_calibration", {"by": ("model", "decoding", "strategy")}),
 )
 

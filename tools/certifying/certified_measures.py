@@ -111,7 +111,6 @@ _BUILT_IN: Mapping[str, Options] = {
     "corrected_share": _SAMPLED,
     "ece_shift": {"every": 4},
     "evaluator_flips": {"evaluators": 2},
-    "generalizability": {"every": 2},
     "factor_effects": {"options": {"factors": tuple(FACTORS)}},
     "inter_model": {"models": 2},
     "inter_pss_subsamples": {"why_not": _SUBSAMPLES, "every": _SELDOM},
@@ -134,7 +133,6 @@ _BESIDE = (
     Certified(name="differences, tone", path="differences", options={"between": "tone"}),
     Certified(name="distribution_shift, reference", path="distribution_shift", options={"reference": "v00"}),
     Certified(name="distribution_shift, tone", path="distribution_shift", options={"between": "tone"}),
-    Certified(name="generalizability, two models", path="generalizability", models=2, every=3),
     Certified(
         name="conclusion, small group",
         path=_CONCLUSION,

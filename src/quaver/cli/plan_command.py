@@ -8,7 +8,7 @@ import typer
 
 from quaver.cli.console import printer, say, say_study, screen, table
 from quaver.cli.run_display import say_making
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, studies_of
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, studies_of
 from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ def command(
     pilot: int = 0,
     compare: list[str] | None = None,
     small: bool = False,
-    width: float | None = None,
-    measure: Annotated[str | None, typer.Option(autocompletion=one_of_plugins("measures"))] = None,
     guard: Annotated[str | None, typer.Option(metavar="BOUND")] = None,
     function: FunctionOption = None,
 ) -> None:
@@ -49,15 +47,12 @@ def command(
       pilot: First ask this many requests, spread over the study, to measure time and tokens.
       compare: Also estimate the cost on this model, such as openai/gpt-4o-mini.
       small: Plan the small version that the study file describes.
-      width: Estimate how many items, paraphrases and repeats a 95% interval of this width takes.
-      measure: The measure that --width is about.
       guard: Say how many items and repeats a bound of quaver compare needs: 'accuracy > -0.02'.
 
     Examples:
       quaver plan study.yaml
       quaver plan study.yaml --pilot 20
       quaver plan study.yaml --compare openai/gpt-4o-mini
-      quaver plan study.yaml --width 0.1 --measure inter_pss
       quaver plan study.yaml --guard 'accuracy > -0.02'
     """
     for name, opened in studies_of(study, function, small=small).items():
@@ -70,10 +65,7 @@ def command(
             continue
         if pilot:
             opened.variants.make(watch=say_making)
-        if width is None or opened.source.can_ask:
-            _show_plan(opened, pilot, compare)
-        if width is not None:
-            screen.print(str(opened.sizes(width, measure)))
+        _show_plan(opened, pilot, compare)
 
 
 def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:

@@ -23,7 +23,6 @@ FUNCTIONS = {
     "corrected_conclusion": "quaver.measures.validity.corrected_conclusion",
     "covariate_correlation": "quaver.estimation.rank_correlation",
     "dawid_skene": "quaver.measures.validity.consensus",
-    "dependability": "quaver.measures.stability.smallest_design",
     "deviation_shares": "quaver.measures.variation.deviations",
     "deviations": "quaver.measures.variation.deviations",
     "distributions": "quaver.measures.variation.label_shares",
@@ -37,7 +36,6 @@ FUNCTIONS = {
     "reliability_curve": "quaver.measures.calibration.token_confidence",
     "repeated_answers": "quaver.measures.stability.repeated_answers",
     "sensitivity_with_consistency": "quaver.measures.variation.item_sensitivity",
-    "smallest_design": "quaver.measures.stability.smallest_design",
     "spearman": "quaver.estimation.rank_correlation",
     "view": "quaver.estimation.answer_views",
 }

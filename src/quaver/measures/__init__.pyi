@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from quaver.core.records import Decoding, Estimand, LabelSet
+from quaver.core.records import Estimand, LabelSet
 from quaver.core.rows import Estimates
 from quaver.estimation.answer_views import view as view
 from quaver.estimation.arrangement import Columns
@@ -19,8 +19,6 @@ from quaver.measures.correctness.evaluator_flips import mcnemar as mcnemar
 from quaver.measures.correctness.likelihood_ratio import likelihood_ratio as likelihood_ratio
 from quaver.measures.correctness.mixed_logit import mixed_logit as mixed_logit
 from quaver.measures.stability.repeated_answers import repeated_answers as repeated_answers
-from quaver.measures.stability.smallest_design import dependability as dependability
-from quaver.measures.stability.smallest_design import smallest_design as smallest_design
 from quaver.measures.validity.consensus import consensus as consensus
 from quaver.measures.validity.consensus import dawid_skene as dawid_skene
 from quaver.measures.variation.consistency import consistency_matrix as consistency_matrix
@@ -306,24 +304,6 @@ def evaluator_flips(
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
-def expected_intra_pss(
-    annotations: Frame,
-    *,
-    repeats: int = 10,
-    temperature: float | None = None,
-    decoding: Decoding | None = None,
-    missing: Literal["drop", "category"] = "drop",
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence_level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
-    keep: Collection[Keep] = (),
-    estimand: Estimand | None = None,
-) -> Estimates: ...
 def f1(
     annotations: Frame,
     *,
@@ -346,26 +326,6 @@ def factor_effects(
     reference: Mapping[str, str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
     missing: Literal["wrong", "drop"] = "wrong",
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence_level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
-    keep: Collection[Keep] = (),
-    estimand: Estimand | None = None,
-) -> Estimates: ...
-def generalizability(
-    annotations: Frame,
-    *,
-    variants: int = 1,
-    repeats: int = 1,
-    models: int = 1,
-    target: float = 0.8,
-    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
-    missing: Literal["drop", "category"] = "drop",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
     confidence_level: float = 0.95,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,12 +24,16 @@ from quaver.study.checking.check_design import MOST, left_to_ask, spends
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.collection.study_status import StudyStatus
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.forecasts.sizing import assumed_width
 
 _SECONDS: Final = 1.0
 """Between two looks at a run."""
 
 _CONDITIONS: Final = 30
+
+
+def assumed_width(items: int) -> float:
+    """The width of a 95% interval of a share, from end to end, in the widest case: 2 · 1.96 √(0.25 / n)."""
+    return 2 * 1.96 * sqrt(0.25 / max(1, items))
 
 
 class _Planned(NamedTuple):

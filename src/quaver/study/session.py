@@ -22,13 +22,11 @@ from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError
 from quaver.report.findings.verdicts import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
-from quaver.study.analysis.study_measures import measurable, sizes
 from quaver.study.collection.round_of_calls import RunAsked
 from quaver.study.collection.study_run import noise, planned, run, watching_in_notebook
-from quaver.study.collection.study_status import StudyStatus, answered_calls, status
+from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.forecasts.sizing import Sizing
 from quaver.study.sources.opening import open_checked
 from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import asking
@@ -416,24 +414,6 @@ class Study:
         from quaver.study.study_report import verdict  # loads measures
 
         return verdict(self.source)
-
-    @guarded
-    def sizes(self, width: float, measure: str | None = None) -> Sizing:
-        """How many items, paraphrases and repeats an interval of a width takes, by the answers there are.
-
-        Args:
-            width: Of a 95% interval, from end to end.
-            measure: A registered measure; by default the study's first that has an interval by a rule.
-
-        Returns:
-            What is needed of each, and why; it prints as a line for each.
-
-        Raises:
-            MeasureError: It is not a width.
-            UnknownName: No measure of that name is registered.
-        """
-        answered = 0 if self.source.lacks_paraphrases else answered_calls(self.source)[0]
-        return sizes(self.source, width, measure, measurable(self.source) if answered else None)
 
     # --------------------------------------------------------------------- report
 

@@ -94,7 +94,6 @@ def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(
     accuracy = study.estimates("accuracy")[0]
     assert (accuracy.low, accuracy.high) == pytest.approx(found.estimate.details["again"][0]["grouped"])
     assert study.measure("accuracy", group=None)[0].unit == "item"
-    assert study.sizes(0.1).needs[0].what == "groups of items (author)"
 
 
 def test_copies_of_a_text_are_found_and_declared(tmp_path: Path) -> None:

@@ -124,8 +124,6 @@ RIGHT: list[dict[str, Any]] = [
     {"use": "accuracy", "group": "truth", "by": ["paraphrase", "truth"]},
     {"use": "inter_pss", "view": "balanced", "across": "paraphrase"},
     {"use": "intra_pss_subsamples", "shares": [0.5]},
-    {"use": "expected_intra_pss"},
-    {"use": "generalizability"},
     {"use": "verbal_calibration"},
     {"use": "ece_shift"},
 ]

@@ -56,7 +56,6 @@ AGREES: dict[str, Operation] = {
     "charts' estimates": lambda study, _: list(study.estimates(of="charts")),
     "one measure": lambda study, _: list(study.measure("label_shares")),
     "quality": lambda study, _: study.quality(),
-    "sizes": lambda study, _: str(study.sizes(0.1)),
     "charts": lambda study, _: sorted(study.charts()),
     "noise": lambda study, _: study.noise(),
     "the items": lambda study, _: [(one.id, one.gold) for one in study.experiment.items],

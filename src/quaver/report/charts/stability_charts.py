@@ -17,15 +17,12 @@ from quaver.report.charts.chart import (
     chart,
     cut,
     first_and_last,
-    spoken,
 )
 from quaver.report.charts.forest import Forest, Mark, draw_forest
-from quaver.report.charts.grid import Bar, draw_stacks
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
-from quaver.report.estimate_index import Results, varying, without
-from quaver.report.page_words import in_words, printed, slug
-from quaver.report.table_rows import ENDS, listed, plain, share, text
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_words import in_words, slug
 
 _KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
 
@@ -177,52 +174,6 @@ def _measured(results: Results) -> str:
         if "meaning" in level
     }
     return " or ".join(sorted(methods)) or "of meaning"
-
-
-_MEASURE = "generalizability_component"
-_SHARES_MOST = 40
-
-
-@chart(
-    title="Where the variance of the labels is",
-    section="factors",
-    kinds=("stability", "sensitivity"),
-    measures=(_MEASURE, "generalizability"),
-    place=60,
-)
-def variance_shares(results: Results) -> Iterator[Figure]:
-    """The sources' shares of the variance, a bar for each cell."""
-    estimates = [
-        estimate
-        for estimate in results.known(_MEASURE)
-        if isinstance(estimate.details.get("share"), float) and "source" in estimate.cell
-    ]
-    if not estimates:
-        return
-    columns = [name for name in varying(estimates) if name != "source"]
-    cells = without(estimates, "source")
-    coefficients = {estimate.place: estimate.value for estimate in results.main("generalizability")}
-    bars = []
-    for where, some in list(cells.items())[:_SHARES_MOST]:
-        phi = coefficients.get(where)
-        parts = {estimate.cell["source"]: float(estimate.details["share"]) for estimate in some}
-        bars.append(Bar(cell_name(some[0], columns, results), parts, "" if phi is None else printed(phi)))
-    first = "; ".join(f"{name} {printed(part, True)}" for name, part in bars[0].parts.items())
-    table = (
-        text("of", lambda one: cell_name(one, columns, results)),
-        text("source", lambda one: one.cell["source"]),
-        plain("component", "value"),
-        *ENDS,
-        share("share", "share"),
-    )
-    yield Figure(
-        draw=partial(draw_stacks, bars, "share of the variance", at_end="Φ"),
-        estimates=[*results.main("generalizability"), *estimates],
-        subtitle="The labels should follow the items’ part; the rest comes from the instrument. At the end, "
-        f"Φ: how dependable a label of the planned design is.{cut(len(bars), len(cells), 'cells')}",
-        alternative=f"{first}. Components: {spoken(estimates, results)}",
-        table=listed(estimates, table),
-    )
 
 
 _MOVEMENT_MEASURE = "deviation_share"

@@ -20,7 +20,6 @@ from quaver.gold.returned_labels import ratings
 from quaver.measures.corrected.labelled_items import designed
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
-from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
@@ -358,15 +357,3 @@ def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.Data
     ]
     evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
     return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
-
-
-def sizes(study: StudySource, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
-    """How many items, paraphrases and repeats an interval of a width takes."""
-    named = [spec.use for spec in study.spec.measures]
-    known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
-    measure = measure or next(iter([*known, *named]), "accuracy")
-    if frame is None:
-        return assumed_sizes(measure, width, len(study.spec.task.label_set().labels))
-    if measure not in named:
-        return measured_sizes(measurement(study, MeasureSpec(use=measure), frame), frame, width)
-    return measured_sizes(measurements(study, [measure], frame)[0], frame, width)
