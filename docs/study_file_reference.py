@@ -26,7 +26,6 @@ _SEE = {
     "meaning": ("Check the meaning", "paraphrases.md#check-that-the-meaning-stays-the-same"),
     "budget": ("Set a budget", "collecting.md#set-a-budget"),
     "reuse": ("Reuse answers", "collecting.md#reuse-answers-of-other-studies"),
-    "until": ("Collect in rounds", "stopping.md"),
     "annotations": ("Use labels that you already have", "import.md"),
 }
 """The page that says more of a key."""

@@ -46,7 +46,6 @@ measures:
 conclusions:
   - {name: sides, formula: share(positive) ~ side, effect: "side[b] > side[a]", group: side}
 budget: {calls: 100, money: 1.5}
-until: {measure: accuracy, width: 0.4, by: [model], items: 2, growth: 2}
 notes: [A note.]
 """
 ITEMS = "id,text,truth,side\n".replace("\\n", "\n") + "".join(

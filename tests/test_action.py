@@ -139,7 +139,7 @@ def test_a_fork_without_keys_is_skipped(repository: Repository) -> None:
 
 @pytest.mark.long
 def test_without_a_bound_nothing_passes(repository: Repository) -> None:
-    job, outputs = repository.job(prompt="", comment="false", **{"fail-if": "", "in-rounds": "false"})
+    job, outputs = repository.job(prompt="", comment="false", **{"fail-if": ""})
     assert (job.failed, outputs["verdict"]) == (False, "reported")
     assert job.summary.startswith("### Reported only")
 

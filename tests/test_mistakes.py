@@ -169,12 +169,6 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "study.yaml:12",
         "first_label",
     ),
-    "a measure to wait for": (
-        STUDY + "until: {measure: acuracy, width: 0.1}\n",
-        "study.yaml:12",
-        "'accuracy'?",
-    ),
-    "no width": (STUDY + "until: {measure: accuracy}\n", "study.yaml:12: until.width", "width: 0.1"),
     "an evaluator": (STUDY + "evaluators: [first_lable]\n", "study.yaml:12: evaluators[0]", "'first_label'?"),
     "an evaluator's option": (
         STUDY + "evaluators: [{use: json_field, feild: x}]\n",

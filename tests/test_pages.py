@@ -33,7 +33,6 @@ pytestmark = pytest.mark.long
             "accept.md",
             "label.md",
             "gold.md",
-            "stopping.md",
             "corrected.md",
             "watch.md",
             "improve.md",

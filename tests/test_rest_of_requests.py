@@ -77,15 +77,6 @@ def test_failed_calls(tmp_path: Path, server: tuple[str, Held]) -> None:
     assert all_follow_their_schema(again)
 
 
-def test_rounds(tmp_path: Path, server: tuple[str, Held]) -> None:
-    url, held = server
-    until = {"measure": "compliance", "width": 0.01, "items": 3, "repeats": 1}
-    grown = study(tmp_path, url, until=until)
-    assert grown.run().missing == 0
-    assert held_to_schema(held) == {True: {True}, False: {False}}
-    assert all_follow_their_schema(grown)
-
-
 def test_reuse(tmp_path: Path, server: tuple[str, Held]) -> None:
     url, held = server
     study(tmp_path / "first", url).run()

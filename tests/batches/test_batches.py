@@ -262,14 +262,6 @@ def test_status_of_what_is_out_has_its_expected_cost(one: World) -> None:
         assert out.expires == pytest.approx(one.clock.now + DAY, abs=1)
 
 
-def test_rounds_are_asked_in_batches(one: World) -> None:
-    until = {"measure": "compliance", "width": 0.9, "items": 2, "differing": 0}
-    one.study = lambda **more: World.study(one, until=until)  # type: ignore[method-assign]
-    assert one.to_the_end().ended in ("narrow", "finished")
-    assert set(one.paid) == {1}
-    assert len(one.farm.jobs) == len(one.study().source.files.read("rounds.json")["rounds"])
-
-
 def test_a_run_that_got_no_answer_to_some_says_that_they_are_left(name: str, tmp_path: Path) -> None:
     with world(name, tmp_path / "s", faults=1.0) as one:
         one.run()

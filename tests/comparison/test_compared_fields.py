@@ -9,15 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from quaver.comparison.guard_plan import churn_of
 
 from quaver import Study
 from quaver.bundles.packing import bundle as bundle_of
 from quaver.comparison.bounds import read_bound
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.guard_plan import churn_of
 from quaver.comparison.paired_comparison import compare
 from quaver.errors import StoreError
-from quaver.study.analysis.field_source import whole_of
 
 _TOPICS = ("tax", "war", "health")
 _GOLD = [at * 1.5 for at in range(60)]
@@ -142,31 +141,6 @@ def test_numbers_farther_off_are_a_loss_where_none_was_exact(tmp_path: Path) -> 
     after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 2)
     found = compare(before, after, fail_if=["loss"], resamples=200)
     assert [one.measure for one in found.judgements[0].failed] == ["accuracy_mean_error"]
-
-
-def test_a_field_s_study_is_asked_in_rounds(tmp_path: Path) -> None:
-    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
-    asked: list[int] = []
-    after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 50 + at, asked=asked, run=False)
-    found = compare(before, after, fail_if=["accuracy_mean_error > 0"], resamples=200, in_rounds=True)
-    assert not found.held
-    assert found.round is not None
-    assert found.round.asked == len(asked) == 50  # the verdict is clear after the first round
-    assert _found(found, "compliance") == (1.0, 1.0)
-    numbers = after.annotations()["label"].drop_nulls().n_unique()
-    assert numbers == 50
-
-
-def test_all_fields_are_asked_in_rounds_at_once(tmp_path: Path) -> None:
-    field_study(tmp_path / "before", "topics", lambda at: [_TOPICS[at % 3]])
-    asked: list[int] = []
-    after = field_study(tmp_path / "after", "topics", lambda at: ["war"], asked=asked, run=False)
-    found = compare(
-        Study.open(tmp_path / "before"), Study(whole_of(after.source)), fail_if=["loss"], in_rounds=True
-    )
-    assert found.round is not None
-    assert (found.round.asked, len(asked)) == (50, 50)  # each number occurs once, and holds up no round
-    assert {one.cell["field"] for one in found.judgements[0].failed} == {"topics"}
 
 
 def test_looks_at_a_field_are_kept_with_the_field(tmp_path: Path) -> None:

@@ -85,7 +85,6 @@ _SHARD = {
 }  # fmt: skip
 DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
     "noise.json": lambda text: {text: []},
-    "rounds.json": lambda text: {"until": {"measure": text}, "rounds": []},
     "looks.json": lambda text: {"looks": [{**_LOOK, "baseline": text}]},
     "canary.json": lambda text: {
         "options": _OPTIONS,

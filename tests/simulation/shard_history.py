@@ -44,7 +44,6 @@ class ShardHistory(History):
         super().__init__(seed, home)
         self._of, self._shard = self.draw.randint(1, 3), ""
         self._owed_by: dict[str, set[bytes]] = {}
-        self.spec.pop("until", None)  # rounds look at all answers
 
     def go(self) -> None:
         """Live through it, and compare the end with a study to which nothing happened.

@@ -113,12 +113,6 @@ def _instruction(study: dict[str, Any], draw: random.Random, home: Path) -> None
     study["prompt"]["instruction"] = draw.choice(("What does the writer think?", "Which is it?"))
 
 
-def _rounds(study: dict[str, Any], draw: random.Random, home: Path) -> None:
-    study.pop("until", None)
-    if draw.random() < 0.5:
-        study["until"] = {"measure": "compliance", "width": 0.2, "items": 2, "differing": 0}
-
-
 _EDITS = (
-    _items, _repeats, _decodings, _variants, _labels, _models, _measures, _follow_ups, _instruction, _rounds,
+    _items, _repeats, _decodings, _variants, _labels, _models, _measures, _follow_ups, _instruction,
 )  # fmt: skip

@@ -308,7 +308,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json", "rounds.json", "noise.json"])
+@pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json", "noise.json"])
 @pytest.mark.parametrize("damage", ["{not closed", "[]", "\ud800"])
 def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
     tmp_path: Path, name: str, damage: str
@@ -326,7 +326,6 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
         ("paraphrases.json", '{"edits": [{"factor": "paraphrase"}]}', r"edits\.0\.level"),
         ("paraphrases.json", '{"drafts": {"a": 1}}', "drafts"),
         ("paraphrases.json", '{"spent": [5]}', r"spent\.0"),
-        ("rounds.json", '{"rounds": [{"items": "many"}]}', r"rounds\.0\.items"),
         ("noise.json", '{"fake": [{"way": "again"}]}', r"fake\.0\.answers"),
         ("study.lock.json", '{"models": ["fake"]}', "models"),
     ],

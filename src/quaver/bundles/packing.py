@@ -46,7 +46,7 @@ from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FIELDS, FileName
 
-_KEPT: tuple[FileName, ...] = ("noise.json", "rounds.json")
+_KEPT: tuple[FileName, ...] = ("noise.json",)
 """Files of the study's folder that go with it as they are."""
 
 

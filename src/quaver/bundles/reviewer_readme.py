@@ -26,7 +26,6 @@ _FILES = {
     "noise.json": "how far the model's engine repeats itself",
     "accepted.json": "how many labels may be accepted so that few of them are wrong, and how that was asked",
     "packed.json": "what is known from packing: versions, prices of the models, what was left out",
-    "rounds.json": "how the answers were collected in rounds, and when that ended",
     "paraphrases.json": "how the paraphrases of the prompt were made",
 }
 

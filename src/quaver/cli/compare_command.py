@@ -123,7 +123,6 @@ def command(
     must_see: Annotated[float | None, typer.Option(min=0)] = None,
     anytime: bool = False,
     looks: Annotated[int | None, typer.Option(min=1)] = None,
-    in_rounds: bool = False,
     confidence_level: float = 0.95,
     resamples: Annotated[int, typer.Option(min=100)] = 2000,
     flips: Annotated[int, typer.Option(min=0)] = _MOST_FLIPS,
@@ -153,7 +152,6 @@ def command(
       must_see: Exit with 1, too, if a loss of this size could have gone unseen: 0.05.
       anytime: Judge so that versions can be compared with this baseline at every commit.
       looks: With --anytime: how many comparisons you plan (100).
-      in_rounds: Ask the second study, and no more once the verdict is clear.
       confidence_level: Level of the intervals.
       resamples: Random draws, where a measure needs them.
       flips: How many flipped items to show.
@@ -165,7 +163,7 @@ def command(
     Examples:
       quaver compare before.quaver.zip study.yaml
       quaver compare study.yaml --by model
-      quaver compare old new --in-rounds --fail-unless 'accuracy > -0.03'
+      quaver compare old new --fail-unless 'accuracy > -0.03'
       quaver compare old new --anytime --fail-if loss --junit x.xml
     """
     from quaver.comparison.difference_verdict import MARGIN
@@ -182,7 +180,6 @@ def command(
         confidence_level=confidence_level,
         resamples=resamples,
         looks=(looks or PLANNED) if anytime or looks else None,
-        in_rounds=in_rounds,
         must_see=must_see,
     )
     _write(markdown, lambda: _comment(comparison, flips, both if texts else None))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from quaver.cli.console import printer, say, say_study, screen, table
+from quaver.cli.console import printer, say_study, screen, table
 from quaver.cli.run_display import say_making
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, studies_of
 from quaver.core.number_format import duration
@@ -35,7 +33,6 @@ def command(
     pilot: int = 0,
     compare: list[str] | None = None,
     small: bool = False,
-    guard: Annotated[str | None, typer.Option(metavar="BOUND")] = None,
     function: FunctionOption = None,
 ) -> None:
     """Estimate calls, tokens, time and cost.
@@ -47,22 +44,14 @@ def command(
       pilot: First ask this many requests, spread over the study, to measure time and tokens.
       compare: Also estimate the cost on this model, such as openai/gpt-4o-mini.
       small: Plan the small version that the study file describes.
-      guard: Say how many items and repeats a bound of quaver compare needs: 'accuracy > -0.02'.
 
     Examples:
       quaver plan study.yaml
       quaver plan study.yaml --pilot 20
       quaver plan study.yaml --compare openai/gpt-4o-mini
-      quaver plan study.yaml --guard 'accuracy > -0.02'
     """
     for name, opened in studies_of(study, function, small=small).items():
         say_study(name)
-        if guard is not None:
-            from quaver.comparison.guard_plan import plan_guard
-
-            for line in str(plan_guard(opened, guard)).splitlines():
-                say(line)
-            continue
         if pilot:
             opened.variants.make(watch=say_making)
         _show_plan(opened, pilot, compare)

@@ -34,9 +34,6 @@ _CONDITIONS = 8
 _SECONDS = 15
 """Between two lines of progress, where there is no terminal."""
 
-REACHED = {"narrow": "as narrow as you asked", "clear": "clear of the value that you named"}
-"""Ends of a collection in rounds that has what it was for."""
-
 
 @contextmanager
 def writing_events(target: str) -> Iterator[TextIO | None]:
@@ -139,4 +136,4 @@ def print_status(text: str, *about: Any, on: Console = screen) -> None:
     """Print a text about how far a study is, one of those in ``status.txt``."""
     from quaver.study.forecasts.forecast import Range
 
-    printer("status", REACHED=REACHED, Range=Range)(text, *about, on=on)
+    printer("status", Range=Range)(text, *about, on=on)

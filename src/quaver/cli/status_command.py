@@ -12,7 +12,6 @@ from rich.console import Console
 
 from quaver.cli.console import JsonOption, print_json, say, say_study, screen, table
 from quaver.cli.run_display import (
-    REACHED,
     READ_IN_PASSING,
     errors_table,
     print_status,
@@ -43,7 +42,7 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
     """The verdict; None where answers are missing or still come in, or are so many that it takes long."""
     if not status.answered or status.process is not None or status.answered > READ_IN_PASSING:
         return None
-    if status.answered < status.total and status.ended not in REACHED:
+    if status.answered < status.total:
         return None
     from quaver.study.study_report import verdict
 

@@ -31,34 +31,6 @@ FIXED: Final = "Differences hold for the prompts that were asked: items alone ar
 """What the intervals of a comparison hold for."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundAt:
-    """The round after which a comparison ended.
-
-    Attributes:
-        number: From 1.
-        rounds: How many were planned.
-        asked: Items that were asked.
-        items: Items that there are.
-        clear: Whether the verdict ended it.
-        tail: What its intervals leave out on either side.
-        wider: How many times as wide they are as those of a comparison of all items at once.
-    """
-
-    number: int
-    rounds: int
-    asked: int
-    items: int
-    clear: bool
-    tail: float
-    wider: float
-
-    @property
-    def sentence(self) -> str:
-        """Why it ended, and what that cost, in words."""
-        return worded("round", self)
-
-
 @dataclass(frozen=True)
 class Comparison(Rows):
     """What differs between two sides: a table in a notebook, a few lines elsewhere, a frame on request.
@@ -79,7 +51,6 @@ class Comparison(Rows):
         must_see: The size of a loss that must not have gone unseen; None where any may.
         notes: What a reader must know besides.
         look: Which of many looks at the same baseline this is; None where it is judged by itself.
-        round: After which round it ended, where the second study was asked in rounds.
         repeats: How much more often labels differ between the sides than between repeats of one side (see
             `beyond_repeats`); one for each pair of studies of which both have repeats.
     """
@@ -96,13 +67,12 @@ class Comparison(Rows):
     must_see: float | None = None
     notes: Sequence[str] = ()
     look: LookAt | None = None
-    round: RoundAt | None = None
     repeats: Sequence[Estimate] = ()
 
     @property
     def beside(self) -> list[str]:
-        """What a reader must know beside the verdicts: of many looks, of rounds, and of repeats."""
-        lines = [one.sentence for one in (self.look, self.round) if one is not None]
+        """What a reader must know beside the verdicts: of many looks and of repeats."""
+        lines = [] if self.look is None else [self.look.sentence]
         return [*lines, *(worded("repeats", estimate) for estimate in self.repeats)]
 
     @property
@@ -243,7 +213,6 @@ class Comparison(Rows):
             "held": self.held,
             "outcome": self.outcome,
             "look": self.look and asdict(self.look),
-            "round": self.round and asdict(self.round),
             "bounds": [
                 {
                     "bound": judgement.bound.text,

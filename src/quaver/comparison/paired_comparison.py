@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import polars as pl
 from pydantic import Field
 
-from quaver.comparison.alignment import Sides, strings_of
+from quaver.comparison.alignment import Sides
 from quaver.comparison.bounds import LOSS, Bound, judged, lost_classes, of_family, read_bounds
 from quaver.comparison.call_costs import cost_differences
 from quaver.comparison.compared_sides import Pair, Task, by_field, called, levels_of_one, two_studies
-from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, by_interval, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
-from quaver.comparison.kept_looks import Looks, judged_differences
+from quaver.comparison.kept_looks import Looks
 from quaver.comparison.second_run import beyond_repeats
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
@@ -50,7 +49,6 @@ def compare(
     items: Collection[str] | None = None,
     cells: Sequence[str] | None = None,
     looks: Annotated[int, Field(ge=1)] | None = None,
-    in_rounds: bool = False,
     must_see: float | None = None,
 ) -> Comparison:
     """Compare two studies on the items that both have, or the conditions of one study with each other.
@@ -77,7 +75,6 @@ def compare(
         looks: How many versions you plan to compare with this baseline. The bounds of all these looks
             (without bounds: all differences) then err together as often as one interval would, at
             ``1 - confidence_level``. The second study's folder keeps the looks as ``looks.json``.
-        in_rounds: Ask the second study in rounds, and no more once the verdict is clear.
         must_see: Fail, too, if a loss of this size could have gone unseen, in the measure's own unit.
 
     Raises:
@@ -87,8 +84,8 @@ def compare(
     bounds = read_bounds(fail_if, fail_unless)
     judging = Judging(bounds, Resampling(confidence_level, resamples), margin, must_see)
     if after is None:
-        if looks is not None or in_rounds:
-            raise one_alone("--in-rounds" if looks is None else "--looks")
+        if looks is not None:
+            raise one_alone()
 
         def levels_of(one: Study, _: Study, place: Mapping[str, str]) -> Task:
             return levels_of_one(one, by or "variant", reference, measures, bounds, place)
@@ -98,21 +95,10 @@ def compare(
         raise both_asked(called(before, after), called(after, before), by)
     kept = None if looks is None else (_folder(after), looks)
 
-    def task_of(asked: Sequence[str] | None) -> Task:
-        some = items if asked is None else asked
-        if asked is not None and items is not None:
-            some = [one for one in asked if one in items]
+    def both(one: Study, other: Study, place: Mapping[str, str]) -> Task:
+        return two_studies(one, other, measures, bounds, items, cells, place)
 
-        def both(one: Study, other: Study, place: Mapping[str, str]) -> Task:
-            return two_studies(one, other, measures, bounds, some, cells, place)
-
-        return by_field(before, after, both)
-
-    if in_rounds:
-        whole = strings_of(before)
-        whole = whole if items is None else whole.filter(pl.col("item").is_in(list(items)))
-        return _in_rounds(after, judging, task_of, whole, kept)
-    return compared(task_of(None), judging, kept)
+    return compared(by_field(before, after, both), judging, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,51 +127,17 @@ def both_asked(before: str, after: str, by: str | None) -> QuaverError:
     )
 
 
-def one_alone(asked: str = "--looks") -> QuaverError:
+def one_alone() -> QuaverError:
     """The error where something is asked for that takes a baseline and a version of it."""
     return QuaverError(
         "this takes two studies: a baseline and a version of it",
-        where=asked,
+        where="--looks",
         found="one study",
         fix="name the baseline first, then the version",
     )
 
 
-def _in_rounds(
-    after: Study,
-    judging: Judging,
-    task_of: Callable[[Sequence[str]], Task],
-    whole: pl.DataFrame,
-    kept: tuple[StudyFolder, int] | None,
-) -> Comparison:
-    """Ask the second study in rounds until its comparison with the whole of the first is decided."""
-    bounds, resampling = judging.bounds, judging.resampling
-    error, single = 1 - resampling.confidence_level, resampling.tail
-    task: Task | None = None
-
-    def at(wanted: Sequence[str], tail: float) -> Comparison:
-        nonlocal task
-        task = task_of(wanted)
-        wider = replace(resampling, confidence_level=1 - 2 * tail)
-        return compared(task, replace(judging, resampling=wider), shared=True)
-
-    looks = None if kept is None else Looks(kept[0], whole, kept[1], error)
-
-    def share(first: Comparison) -> float:
-        judged = len(judged_differences(bounds, first.judgeable))
-        return single / max(1, judged if bounds else 1) if looks is None else looks.allowed(judged)
-
-    comparison = compare_in_rounds(whole, after, bounds, single, share, at)
-    if looks is None or comparison.round is None or task is None or task.whole is None:
-        return comparison
-    ids = task.pairs[0].sides.before["item"].unique().to_list()
-    look = looks.look(task.whole[1], bounds, comparison.judgeable, ids, comparison.round.tail)
-    return replace(comparison, look=look)
-
-
-def compared(
-    task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None = None, *, shared: bool = False
-) -> Comparison:
+def compared(task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None = None) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
     bounds, resampling, margin = judging.bounds, judging.resampling, judging.margin
 
@@ -219,7 +171,7 @@ def compared(
         for pair in task.pairs
         for verdict in lost_classes(pair.judged, pair.classes, pair.place, tail)
     ]
-    shared = shared or look is not None
+    shared = look is not None
     each_has_its_share = shared and any(bound.measure == LOSS for bound in bounds)
     lost = [by_interval(estimate) for estimate in lost] if each_has_its_share else adjusted(lost)
     repeats = [beyond_repeats(pair.judged, pair.group, resampling) for pair in task.pairs]

@@ -24,7 +24,6 @@ from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
 from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
-from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle
@@ -59,12 +58,11 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
     """How the answers came together: how many there are, when, what they cost, what to know of them."""
     if not study.files.responses.exists():
         return {}
-    now, rounds = now or status(study), study.files.read("rounds.json")
+    now = now or status(study)
     return {
         "reused": dict(now.reused),
         "warnings": now.warnings,
         "outside": now.outside,
-        "rounds": rounds_in_words(**rounds) if rounds and study.spec.until else "",
         "answered": now.answered,
         "total": now.total,
         "date": None if now.last is None else datetime.fromtimestamp(now.last, UTC).strftime("%-d %B %Y"),

@@ -91,7 +91,6 @@ MISTAKES = {
     "temperature at the top": STUDY + "temperature: 0.7\n",
     "an unknown measure": STUDY + "measures: [accurate]\n",
     "an unknown measure with options": STUDY + "measures: [{use: accurate}]\n",
-    "an unknown measure to wait for": STUDY + "until: {measure: accurate, width: 0.1}\n",
     "an unknown evaluator": STUDY + "evaluators: [first_lable]\n",
     "an unknown family": STUDY + "variants: [paraphrase]\n",
     "an unknown engine of paraphrases": STUDY + "variants: [{use: paraphrases, engine: gpt}]\n",

@@ -309,7 +309,6 @@ def test_studies_without_a_field_in_common_cannot_be_compared(study: Study, tmp_
         ({"items": {"gold": "tone"}}, "each field has its own"),
         ({"prompt": {"instruction": "?", "answers": {"pos": "P"}}}, "names are written"),
         ({"follow_ups": ["verbal"]}, "about one label"),
-        ({"until": {"measure": "accuracy", "width": 0.1}}, "rounds end"),
         ({"conclusions": [{"formula": "share(pos) ~ party", "effect": "party[b] > party[a]"}]}, "one field"),
         ({"measures": [{"use": "accuracy", "field": "tome"}]}, "no such field"),
         ({"variants": ["label_order"]}, "labels of one label set"),

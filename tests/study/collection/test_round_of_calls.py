@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,6 @@ from quaver.core import registry
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import QuaverError, SpecError, StoreError, UnknownName
-from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.session import Study
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -137,78 +133,6 @@ def test_a_folder_without_a_study_is_one_error(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="no study") as caught:
             work()
         assert str(caught.value).startswith("study.yaml:12: reuse[0]: ")
-
-
-def test_collecting_in_rounds_ends_when_the_interval_is_narrow(tmp_path: Path) -> None:
-    many = "id,text,truth\n" + "".join(f"{n},Number {n} is it.,positive\n" for n in range(600))
-    until = "until: {measure: accuracy, width: 0.2, items: 20}\nmeasures: [accuracy]\n"
-    one = study(tmp_path, until, items=many)
-    outcome = one.run()
-    assert outcome.ended == "narrow"
-    assert 60 < outcome.done < 200, "a share of a half is known within 0.2 from about 97 items"
-    assert outcome.missing == 600 - outcome.done
-    (estimate,) = one.estimates()
-    assert estimate.high is not None
-    assert estimate.low is not None
-    assert estimate.high - estimate.low <= 0.2
-    told = (tmp_path / "rounds.json").read_text()
-    again = study(tmp_path, until, items=many).run()
-    assert (again.ended, again.done) == ("narrow", 0)
-    assert (tmp_path / "rounds.json").read_text() == told, "what the first run asked is not forgotten"
-    report = one.report().read_text()
-    assert "95% interval of accuracy" in report
-    document = json.loads((tmp_path / "rounds.json").read_text())
-    assert document["ended"] == "narrow"
-    assert [one["items"] for one in document["rounds"]] == sorted(one["items"] for one in document["rounds"])
-    assert "round 2: " in (tmp_path / "run.log").read_text()
-
-
-_DIES = """
-import os, signal, sys
-from quaver import Study
-asked = []
-def annotate(text, prompt):
-    asked.append(text)
-    if len(asked) == 13:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return "positive" if len(text) % 2 else "negative"
-Study.open(sys.argv[1], functions={"fake": annotate}).run()
-"""
-
-
-def test_a_kill_loses_no_round(tmp_path: Path) -> None:
-    path = written(tmp_path, STUDY + "until: {measure: accuracy, width: 0.001, items: 5}\n", ITEMS)
-    ended = subprocess.run([sys.executable, "-c", _DIES, str(path)], capture_output=True, check=False)
-    assert ended.returncode == -signal.SIGKILL
-    left = json.loads((tmp_path / "rounds.json").read_text())
-    del left["checksum"]
-    assert [(one["items"], one["calls"]) for one in left["rounds"]] == [(5, 5), (10, 5)]
-    assert left["ended"] is None
-    one = Study.open(path, functions={"fake": lambda text, prompt: "positive"})
-    assert one.status().ended is None
-    assert "cut off" in rounds_in_words(**left)
-    assert one.run().ended == "finished"
-    whole = json.loads((tmp_path / "rounds.json").read_text())
-    assert whole["rounds"][:2] == left["rounds"]
-    assert [one["items"] for one in whole["rounds"]] == [5, 10, 20, 40]
-
-
-def test_rounds_end_with_the_budget(tmp_path: Path) -> None:
-    one = study(tmp_path, "until: {measure: accuracy, width: 0.001, items: 5}\nbudget: {calls: 17}\n")
-    outcome = one.run()
-    assert (outcome.ended, outcome.done, outcome.missing) == ("calls", 17, 23)
-    assert one.status().ended == "calls"
-
-
-def test_rounds_that_use_up_the_design_are_finished(tmp_path: Path) -> None:
-    outcome = study(tmp_path, "until: {measure: accuracy, width: 0.001, items: 5}\n").run()
-    assert (outcome.ended, outcome.done) == ("finished", 40)
-
-
-def test_an_interval_of_a_measure_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(QuaverError, match="unknown measure 'accuracie'") as caught:
-        study(tmp_path, "until: {measure: accuracie, width: 0.1}\n").plan()
-    assert "until" in str(caught.value)
 
 
 def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path: Path) -> None:

@@ -245,12 +245,6 @@ def test_what_names_no_shard_is_an_error(study: Path, shard: str) -> None:
         opened(study, shard)
 
 
-def test_a_study_in_rounds_has_no_shards(tmp_path: Path) -> None:
-    study = written(tmp_path, STUDY + "until: {measure: intra_pss, width: 0.1}\n", ITEMS)
-    with pytest.raises(SpecError, match="rounds"):
-        opened(study, "1/2")
-
-
 def test_without_shards_there_is_nothing_to_merge(study: Path) -> None:
     with pytest.raises(StoreError, match="no shards"):
         merge(opened(study))

@@ -46,7 +46,7 @@ class Journal:
         items: The ids of its items.
 
     The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
-    (calls, by folder), ``round`` (number, items, variants, repeats, width), ``stored`` (done, total, errors,
+    (calls, by folder), ``stored`` (done, total, errors,
     tokens, money, rate), ``batch`` (one that was written, sent or closed: name, model, state,
     calls, done, refused, remote, closed, note), ``error`` (one call's: model, variant, decoding, follow_up,
     item, repeat, kind,
@@ -87,11 +87,6 @@ class Journal:
         for folder, calls in folders.items():
             self._line(f"took {calls:,} answers from {folder}")
         self._event("reused", folders=folders)
-
-    def round(self, number: int, summary: str, **facts: Any) -> None:
-        """A round of adaptive collection has ended."""
-        self._line(f"round {number}: {summary}")
-        self._event("round", number=number, **facts)
 
     def batch(self, row: BatchRow) -> None:
         """A batch was written, sent or closed, or stands elsewhere than before."""

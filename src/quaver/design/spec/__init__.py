@@ -18,7 +18,7 @@ from quaver.design.spec.models_spec import (
     ModelSpec,
     PriceSpec,
 )
-from quaver.design.spec.study_spec import BudgetSpec, RunSpec, StudySpec, UntilSpec
+from quaver.design.spec.study_spec import BudgetSpec, RunSpec, StudySpec
 from quaver.design.spec.task_spec import (
     IMPORTED,
     NOT_ASKED,
@@ -57,5 +57,4 @@ __all__ = [
     "SampleSpec",
     "StudySpec",
     "TaskSpec",
-    "UntilSpec",
 ]

@@ -172,7 +172,6 @@ NOT_ASKED = (
     "evaluators",
     "budget",
     "reuse",
-    "until",
 )
 """Keys that a study of imported labels cannot have: it asks nothing and parses nothing.
 

@@ -10,7 +10,7 @@ import polars as pl
 from quaver.core.annotations import rows_with
 from quaver.core.records import Estimand, Estimate, Numbers
 from quaver.core.seeds import derive
-from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
+from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.cells import OUTPUT
@@ -334,13 +334,6 @@ def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
     for spec in study.spec.measures:
         if spec.use == "accuracy" and spec.by is None and spec.estimand is None:
             yield from (spec.model_copy(update={"estimand": estimand}) for estimand in _OTHER_PROMPTS)
-
-
-def asked_until(study: StudySource, until: UntilSpec) -> MeasureSpec:
-    """The measure whose interval ends the collection."""
-    evaluator = until.evaluator or study.spec.evaluators[0].title
-    options = {"estimand": "fixed", **until.options}  # more items narrow no interval for other prompts
-    return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **options)
 
 
 def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Running a study: everything checked and forecast first, then asked, at once or in rounds."""
+"""Running a study: everything checked and forecast first, then asked."""
 
 from __future__ import annotations
 
@@ -11,33 +11,17 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-import polars as pl
-
 from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
-from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model
-from quaver.core.records import Estimate, Request
-from quaver.design.spec import MeasureSpec, RunSpec, UntilSpec
+from quaver.core.records import Request
+from quaver.design.spec import MeasureSpec, RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
-from quaver.sequential.betting_interval import RARE, held_together, too_rare
-from quaver.study.analysis.study_measures import asked_until, measurable, measurement
-from quaver.study.collection.round_of_calls import Collecting, Keep, RunAsked, rehearse, reused_folders
-from quaver.study.collection.rounds import (
-    ERROR,
-    Design,
-    Part,
-    Round,
-    RoundsDocument,
-    collect_at_any_time,
-    collect_in_rounds,
-    together,
-    widest,
-)
+from quaver.study.collection.round_of_calls import Collecting, RunAsked, rehearse, reused_folders
 from quaver.study.collection.shard_run import WAIT, ShardRecord
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
@@ -92,12 +76,6 @@ def check(study: StudyFile) -> None:
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
         (("measures", index), spec) for index, spec in enumerate(study.spec.measures)
     ]
-    if study.spec.until is not None:
-        until = asked_until(study, study.spec.until)
-        study.plugins.measure(until, ("until",))
-        columns = [*ANNOTATION_COLUMNS, *study.factors, *study.spec.items.columns]
-        study.plugins.check_names(until, columns, list(study.plugins.evaluators()), ("until",))
-        asked.append((("until",), until))
     rehearse(study, asked)
 
 
@@ -147,11 +125,8 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         try:
             if asked.cancel_batches:
                 outcome = collecting.cancel_batches()
-            elif study.spec.until is None or asked.requests is not None or asked.keep is not None:
-                outcome = collecting.ask(asked.keep, most=asked.requests)
             else:
-                document = RoundsDocument(study.spec.until, study.files.read("rounds.json") if before else {})
-                outcome = _run_in_rounds(study, study.spec.until, collecting, journal, document)
+                outcome = collecting.ask(asked.keep, most=asked.requests)
         except QuaverError as error:
             journal.broken_off(error)
             raise
@@ -159,69 +134,6 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
             collecting.close()
         journal.ended(outcome)
         return record.end(outcome)
-
-
-CATEGORIES = ("nominal", "ordinal")
-"""Levels of measurement at which a label can be rare."""
-
-
-def texts_by_label(answers: pl.DataFrame) -> list[list[Any]]:
-    """For each label that occurs, the items of which it is the most frequent answer, alone or with another.
-
-    A label that is often a slip, and seldom what a text is labelled, is as rare as these texts are.
-    """
-    given = answers.drop_nulls("label").group_by("item", "label").len()
-    given = given.with_columns(most=pl.col("len") == pl.col("len").max().over("item"))
-    return given.group_by("label").agg(pl.col("item").filter("most"))["item"].to_list()
-
-
-def run_part(study: StudyFile, keep: Keep) -> Outcome:
-    """Ask what is wanted of a study, as `run` does."""
-    return run(study, RunAsked(lambda progress: None, keep=keep))
-
-
-def _run_in_rounds(
-    study: StudyFile,
-    until: UntilSpec,
-    collecting: Collecting,
-    journal: Journal,
-    document: RoundsDocument,
-) -> Outcome:
-    """Collect until an interval is narrow enough; what each round brought is kept before the next begins."""
-    design, spec = Design(study.experiment, study.spec.seed), asked_until(study, until)
-    outcomes: list[Outcome] = []
-
-    def ask(part: Part) -> Outcome:
-        outcomes.append(collecting.ask(keep=lambda request: design.request(part, request)))
-        return outcomes[-1]
-
-    def answers(part: Part) -> pl.DataFrame:
-        return design.annotations(part, measurable(study))
-
-    def estimates(frame: pl.DataFrame, **other: Any) -> list[Estimate]:
-        return measurement(study, spec, frame, ("until",)).of(frame, **other)
-
-    def width(part: Part) -> float | None:
-        return widest(estimates(answers(part)), until.differing)
-
-    def at(part: Part, level: float) -> list[Estimate]:
-        frame = answers(part)
-        found = estimates(frame, confidence_level=level, keep=("draws", "distribution"))
-        texts = RARE
-        if study.experiment.labels.level in CATEGORIES:
-            texts = min(map(len, texts_by_label(frame)), default=0)
-        return [held_together(estimate, ERROR) or too_rare(estimate, texts) for estimate in found]
-
-    def tell(number: int, one: Round) -> None:
-        journal.round(number, str(one), **one.document())
-        study.files.write("rounds.json", document.add(one))
-
-    if until.holds_anytime:
-        _, last = collect_at_any_time(until, design.whole, ask, at, tell)
-    else:
-        _, last = collect_in_rounds(until, design, ask, width, tell)
-    study.files.write("rounds.json", document.end(last))
-    return together([*outcomes[:-1], last])
 
 
 def noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:

@@ -24,7 +24,6 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import collected_since, who_collects
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
-from quaver.study.collection.rounds import anytime_verdict
 from quaver.study.sources.shards import Shards, ShardStatus
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
@@ -101,8 +100,6 @@ class StudyStatus(Rows):
         configurations_changed: A sentence for each model that answered from more than one configuration.
         process: The process that collects now; None where none does.
         rate: Calls a second in the last minute of the present run; 0 where nobody collects.
-        ended: How the collection in rounds ended, where there was one.
-        round_verdict: What the last round said, where its intervals hold at any time; empty elsewhere.
         paraphrases: Calls that made paraphrases; their tokens and money are among the others.
         done_without: A sentence for each thing that a server did not honour and the study did without.
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
@@ -133,8 +130,6 @@ class StudyStatus(Rows):
     configurations_changed: Sequence[str] = ()
     process: int | None = None
     rate: float = 0.0
-    ended: str | None = None
-    round_verdict: str = ""
     paraphrases: int = 0
     done_without: Sequence[str] = ()
     cut_in_thought: Sequence[str] = ()
@@ -216,7 +211,6 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
     for entry in entries:
         if entry.reused is not None and entry.placed:
             reused[entry.reused] += entry.calls
-    rounds = study.files.read("rounds.json") if store else {}
     return StudyStatus(
         total=sum(part.wanted for part in conditions) - (store.calls.unfollowed() if store else 0),
         answered=sum(part.answered for part in conditions),
@@ -231,8 +225,6 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         configurations_changed=changed(configurations(entries)),
         process=process,
         rate=pace(store, since=collected_since(study.folder)) if store and process else 0.0,
-        ended=rounds.get("ended"),
-        round_verdict=anytime_verdict(rounds["until"], rounds["rounds"][-1]) if rounds.get("rounds") else "",
         paraphrases=sum(entry.calls for entry in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),

@@ -240,7 +240,7 @@ def _opened(
     budget: float | None,
     functions: Mapping[str, Callable[..., Any]],
 ) -> Study:
-    for key in ("until", "small", "budget"):
+    for key in ("small", "budget"):
         document.pop(key, None)
     for one in document.get("decoding", {}).values():
         if isinstance(one, Mapping):

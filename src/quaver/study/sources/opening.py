@@ -43,14 +43,6 @@ def open_source(
 def _shard(source: StudySource, shard: str) -> StudySource:
     """One shard of a study."""
     whole = asking(source)
-    if whole.spec.until is not None:
-        raise SpecError(
-            "a study that is collected in rounds has no shards, since every round looks at all answers",
-            where=whole.positions.where("until"),
-            expected="a study without `until`",
-            found=f"shard {shard}",
-            fix="remove `until`, or run it in one process",
-        )
     functions = whole.plugins.functions
     return StudyFile(whole.spec, whole.positions, whole.folder, functions, Share.read(shard))
 

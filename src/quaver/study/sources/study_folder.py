@@ -51,20 +51,6 @@ class _Paraphrases(TypedDict, total=False):
     similarities: dict[str, dict[str, dict[str, float]]]
 
 
-class _Round(TypedDict, total=False):
-    items: int
-    variants: int
-    repeats: int
-    calls: int
-    width: float | None
-
-
-class _Rounds(TypedDict, total=False):
-    until: dict[str, Any]
-    rounds: list[_Round]
-    ended: str | None
-
-
 class _KeptLook(TypedDict):
     baseline: str
     labels: str
@@ -156,7 +142,6 @@ class _LabelledFile(TypedDict):
 
 FileName = Literal[
     "noise.json",
-    "rounds.json",
     "looks.json",
     "canary.json",
     "occasions.json",
@@ -169,7 +154,6 @@ FileName = Literal[
 
 _FILES: Mapping[FileName, _File] = {
     "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
-    "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
     "looks.json": _File(_KeptLooks, "put back a copy of it; without it the looks are counted from the start"),
     "canary.json": _File(_Canary, "put back a copy of it, or begin anew with quaver watch --renew"),
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
@@ -279,8 +263,8 @@ def shaped(kind: Any, document: Any, *, exactly: bool = False) -> Any:
     >>> shaped(_Paraphrases, {"edits": [{"factor": "paraphrase"}]})
     Traceback (most recent call last):
     ValueError: edits.0.level: Field required
-    >>> shaped(_Rounds, {"rounds": [], "ended": None})
-    {'rounds': [], 'ended': None}
+    >>> shaped(_Lock, {"models": {}})
+    {'models': {}}
     """
     try:
         if exactly:

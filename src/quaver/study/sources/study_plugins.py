@@ -293,8 +293,6 @@ class Plugins:
                     fix=None if nearest(model.use, known) else served,
                 )
         self.evaluators()
-        if self._spec.until is not None:
-            registered(self._spec.until.measure, where=self._source.where("until", "measure"))
         for index, spec in enumerate(self._spec.measures):
             self.measure(spec, ("measures", index))
 
