@@ -9,11 +9,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from quaver.comparison.guard_plan import churn_of
 
 from quaver import Study
 from quaver.bundles.packing import bundle as bundle_of
-from quaver.comparison.bounds import read_bound
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import compare
 from quaver.errors import StoreError
@@ -166,19 +164,3 @@ def test_labels_are_those_of_the_items_that_are_compared(tmp_path: Path) -> None
     assert _found(found, "compliance") == (1.0, 0.333333333)
     flips = found.flips.filter(pl.col("after").is_not_null())
     assert flips["item"].to_list() == [f"i{at}" for at in range(20, 30)]
-
-
-def test_a_guard_is_planned_for_a_field_by_how_often_that_one_wavers(tmp_path: Path) -> None:
-    asked = dict.fromkeys(range(60), 0)
-
-    def answer(text: str, prompt: str) -> str:
-        at = int(text.split()[-1])
-        asked[at] += 1
-        return json.dumps({"topics": [], "amount": _GOLD[at] + (at < 30 and asked[at] == 2)})
-
-    said = _said("wavers") | {"repeats": 2}
-    study = Study.open(said, folder=tmp_path, functions={"m": answer})
-    study.run()
-    wheres = ("", "[field=amount]", "[field=topics]")
-    wavers = [churn_of(study, read_bound(f"accuracy{where} < 0", "if")) for where in wheres]
-    assert [one.share for one in wavers if one is not None] == [0.25, 0.5, 0.0]

@@ -33,8 +33,8 @@ STUDY_CALLS: dict[str, tuple[Callable[[quaver.Study], Any], str]] = {
         "Study.rescore(evaluators): this argument does not fit",
     ),
     "nothing where something is needed": (
-        lambda study: study.rescore(),  # type: ignore[call-arg]
-        "Study.rescore: missing a required argument: 'evaluators'",
+        lambda study: study.measure(),  # type: ignore[call-arg]
+        "Study.measure: missing a required argument: 'name'",
     ),
     "less than none": (lambda study: study.plan(pilot=-1), "Study.plan(pilot): this argument does not fit"),
     "fewer requests than none": (
