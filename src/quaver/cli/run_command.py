@@ -18,6 +18,7 @@ from quaver.cli.run_display import (
 )
 from quaver.cli.status_command import say_verdict
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, studies_of
+from quaver.collect.store.store_lock import stopping
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome
@@ -99,7 +100,7 @@ def _run(
         from quaver.study.sources.study_file_source import asking
 
         print_status("shard", asking(opened.source))
-    with writing_events(events) as stream, watching(opened) as watch:
+    with writing_events(events) as stream, watching(opened) as watch, stopping(opened.folder):
         outcome = opened.run(watch=watch, events=stream, **asked)
     shown = errors if events == "-" else screen
     status = show_outcome(outcome, opened, shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -16,6 +17,9 @@ from quaver._secrets import Keys
 from quaver.core.input_budget import parsed_json, read_file
 from quaver.errors import StoreError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a disk that has no room."""
+
 _SUM = re.compile(rb'\{\n "checksum": "([0-9a-f]{8})",\n')
 
 
@@ -29,8 +33,13 @@ def writing(folder: Path) -> Iterator[None]:
             "the study's folder cannot be written",
             where=str(folder),
             found=error.strerror or str(error),
-            fix="free some space, or check the folder's owner and permissions",
+            fix=room_for(error),
         ) from error
+
+
+def room_for(error: OSError) -> str:
+    """What to do where a file cannot be written."""
+    return "free some space" if error.errno in FULL else "check the folder's owner and permissions"
 
 
 @contextmanager
@@ -122,6 +131,28 @@ def locked(path: Path, wait: float = 0.0) -> Iterator[bool]:
         yield True
     finally:
         lock.release()
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock of a file; that it once did says nothing."""
+    if sys.platform == "win32":
+        with locked(path) as free:
+            return not free
+    import fcntl
+
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a drive without locks, where nobody collects
+        return False
+    finally:
+        os.close(file)
+    return False
 
 
 def _check_refusal(path: Path) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
 from quaver._secrets import without_keys
-from quaver.collect.store.store_lock import who_collects
+from quaver.collect.store.store_lock import ask_to_stop, who_collects
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.study.session import Study
 
@@ -44,10 +41,8 @@ class AskingProcesses:
 
     def pause(self, path: Path, study: Study) -> None:
         """Have whoever asks stop as Ctrl-C does: what is in flight is stored, and nothing is lost."""
-        process = self._begun[path][0].pid if self.runs(path) else who_collects(study.folder)
-        if process is not None:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGINT)
+        if self.runs(path) or who_collects(study.folder) is not None:
+            ask_to_stop(study.folder)
 
     def failure(self, path: Path) -> str:
         """What the last process of a study said when it ended with an error; else empty."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from quaver.collect.store.store_lock import sole_writer
+from quaver.collect.store.store_lock import ask_to_stop, sole_writer, stopping, who_collects
 from quaver.core.replaced_file import writing
 from quaver.errors import StoreError
 
@@ -35,3 +36,25 @@ def test_what_the_system_says_is_a_store_error(tmp_path: Path) -> None:
         raise OSError(28, os.strerror(28))
     assert caught.value.found == os.strerror(28)
     assert caught.value.where == str(tmp_path)
+
+
+def test_who_collects_holds_the_lock(tmp_path: Path) -> None:
+    """A process whose number stands there from before is a stranger, however alive it is."""
+    (tmp_path / ".run.pid").write_text(str(os.getpid()))
+    assert who_collects(tmp_path) is None
+    with sole_writer(tmp_path):
+        assert who_collects(tmp_path) == os.getpid()
+    assert who_collects(tmp_path) is None
+
+
+def test_a_run_stops_when_it_is_asked_to(tmp_path: Path) -> None:
+    ask_to_stop(tmp_path)
+
+    def run() -> None:
+        with stopping(tmp_path):
+            time.sleep(0.5)  # what was asked of a run before is not asked of this one
+            ask_to_stop(tmp_path)
+            time.sleep(10)
+
+    with pytest.raises(KeyboardInterrupt):
+        run()

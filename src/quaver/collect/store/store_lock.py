@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from quaver.core.replaced_file import locked, replace_text, writing
+from quaver.core.replaced_file import FULL, is_locked, locked, replace_text, writing
 from quaver.errors import StoreError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_ROOM = 2**20
 """If SQLite reports an I/O error and this many bytes do not fit, the disk is full."""
 
@@ -21,14 +22,14 @@ _NO_ROOM = 2**20
 def is_full(error: Exception, folder: Path) -> bool:
     """Whether an error of the system or of SQLite means that the disk is full."""
     if isinstance(error, OSError):
-        return error.errno in _FULL
+        return error.errno in FULL
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        code = {"full": sqlite3.SQLITE_FULL, "disk I/O": sqlite3.SQLITE_IOERR}.get(
+        code = {"full": sqlite3.SQLITEFULL, "disk I/O": sqlite3.SQLITE_IOERR}.get(
             next((word for word in ("full", "disk I/O") if word in str(error)), ""), 0
         )
     primary = code & 0xFF
-    return primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and not _has_room(folder))
+    return primary == sqlite3.SQLITEFULL or (primary == sqlite3.SQLITE_IOERR and not _has_room(folder))
 
 
 def _has_room(folder: Path) -> bool:
@@ -37,7 +38,7 @@ def _has_room(folder: Path) -> bool:
         with tempfile.TemporaryFile(dir=folder) as file:
             os.write(file.fileno(), os.urandom(_NO_ROOM))  # a file system may not store zeros
     except OSError as error:
-        return error.errno not in _FULL
+        return error.errno not in FULL
     return True
 
 
@@ -129,12 +130,43 @@ def collected_since(folder: Path) -> float:
 
 
 def who_collects(folder: Path) -> int | None:
-    """The process that is collecting for a study, or None."""
-    try:
-        process = int((folder / ".run.pid").read_text())
-        os.kill(process, 0)
-    except PermissionError:  # another user's process, which is alive
-        return process
-    except (OSError, ValueError):
+    """The process that is collecting for a study, or None: who holds the lock is alive, and nobody else."""
+    if not is_locked(folder / ".run.lock"):
         return None
-    return process
+    try:
+        return int((folder / ".run.pid").read_text())
+    except (OSError, ValueError):  # it has only just begun
+        return 0
+
+
+_STOP = ".run.stop"
+
+
+def ask_to_stop(folder: Path) -> None:
+    """Ask whoever collects for a study to stop as Ctrl-C does."""
+    replace_text(folder / _STOP, "stop\n")
+
+
+@contextmanager
+def stopping(folder: Path) -> Iterator[None]:
+    """End a run of this process as Ctrl-C does once another process asks for it."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_LOOK):
+            if (folder / _STOP).exists():
+                (folder / _STOP).unlink(missing_ok=True)
+                signal.raise_signal(signal.SIGINT)
+
+    (folder / _STOP).unlink(missing_ok=True)
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+_LOOK = 0.2
+"""Seconds between two looks at whether this run is to stop."""

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from quaver.core.estimate_frame import Deviations, estimates_frame
 from quaver.core.number_format import percent
 from quaver.core.records import Estimate
-from quaver.core.replaced_file import replace_text
+from quaver.core.replaced_file import replace_text, room_for
 from quaver.core.rows import SECTIONS, of_measures
 from quaver.errors import StoreError
 from quaver.report.charts.figures import Gallery, gallery
@@ -259,7 +259,7 @@ def _unwritten(folder: Path, error: OSError) -> StoreError:
         "the report cannot be written",
         where=str(folder),
         found=str(error),
-        fix="name a folder" if is_file else "free some space, then run `quaver report` again",
+        fix="name a folder" if is_file else f"{room_for(error)}, then run `quaver report` again",
     )
 
 
