@@ -12,9 +12,12 @@ import pytest
 from tests.view.viewed import collected, index
 
 import quaver
+from quaver.errors import StoreError
 from quaver.view.asked import Asked, Given
 from quaver.view.query_completion import completions
+from quaver.view.query_fields import matching
 from quaver.view.query_language import QueryError, parsed, quoted
+from quaver.view.query_scope import contains
 from quaver.view.viewed_study import ViewedStudy
 
 L, S, MODAL, GOLD = pl.col("label"), pl.col("status"), pl.col("modal"), pl.col("gold")
@@ -106,7 +109,7 @@ def test_a_query_finds_what_polars_finds(study: ViewedStudy, frame: pl.DataFrame
     shown = {study.index.ids[int(row)] for row in found.rows}
     assert shown == set(wanted["item"])
     assert found.matched == wanted.height
-    _, match, _ = found.cells(found.rows, 0, study.index.width)
+    _, match, _ = found.cells(slice(None), 0, study.index.width)
     cells = {
         (
             study.index.ids[int(row)],
@@ -119,15 +122,49 @@ def test_a_query_finds_what_polars_finds(study: ViewedStudy, frame: pl.DataFrame
     assert cells == set(wanted.select("item", "variant", "repeat").iter_rows())
 
 
+_OF_THE_VIEWER = ("text:", "answer:", "really", "length", "evaluators:", "is:original")
+
+
+@pytest.mark.parametrize("query", [query for query in CASES if not query.startswith(_OF_THE_VIEWER)])
+def test_a_query_finds_the_same_in_a_notebook(path: Path, frame: pl.DataFrame, query: str) -> None:
+    line = query.replace("curt", '"words=curt"') if query.startswith("prompt") else query
+    annotations = quaver.Study.open(path).annotations().filter(pl.col("evaluator").cast(str) == "first_label")
+    named = {"positive": "pos", "NEG": "neg"}
+    found = matching(annotations, re.sub("positive|NEG", lambda name: named[name[0]], line))
+    wanted = frame.filter(CASES[query].fill_null(False))
+    keys = ["item", "variant", "repeat"]
+    assert {*found.with_columns(pl.col(pl.Categorical).cast(str)).select(keys).iter_rows()} == {
+        *wanted.select(keys).iter_rows()
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"), [("GRÖSSE", {0}), ("\x00", {1}), ("L", {2, 3}), ("not there", set()), ("(", {3})]
+)
+def test_texts_are_found_by_a_part_in_any_case(wanted: str, found: set[int]) -> None:
+    texts = pl.DataFrame({"text": ["Größe", "a\x00zero", "plain", "two\u2028lines (", None]})
+    assert {*texts.select(contains(wanted)).to_series().arg_true()} == found
+
+
+def test_a_damaged_index_is_one_error(tmp_path: Path) -> None:
+    study = index(collected(tmp_path, count=2))
+    (file,) = study.index.folder.glob("answers-*.parquet")
+    file.write_bytes(b"no table at all")
+    with pytest.raises(StoreError) as raised:
+        study.view(Asked("is:wrong"))
+    assert raised.value.where == str(study.index.folder)
+
+
 def test_margins_are_those_of_the_rows_that_are_shown(study: ViewedStudy, frame: pl.DataFrame) -> None:
     view = study.view(Asked("side:a"))
     some = frame.filter(pl.col("side") == "a")
     for place, column in enumerate(view.columns()):
         own = some.filter((pl.col("variant") == column.prompt) & (pl.col("repeat") == column.repeat))
-        assert view.margins.answered[place] == own.height
-        assert view.margins.valid[place] == own["label"].count()
-        assert view.margins.agreeing[place] == own.filter(pl.col("label") == pl.col("modal")).height
-        assert view.margins.right[place] == own.filter(pl.col("label") == pl.col("gold")).height
+        margin = view.margins.row(place, named=True)
+        assert margin["answered"] == own.height
+        assert margin["valid"] == own["label"].count()
+        assert margin["agreeing"] == own.filter(pl.col("label") == pl.col("modal")).height
+        assert margin["right"] == own.filter(pl.col("label") == pl.col("gold")).height
 
 
 ORDERS: dict[str, Callable[[pl.DataFrame], pl.Series]] = {
@@ -156,7 +193,7 @@ def test_clusters_put_alike_rows_together(study: ViewedStudy) -> None:
 
 def test_repeats_share_a_column(study: ViewedStudy, frame: pl.DataFrame) -> None:
     view = study.view(Asked(fold="repeat"))
-    codes, _, _ = view.cells(view.rows, 0, 9)
+    codes, _, _ = view.cells(slice(None), 0, 9)
     assert codes.shape == (40, 3)
     counted = (
         frame.drop_nulls("label")
@@ -178,7 +215,7 @@ def test_columns_can_be_restricted(study: ViewedStudy, frame: pl.DataFrame) -> N
     assert [(one.prompt, one.repeat) for one in view.columns()] == [("words=curt", 0), ("words=curt", 1)]
     own = frame.filter((pl.col("words") == "curt") & (pl.col("repeat") < 2))
     assert view.matched == own.height
-    assert int(view.scope.statistics.valid.sum()) == own["label"].count()
+    assert int(view.scope.numbers["_labelled"].sum()) == own["label"].count()
 
 
 def test_two_prompts_flip_where_their_labels_differ(study: ViewedStudy, frame: pl.DataFrame) -> None:

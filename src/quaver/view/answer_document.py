@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from quaver.collect.run.progress import Price
@@ -21,7 +22,6 @@ from quaver.view.answer_reading import (
     beginning,
     facts_of,
     messages_of,
-    number_of,
     spans_of,
     stored,
     whole_response,
@@ -33,7 +33,7 @@ from quaver.view.grid_documents import (
     column_document,
     groups_of,
     item_numbers,
-    reading_of,
+    read_as,
 )
 from quaver.view.grid_view import GridView
 from quaver.view.mark_book import Mark
@@ -47,7 +47,7 @@ _MOST_SIBLINGS = 2_000
 def place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
     """The number of an item, and a column."""
     index = study.index
-    position = index.ids.find(item)
+    position = index.places.get(item)
     if position is None:
         raise UnknownName("item", item, [], where="item")
     if not 0 <= column < index.width:
@@ -66,7 +66,7 @@ def answer(study: ViewedStudy, given: Given, beside: ViewedStudy | None = None) 
         "siblings": cell_documents(study, view.scope, _cells_of(study, index)),
     }
     with stored(study.index) as db:
-        seen = Seen(study, db, index, about)
+        seen = seen_in(study, db, index, about)
         return found | sent(seen, given.against, beside) | said(seen, view)
 
 
@@ -78,7 +78,7 @@ def _cells_of(study: ViewedStudy, index: int) -> list[tuple[int, int]]:
 def item_document(study: ViewedStudy, view: GridView, position: int) -> dict[str, Any]:
     """An item in full."""
     index = study.index
-    text = index.item_text(position)
+    text = index.item_texts([position])[position]
     fields = {name: str(value)[:_LONGEST_FIELD] for name, value in index.item_fields(position).items()}
     return {
         "id": index.ids[position],
@@ -87,7 +87,7 @@ def item_document(study: ViewedStudy, view: GridView, position: int) -> dict[str
         "text": text[:LONGEST],
         "length": len(text),
         "fields": fields,
-    } | item_numbers(study, view, position)
+    } | item_numbers(view, position)
 
 
 def _neighbours(study: ViewedStudy, view: GridView, index: int, column: int) -> dict[str, Any] | None:
@@ -172,14 +172,18 @@ class Seen:
     db: sqlite3.Connection | None
     at: int
     column: Column
+    cell: Mapping[str, Any]
 
     def number(self, follow_up: str = "") -> int:
         """The number of the response, or of that to a follow-up; 0 where there is none."""
-        return number_of(self.study.index, self.at, self.column.at, follow_up)
+        return self.cell.get(f"response-{follow_up}" if follow_up else "response") or 0
 
-    def reading(self, evaluator: int, modal: int = 0) -> dict[str, Any]:
+    def reading(self, evaluator: int, modal: str | None = None) -> dict[str, Any]:
         """How it was read, as far as the index knows."""
-        return reading_of(self.study, evaluator, self.at, self.column.at, modal)
+        legend = self.cell.get(f"legend-{evaluator}") or 0
+        label, status = self.study.index.design.meanings[legend]
+        known = {"label": label, "status": status, "legend": legend, "modal": modal}
+        return read_as(known | {"confidence": self.cell.get(f"confidence-{evaluator}")})
 
     def prompt(self, longest: int = LONGEST) -> list[dict[str, Any]]:
         """The prompt that was sent; none before it is answered."""
@@ -190,15 +194,21 @@ class Seen:
         return messages_of(self.db, facts["prompt"], longest) if facts and facts["prompt"] else []
 
 
+def seen_in(study: ViewedStudy, db: sqlite3.Connection | None, row: int, column: Column) -> Seen:
+    """An answer, as far as the index has it."""
+    found = study.index.cells([row], [column.at])
+    return Seen(study, db, row, column, found.row(0, named=True) if found.height else {})
+
+
 _READ = ("label", "status", "confidence")
 
 
 def said(seen: Seen, view: GridView) -> dict[str, Any]:
     """What the model answered, how that was read, and what people said of it."""
     study, index, db, evaluator = seen.study, seen.study.index, seen.db, view.scope.evaluator
-    modal, gold = int(view.scope.statistics.modal[seen.at]), int(index.gold[seen.at])
+    modal, gold = (view.scope.numbers[name][seen.at] for name in ("modal", "gold"))
     known = seen.reading(evaluator, modal)
-    right = None if not gold or not known["legend"] else known["legend"] == gold
+    right = None if gold is None or not known["legend"] else known["label"] == gold
     readings = []
     for position, name in enumerate(index.design.evaluators):
         own = seen.reading(position)
@@ -209,15 +219,16 @@ def said(seen: Seen, view: GridView) -> dict[str, Any]:
     result: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
     result |= {"probabilities": None, "tokens": None, "tokens_total": 0}
     result |= {"evaluator": index.design.evaluators[evaluator]}
-    result |= {"modal": index.design.meanings[modal][0], "gold": index.design.meanings[gold][0]}
+    result |= {"modal": modal, "gold": gold}
     marks = study.book.by_item().get(index.ids[seen.at], ())
     result["marks"] = [mark_document(study, mark) for mark in marks]
-    result["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
+    is_modal = modal is not None and known["label"] == modal
+    result["is"] = {"flip": known["flip"], "right": right, "modal": is_modal}
     number = seen.number()
     facts = facts_of(db, number) if db is not None and number else None
     if db is None or facts is None:
         return result
-    length = index.plane("length", "uint32").cell(seen.at, seen.column.at)
+    length = seen.cell.get("length") or 0
     result["response"] = _response(seen, db, facts) | {"length": length}
     result["follow_ups"] = _follow_ups(seen, db)
     if length <= _READ_AGAIN:
@@ -261,8 +272,7 @@ def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
 def _follow_ups(seen: Seen, db: sqlite3.Connection) -> list[dict[str, Any]]:
     """The further calls about the same answer."""
     result = []
-    for path in sorted(seen.study.index.folder.glob("response-*.plane")):
-        name = path.stem.removeprefix("response-")
+    for name in sorted(seen.study.index.design.follow_ups):
         if number := seen.number(name):
             part = beginning(db, "responses", "text", number, LONGEST)
             facts = facts_of(db, number)
@@ -361,10 +371,10 @@ def sent(seen: Seen, against: int | None, beside: ViewedStudy | None) -> dict[st
         return {"prompt": prompt, "against": None}
     theirs, column = [], other.index.design.columns[index]
     if other is study:
-        theirs = replace(seen, column=column).prompt()
-    elif (where := other.index.ids.find(study.index.ids[seen.at])) is not None:
+        theirs = seen_in(study, seen.db, seen.at, column).prompt()
+    elif (where := other.index.places.get(study.index.ids[seen.at])) is not None:
         with stored(other.index) as db:
-            theirs = Seen(other, db, where, column).prompt()
+            theirs = seen_in(other, db, where, column).prompt()
     about = column_document(column)
     return {"prompt": prompt, "against": {"column": about, "study": other.id, "prompt": theirs}}
 

@@ -61,12 +61,6 @@ def stored(index: Index) -> Iterator[sqlite3.Connection | None]:
         yield db
 
 
-def number_of(index: Index, position: int, column: int, follow_up: str = "") -> int:
-    """The number of the response in a cell; 0 where there is none."""
-    name = f"response-{follow_up}" if follow_up else "response"
-    return int(index.plane(name, "uint32").cell(position, column))
-
-
 def facts_of(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
     """What is stored beside a response's texts."""
     row = db.execute(_FACTS, (number,)).fetchone()
@@ -122,13 +116,11 @@ def messages_of(db: sqlite3.Connection, number: int, longest: int) -> list[dict[
     ]
 
 
-def excerpts(index: Index, cells: Sequence[tuple[int, int]], longest: int) -> list[str | None]:
+def excerpts(index: Index, numbers: Sequence[int | None], longest: int) -> list[str | None]:
     """The beginnings of some answers; None where there is none."""
     with stored(index) as db:
         if db is None:
-            return [None] * len(cells)
-        rows, columns = zip(*cells, strict=True) if cells else ((), ())
-        numbers = index.plane("response", "uint32").at(rows, columns).tolist()
+            return [None] * len(numbers)
         return [beginning(db, "responses", "text", one, longest).text if one else None for one in numbers]
 
 

@@ -21,7 +21,7 @@ from quaver.core.input_budget import InputBudget, TooLarge
 from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
-from quaver.view.answer_reading import number_of, pieces, stored
+from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Given, given_in
 from quaver.view.compare_document import comparison
 from quaver.view.mark_import import exported_marks, taken_in, to_gold
@@ -269,8 +269,8 @@ def raw(study: ViewedStudy, given: Given) -> Response:
     parts = ("text", "thinking", "raw", "prompt")
     if given.part not in parts:
         raise UnknownName("part", given.part, parts, where="part")
-    index, _ = answer_document.place_of(study, given.item, given.column)
-    number = number_of(study.index, index, given.column)
+    row, column = answer_document.place_of(study, given.item, given.column)
+    number = answer_document.seen_in(study, None, row, column).number()
     window = slice(0, None) if given.download else given.window(1_000_000, 1_000_000)
     about = _as_file("answer.txt") if given.download else {}
     body = _pieces(study, number, given.part, window)

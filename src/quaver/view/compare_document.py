@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import polars as pl
 
 from quaver.errors import QuaverError
 from quaver.view.asked import Asked, Given
 from quaver.view.grid_documents import cell_documents
 from quaver.view.query_scope import Scope
-from quaver.view.study_index import Index
-from quaver.view.viewed_study import ViewedStudy, alignment, both_codes
+from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT, _ITEM_EXCERPT = 400, 200
 _MOST_LABELS = 60
@@ -24,51 +23,51 @@ def comparison(first: ViewedStudy, second: ViewedStudy, given: Given) -> dict[st
         raise QuaverError("no such change", where="change", expected=", ".join(CHANGES), found=given.change)
     a = first.scope(Asked(evaluator=given.asked.evaluator, within=given.columns_a))
     b = second.scope(Asked(evaluator=given.evaluator_b, within=given.columns_b))
-    places, of_b = alignment(a.index, b.index)
-    here, there = a.statistics.answered > 0, np.zeros(len(places), bool)
-    there[places >= 0] = b.statistics.answered[places[places >= 0]] > 0
+    ours, theirs = _side(a, "a"), _side(b, "b")
     if query := given.asked.query:
-        matching = np.zeros(len(places), bool)
-        matching[first.view(Asked(query, given.asked.evaluator)).rows] = True
-        here &= matching
-    shared = np.flatnonzero(here & there)
-    theirs_of = places[shared]
-    ours, theirs = a.statistics.modal[shared], of_b[b.statistics.modal[theirs_of]]
-    golds = a.index.gold[shared]
-    flipped = ours != theirs
-    gain = flipped & (golds > 0) & (theirs == golds)
-    loss = flipped & (golds > 0) & (ours == golds)
-    kept = {"all": np.ones(len(ours), bool), "flip": flipped, "gain": gain, "loss": loss}[given.change]
-    shown = np.flatnonzero(kept)[given.window(50, 500)]
-    codes = both_codes(a.index, b.index)
-    counts = np.zeros((len(codes) + 1, len(codes) + 1), np.int64)
-    np.add.at(counts, (ours, theirs), 1)
-    has_gold = bool((golds > 0).any())
-    rows = []
-    sides = zip(_typical(first, a, shared[shown]), _typical(second, b, theirs_of[shown]), strict=True)
-    for at, (one, other) in zip(shown, sides, strict=True):
-        item = int(shared[at])
-        row: dict[str, Any] = {"item": a.index.ids[item], "a": one, "b": other}
-        row["text"] = a.index.item_text(item, _ITEM_EXCERPT)
-        row["gold"] = a.index.design.meanings[int(golds[at])][0]
-        row["change"] = "gain" if gain[at] else "loss" if loss[at] else None
-        rows.append(row)
+        ours = ours.filter(pl.col("a").is_in(first.view(Asked(query, given.asked.evaluator)).rows))
+    shared = ours.join(theirs, on="item", how="inner", maintain_order="left")
+    one, other, gold = pl.col("modal_a"), pl.col("modal_b"), pl.col("gold_a")
+    flipped = one.ne_missing(other)
+    tests = {"all": pl.lit(True), "flip": flipped}
+    tests |= {"gain": flipped & (other == gold), "loss": flipped & (one == gold)}
+    shared = shared.with_columns(**{name: test.fill_null(False) for name, test in tests.items()})
+    kept = shared.filter(given.change)
+    shown = kept[given.window(50, 500)]
+    has_gold, count = shared["gold_a"].null_count() < shared.height, shared.height
+    table = shared.group_by("modal_a", "modal_b").len()
+    texts, other_texts = a.index.item_texts(shown["a"]), b.index.item_texts(shown["b"])
+    sides = zip(_typical(first, a, shown["a"]), _typical(second, b, shown["b"]), strict=True)
+    rows = [
+        {"item": row["item"], "a": here, "b": there}
+        | {"text": texts[row["a"]][:_ITEM_EXCERPT], "gold": row["gold_a"]}
+        | {"change": "gain" if row["gain"] else "loss" if row["loss"] else None}
+        for row, (here, there) in zip(shown.iter_rows(named=True), sides, strict=True)
+    ]
+    same = [texts[one] == other_texts[two] for one, two in shown.select("a", "b").iter_rows()]
     return {
         "a": _about(first, a),
         "b": _about(second, b),
-        "items": len(ours),
-        "only_a": int((here & ~there).sum()),
-        "only_b": int((b.statistics.answered > 0).sum() - there.sum()),
-        "flipped": int(flipped.sum()),
-        "gain": int(gain.sum()) if has_gold else None,
-        "loss": int(loss.sum()) if has_gold else None,
-        "shown": int(kept.sum()),
-        "agreement": float(1 - flipped.mean()) if len(ours) else None,
-        "kappa": _kappa(counts),
-        "table": _table(codes, counts),
-        "same_texts": _same_texts(a.index, b.index, shared[shown], theirs_of[shown]),
+        "items": count,
+        "only_a": ours.height - count,
+        "only_b": theirs.height - _side(a, "a").join(theirs, on="item", how="semi").height,
+        "flipped": int(shared["flip"].sum()),
+        "gain": int(shared["gain"].sum()) if has_gold else None,
+        "loss": int(shared["loss"].sum()) if has_gold else None,
+        "shown": kept.height,
+        "agreement": 1 - int(shared["flip"].sum()) / count if count else None,
+        "kappa": _kappa(table.drop_nulls()),
+        "table": _table([*dict.fromkeys((*a.index.design.codes, *b.index.design.codes))], table),
+        "same_texts": all(same) if a.index.design.has["texts"] and b.index.design.has["texts"] else None,
         "rows": rows,
     }
+
+
+def _side(scope: Scope, name: str) -> pl.DataFrame:
+    """The items of a side that have answers: their rows, most frequent and gold labels."""
+    labels = [pl.col(column).cast(pl.String).alias(f"{column}_{name}") for column in ("modal", "gold")]
+    known = scope.numbers.with_columns(item=scope.index.ids).filter(pl.col("_answered") > 0)
+    return known.select("item", pl.col("row").alias(name), *labels)
 
 
 def _about(study: ViewedStudy, side: Scope) -> dict[str, Any]:
@@ -80,40 +79,33 @@ def _about(study: ViewedStudy, side: Scope) -> dict[str, Any]:
     }
 
 
-def _table(codes: list[str], counts: Any) -> dict[str, Any]:
+def _table(codes: list[str], table: pl.DataFrame) -> dict[str, Any]:
     """How often each label of one side meets each of the other, the labels that occur."""
-    seen = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1))
-    order = [index for index in range(1, len(codes) + 1) if len(codes) <= _MOST_LABELS or index in seen]
-    order = [*order[:_MOST_LABELS], *([0] if 0 in seen else [])]
-    names = [codes[index - 1] if index else None for index in order]
-    return {"labels": names, "counts": counts[np.ix_(order, order)].tolist()}
+    counts = {(one, other): n for one, other, n in table.iter_rows()}
+    seen = {label for pair in counts for label in pair}
+    few = [code for code in codes if len(codes) <= _MOST_LABELS or code in seen][:_MOST_LABELS]
+    names = [*few, *([None] if None in seen else [])]
+    return {"labels": names, "counts": [[counts.get((one, other), 0) for other in names] for one in names]}
 
 
-def _kappa(counts: Any) -> float | None:
+def _kappa(table: pl.DataFrame) -> float | None:
     """Cohen's kappa of the items that have a label on both sides; None where it is undefined."""
-    both = counts[1:, 1:]
-    if not (n := both.sum()):
+    if not (n := int(table["len"].sum())):
         return None
-    chance = float((both.sum(axis=0) * both.sum(axis=1)).sum()) / float(n) ** 2
-    return None if chance == 1 else (float(np.trace(both)) / float(n) - chance) / (1 - chance)
-
-
-def _same_texts(a: Index, b: Index, ours: Any, theirs: Any) -> bool | None:
-    """Whether the items that are shown have the same texts on both sides; None where that is unknown."""
-    if not (a.design.has["texts"] and b.design.has["texts"]):
-        return None
-    pairs = zip(ours, theirs, strict=True)
-    return all(a.item_text(int(one)) == b.item_text(int(other)) for one, other in pairs)
+    sides = [dict(table.group_by(f"modal_{side}").agg(pl.col("len").sum()).iter_rows()) for side in "ab"]
+    chance = sum(count * sides[1].get(label, 0) for label, count in sides[0].items()) / n**2
+    alike = int(table.filter(pl.col("modal_a") == pl.col("modal_b"))["len"].sum()) / n
+    return None if chance == 1 else float((alike - chance) / (1 - chance))
 
 
 def _typical(study: ViewedStudy, side: Scope, items: Any) -> list[dict[str, Any]]:
     """The first answer of some items that has the item's most frequent label, and how many there are."""
-    codes = side.index.labels(side.evaluator).some(items)[:, side.columns]
-    modal = side.statistics.modal[items][:, None]
-    fitting = np.where(modal > 0, codes == modal, codes > 0)
-    columns = side.columns[fitting.argmax(axis=1)]
-    documents = cell_documents(study, side, [*zip(items.tolist(), columns.tolist(), strict=True)], _EXCERPT)
-    for item, document, number in zip(items, documents, fitting.sum(axis=1), strict=True):
-        answers = int(side.statistics.answered[item])
-        document |= {"share": int(number) / answers, "answers": answers}
+    names = side.answers.filter(pl.col("row").is_in(pl.Series(items, dtype=pl.UInt32).implode()))
+    fitting = names.filter(pl.col("modal").is_null() | (pl.col("label") == pl.col("modal")))
+    columns = side.index.collected(fitting.group_by("row").agg(pl.col("column").min(), pl.len()))
+    known = {row: (column, number) for row, column, number in columns.iter_rows()}
+    documents = cell_documents(study, side, [(row, known[row][0]) for row in items], _EXCERPT)
+    for row, document in zip(items, documents, strict=True):
+        answers = int(side.numbers["_answered"][row])
+        document |= {"share": known[row][1] / answers, "answers": answers}
     return documents

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from quaver.estimation.bootstrap import one_thread
 from quaver.view.asked import Asked
+from quaver.view.query_fields import Condition
 from quaver.view.query_language import QueryError
-from quaver.view.query_scope import Block, Coded, Condition, Scope, folded_codes
-from quaver.view.study_index import Column
+from quaver.view.query_scope import Scope
+from quaver.view.study_index import Column, IndexDesign, pick
 
 SORTS = {
     "item": "in the study's order",
@@ -29,22 +31,26 @@ SORTS = {
 }
 """The orders of rows and what they are for."""
 
+_UNLABELLED = pl.col("_answered").cast(pl.Int64) - pl.col("_labelled")
+_KEYS: Mapping[str, Sequence[pl.Expr | str]] = {
+    "item": ["row"],
+    "id": ["item"],
+    "instability": [-pl.col("instability").fill_null(0), -_UNLABELLED],
+    "agreement": [-pl.col("agreement").fill_null(-1)],
+    "gold": ["_gold", "_modal"],
+    "accuracy": ["accuracy"],
+    "confidence": ["_confidence"],
+    "unlabelled": [-_UNLABELLED],
+    "marked": [-pl.col("_marked").cast(pl.Int8)],
+}
+"""What rows are sorted by, the smallest first and those without it last; equal ones stay in order."""
+
 BY = ("design", "agreement", "prompt", "model", "repeat")
 """The orders of columns."""
 
-
 _ROWS_AT_ONCE = 2_000
-
-
-class Margins(NamedTuple):
-    """Counts over the rows that are shown, for each column."""
-
-    answered: Any
-    valid: Any
-    agreeing: Any
-    right: Any
-    with_gold: Any
-    matched: Any
+MARGINS = ("answered", "valid", "agreeing", "right", "with_gold", "matched")
+"""Counts over the rows that are shown, for each column."""
 
 
 @dataclass
@@ -55,8 +61,9 @@ class GridView:
         scope: Where it was asked.
         condition: What must hold.
         rows: The numbers of the items, in order.
+        hits: How many matching answers each of these has.
         order: The places of the shown columns among those of the scope, in order.
-        groups: For each column that is shown, the columns of the scope that share it.
+        groups: For each column that is shown, the places in the scope of those that share it.
         margins: Counts for each column of the scope.
         counts: How many matching answers have each legend code.
         clusters: The clusters, where rows are sorted by these.
@@ -65,76 +72,134 @@ class GridView:
     scope: Scope
     condition: Condition
     rows: Any
-    order: Any
-    groups: list[Any]
-    margins: Margins
+    hits: Any
+    order: Sequence[int]
+    groups: Sequence[Sequence[int]]
+    margins: pl.DataFrame
     counts: Any
     clusters: Clusters | None = None
 
     @property
     def matched(self) -> int:
         """How many answers match."""
-        return int(self.margins.matched.sum())
+        return int(self.margins["matched"].sum())
 
     def columns(self) -> list[Column]:
         """The columns that are shown; of those that share one, the first."""
         design = self.scope.index.design
-        return [design.columns[int(self.scope.columns[group[0]])] for group in self.groups]
+        return [design.columns[self.scope.columns[group[0]]] for group in self.groups]
 
-    def matches(self, *, whole: bool = False) -> Iterator[Any]:
-        """The matching answers by row and column, some at a time: the row, item and column of each.
+    def matches(self, window: slice | None = None, *, whole: bool = False) -> Iterator[pl.DataFrame]:
+        """The matching answers by row and column, some rows at a time, with ``place``, their row in the view.
 
         Args:
+            window: Only these.
             whole: All answers of the rows that are shown instead.
         """
-        columns = self.scope.columns[self.order]
-        for first in range(0, len(self.rows), _ROWS_AT_ONCE):
-            rows = self.rows[first : first + _ROWS_AT_ONCE]
-            block = Block(self.scope, rows)
-            held = block.codes > 0 if whole else matching(self.condition, block)
-            shown = np.broadcast_to(held, block.codes.shape)[:, self.order]
-            places, across = np.nonzero(shown)
-            yield np.stack([first + places, rows[places], columns[across]], axis=1)
+        before = np.concatenate([[0], np.cumsum(self.hits)])
+        start, stop = (0, len(self.rows)) if window is None else _covering(before, window)
+        columns = np.zeros(self.scope.index.width, np.uint32)
+        columns[[self.scope.columns[at] for at in self.order]] = np.arange(len(self.order))
+        for first in range(start, stop, _ROWS_AT_ONCE):
+            frame = self._placed(first, min(first + _ROWS_AT_ONCE, stop))
+            frame = frame if whole else frame.filter(self.condition.of_answers)
+            found = self.scope.index.collected(frame.with_columns(across=pick(pl.Series(columns), "column")))
+            found = found.sort("place", "across")
+            if window is not None:
+                found = found.slice(
+                    max(0, window.start - int(before[first])),
+                    window.stop - max(window.start, int(before[first])),
+                )
+            yield found
 
-    def counted(self, coded: Coded) -> list[int]:
-        """How many matching answers, or items, have each value of a field; first those that have none."""
-        codes, weights = coded.codes, None
-        if coded.level == "cell":
-            weights = self.counts
-        elif coded.level == "column":
-            codes, weights = codes[self.scope.columns], self.margins.matched
+    def _placed(self, first: int, last: int) -> pl.LazyFrame:
+        """The cells of some rows, with their ``place``."""
+        places = np.full(self.scope.index.design.items, -1)
+        places[self.rows[first:last]] = np.arange(first, last)
+        frame = self.scope.cells(self.condition).with_columns(place=pick(pl.Series(places), "row"))
+        return frame.filter(pl.col("place") >= 0)
+
+    def counted(self, name: str) -> pl.DataFrame:
+        """How many matching answers, or items, have each ``value`` of a field, the most frequent first."""
+        fields = self.scope.fields
+        level, values = fields.level_of(name), fields.column(name)
+        weights = np.zeros(len(values), np.int64)
+        if level == "legend":
+            weights[:] = self.counts
+        elif level == "column":
+            weights[list(self.scope.columns)] = self.margins["matched"]
         else:
-            codes = codes[self.rows]
-        counts = np.bincount(codes, weights, minlength=len(coded.names) + 1)
-        return [int(n) for n in counts]
+            weights[self.rows] = 1
+        frame = pl.DataFrame({"value": values, "n": weights}).filter(pl.col("n") > 0)
+        frame = frame if level == "row" else frame.drop_nulls()
+        return (
+            frame.group_by("value", maintain_order=True)
+            .agg(pl.col("n").sum())
+            .sort("n", descending=True, maintain_order=True)
+        )
 
     def place_of(self, row: int | None) -> int | None:
         """The place of an item among the rows; None where it is not shown."""
         places: Any = np.flatnonzero(self.rows == row) if row is not None else ()
         return int(places[0]) if len(places) else None
 
-    def cells(self, rows: Any, left: int, width: int) -> tuple[Any, Any, Any]:
+    def cells(self, window: slice, left: int, width: int) -> tuple[Any, Any, Any]:
         """A window: legend codes, which cells match, and how confident the answers are (0 for unknown)."""
-        block, groups = Block(self.scope, rows), self.groups[left : left + width]
-        if not len(rows) or not groups:
-            empty = np.zeros((len(rows), len(groups)), self.scope.index.design.cell_type)
-            return empty, empty.astype(np.uint8), empty.astype(np.uint8)
-        found = np.broadcast_to(matching(self.condition, block), block.codes.shape)
-        places = np.concatenate(groups)
-        starts = np.cumsum([0, *(len(group) for group in groups[:-1])])
-        codes, sure = block.codes[:, places], block.plane(f"confidence-{self.scope.evaluator}", "float32")
-        if len(places) > len(groups):
-            codes = folded_codes(codes, starts, self.scope.index.design)
-        match = np.maximum.reduceat(found[:, places].astype(np.uint8), starts, axis=1)
-        sure = np.maximum.reduceat(sure[:, places], starts, axis=1)
-        scaled = np.where(sure > 0, 1 + np.round(254 * np.clip(sure - 1, 0, 1)), 0).astype(np.uint8)
-        return codes, match, scaled
+        start, stop, _ = window.indices(len(self.rows))
+        groups, design = self.groups[left : left + width], self.scope.index.design
+        codes = np.zeros((max(0, stop - start), len(groups)), design.cell_type)
+        match, sure = codes.astype(np.uint8), codes.astype(np.uint8)
+        if not codes.size:
+            return codes, match, sure
+        across = np.full(self.scope.index.width, -1)
+        for place, group in enumerate(groups):
+            across[[self.scope.columns[at] for at in group]] = place
+        frame = self._placed(start, stop).with_columns(across=pick(pl.Series(across), "column"))
+        scaled = 1 + (pl.col("confidence").clip(0, 1) * 254).round()
+        known = frame.filter(pl.col("across") >= 0).select(
+            pl.col("place") - start,
+            "across",
+            "legend",
+            match=self.condition.of_answers.cast(pl.UInt8),
+            sure=scaled.fill_null(0).fill_nan(0).cast(pl.UInt8),
+        )
+        if len(groups) < sum(map(len, groups)):
+            known = folded(known, design)
+        found = self.scope.index.collected(known)
+        where = found["place"].to_numpy(), found["across"].to_numpy()
+        codes[where], match[where], sure[where] = found["legend"], found["match"], found["sure"]
+        return codes, match, sure
 
 
-def matching(condition: Condition, block: Block) -> Any:
-    """The answers of some rows that match; calls without an answer only where the query is about these."""
-    held = condition.holds(block)
-    return held if condition.of_missing else held & (block.codes > 0)
+def _covering(before: Any, window: slice) -> tuple[int, int]:
+    """The rows that hold a window of their answers, which are counted up to each row."""
+    first = int(np.searchsorted(before, window.start, "right")) - 1
+    return max(0, first), min(len(before) - 1, int(np.searchsorted(before, window.stop, "left")))
+
+
+def folded(cells: pl.LazyFrame, design: IndexDesign) -> pl.LazyFrame:
+    """The most frequent label over the repeats of a condition; without labels, the first of the statuses."""
+    labels = len(design.codes)
+    ranks = pl.Series(
+        [
+            0,
+            *(sorted(design.codes).index(code) for code in design.codes),
+            *range(len(design.legend) - labels - 1),
+        ]
+    )
+    counts = cells.group_by("place", "across", "legend").agg(pl.len(), pl.col("match", "sure").max())
+    is_label = (pl.col("legend") > 0) & (pl.col("legend") <= labels)
+    order = [
+        ~is_label,
+        pl.when(is_label).then(-pl.col("len").cast(pl.Int64)).otherwise(0),
+        pick(ranks, "legend"),
+    ]
+    best = pl.col("legend").filter(pl.col("legend") > 0).first().fill_null(0)
+    return (
+        counts.sort(order)
+        .group_by("place", "across", maintain_order=True)
+        .agg(best, pl.col("match", "sure").max())
+    )
 
 
 def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
@@ -143,129 +208,88 @@ def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
     if sort not in SORTS or asked.by not in BY:
         name = asked.sort if sort not in SORTS else asked.by
         raise QueryError("there is no such order", (0, 0), expected=", ".join((*SORTS, *BY)), found=name)
-    rows, margins, counts = _selected(scope, condition)
-    clusters = None
+    hits, margins, counts = _selected(scope, condition)
+    rows, clusters = np.flatnonzero(hits >= 0), None
     if sort == "cluster":
         clusters = clustered(scope, rows)
         rows = rows[clusters.order]
     else:
-        rows = rows[_ordered(scope, rows, sort)]
+        rows = _ordered(scope, rows, sort)
     if asked.sort.startswith("-"):
         rows = rows[::-1]
         clusters = None if clusters is None else clusters.reversed()
     order = _ordered_columns(scope, margins, asked)
-    groups = _grouped(scope, order) if asked.fold == "repeat" else [np.array([one]) for one in order]
-    return GridView(scope, condition, rows, order, groups, margins, counts, clusters)
+    conditions = [scope.index.design.columns[scope.columns[at]].condition for at in order]
+    groups = [[at] for at in order]
+    if asked.fold == "repeat":
+        together = dict.fromkeys(conditions)
+        groups = [[at for at, of in zip(order, conditions, strict=True) if of == one] for one in together]
+    return GridView(scope, condition, rows, hits[rows], order, groups, margins, counts, clusters)
 
 
-def _selected(scope: Scope, condition: Condition) -> tuple[Any, Margins, Any]:
-    """The rows with a match, in the study's order, and what there is in them."""
-    design, width = scope.index.design, len(scope.columns)
-    rows: list[Any] = []
-    sums = np.zeros((6, width), np.int64)
-    counts = np.zeros(len(design.meanings), np.int64)
-    for start, stop in scope.index.blocks():
-        block = Block(scope, slice(start, stop))
-        shape = (stop - start, width)
-        if condition.level == "item":
-            match: Any = None
-            chosen: Any = np.broadcast_to(condition.holds(block), (stop - start, 1))[:, 0]
-        else:
-            match = np.broadcast_to(matching(condition, block), shape)
-            chosen = match.any(axis=1)
-        if not chosen.any():
-            continue
-        rows.append(start + np.flatnonzero(chosen))
-        _count(block, chosen, match, sums, counts, len(design.codes))
-    kinds = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-    return kinds.astype(np.uint32), Margins(*sums), counts
-
-
-def _count(block: Block, chosen: Any, match: Any, sums: Any, counts: Any, labels: int) -> None:
-    """Add what some rows hold to the sums of the columns and to the counts of codes."""
-    whole = bool(chosen.all())
-    codes, modal, gold = (one if whole else one[chosen] for one in (block.codes, block.modal, block.gold))
-    answered = codes > 0
-    match = answered if match is None else match if whole else match[chosen]
-    parts = (
-        answered,
-        answered & (codes <= labels),
-        (codes == modal) & (modal > 0),
-        (codes == gold) & (gold > 0),
-        answered & (gold > 0),
-        match,
-    )
-    for total, part in zip(sums, parts, strict=True):
-        total += np.count_nonzero(part, axis=0)
-    counts += np.bincount(codes[match], minlength=len(counts))
+def _selected(scope: Scope, condition: Condition) -> tuple[Any, pl.DataFrame, Any]:
+    """How many matching answers each row has, -1 if it is not shown; the margins, and counts by code."""
+    index, size = scope.index, len(scope.index.design.legend)
+    if condition.level == "row":
+        shown, holds = condition.test.to_numpy(), pl.col("legend") > 0
+        hits = scope.numbers["_answered"].to_numpy().astype(np.int64)
+    else:
+        hits, holds = np.zeros(index.design.items, np.int64), condition.of_answers
+        found = index.collected(scope.cells(condition).filter(holds).group_by("row").len())
+        hits[found["row"]] = found["len"]
+        shown = hits > 0
+    frame, answered = scope.cells(condition), pl.col("legend") > 0
+    label, gold = pl.col("label"), pl.col("gold")
+    sums = {"answered": answered, "valid": label.is_not_null(), "agreeing": label == pl.col("modal")}
+    sums |= {"right": label == gold, "with_gold": answered & gold.is_not_null(), "matched": holds}
+    by_code = pl.DataFrame(schema=dict.fromkeys(("column", "legend", *sums), pl.Int64))
+    if shown.any():
+        frame = frame if shown.all() else frame.filter(pick(pl.Series(shown), "row"))
+        counted = frame.select("column", "legend", **sums).group_by("column", "legend")
+        by_code = index.collected(counted.agg(pl.col(*sums).sum())).cast(pl.Int64)
+    by_column = by_code.group_by("column").agg(pl.col(*sums).sum())
+    margins = pl.DataFrame({"column": scope.columns}, schema={"column": pl.Int64})
+    margins = margins.join(by_column, on="column", how="left", maintain_order="left").fill_null(0)
+    counts = np.bincount(by_code["legend"], by_code["matched"], size).astype(np.int64)
+    return np.where(shown, hits, -1), margins, counts
 
 
 def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
-    """The order of rows; equal ones stay in the study's order."""
-    statistics, index = scope.statistics, scope.index
+    """Rows in order."""
     if sort == "item":
-        return np.arange(len(rows))
-    if sort == "id":
-        ranks = np.zeros(index.design.items, np.int64)
-        ranks[index.ids.in_order()] = np.arange(len(ranks))
-        return np.argsort(ranks[rows])
-    unlabelled = statistics.answered[rows] - statistics.valid[rows]
-    keys: dict[str, Any] = {
-        "instability": (-unlabelled.astype(np.int64), -np.nan_to_num(statistics.instability[rows], nan=0.0)),
-        "agreement": (-np.nan_to_num(statistics.agreement[rows], nan=-1.0),),
-        "gold": (statistics.modal[rows], _last(index.gold[rows])),
-        "accuracy": (np.nan_to_num(statistics.accuracy(index.gold)[rows], nan=2.0),),
-        "unlabelled": (-unlabelled.astype(np.int64),),
-    }
-    if sort == "confidence":
-        keys[sort] = (_confidence(scope, rows),)
-    if sort == "marked":
-        marked = np.zeros(index.design.items, np.int8)
-        marked[list(scope.marks.get("mark", {}))] = 1
-        keys[sort] = (-marked[rows],)
-    return np.lexsort(keys[sort])
+        return rows
+    index, codes = scope.index, scope.index.design.legend_codes
+    frame = scope.numbers.with_columns(item=index.ids)
+    if sort == "gold":
+        names = {f"_{name}": pl.col(name).cast(pl.String).replace_strict(codes) for name in ("gold", "modal")}
+        frame = frame.with_columns(**names).with_columns(pl.col("_gold").replace(0, None))
+    elif sort == "confidence":
+        means = index.collected(scope.answers.group_by("row").agg(_confidence=pl.col("confidence").mean()))
+        frame = frame.join(means, on="row", how="left", maintain_order="left")
+    elif sort == "marked":
+        frame = frame.with_columns(_marked=pl.col("row").is_in([*scope.marks.get("mark", {})]))
+    return frame[rows].sort(_KEYS[sort], nulls_last=True, maintain_order=True)["row"].to_numpy()
 
 
-def _last(codes: Any) -> Any:
-    """Codes with those without a meaning after all others."""
-    return np.where(codes == 0, np.iinfo(codes.dtype).max, codes)
-
-
-def _confidence(scope: Scope, rows: Any) -> Any:
-    """The mean confidence of items; 2 where none is known."""
-    found = np.full(scope.index.design.items, np.float32(2))
-    for start, stop in scope.index.blocks():
-        known = Block(scope, slice(start, stop)).plane(f"confidence-{scope.evaluator}", "float32")
-        count = np.count_nonzero(known, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = known.sum(axis=1) / count - 1
-        found[start:stop] = np.where(count > 0, mean, 2)
-    return found[rows]
-
-
-def _ordered_columns(scope: Scope, margins: Margins, asked: Asked) -> Any:
+def _ordered_columns(scope: Scope, margins: pl.DataFrame, asked: Asked) -> list[int]:
     """The places of the columns that are shown, in order; equal ones stay in the design's order."""
-    columns = [scope.index.design.columns[int(column)] for column in scope.columns]
-    shown = [index for index in range(len(columns)) if asked.columns != "matching" or margins.matched[index]]
-    keys: Any = np.zeros(len(columns))
+    columns = [scope.index.design.columns[column] for column in scope.columns]
+    shown = [
+        place for place in range(len(columns)) if asked.columns != "matching" or margins["matched"][place]
+    ]
+    keys: Any = [0.0] * len(columns)
     if asked.by == "agreement":
-        keys = -margins.agreeing / np.maximum(margins.valid, 1)
+        shares = -(margins["agreeing"] / margins["valid"].clip(1))
+        keys = shares.to_list()
         if asked.fold == "repeat":  # the repeats of a condition stay together
-            conditions = np.array([column.condition for column in columns])
-            sums, counts = np.bincount(conditions, keys), np.bincount(conditions)
-            keys = sums[conditions] / counts[conditions]
+            frame = pl.DataFrame({"key": shares, "of": [column.condition for column in columns]})
+            keys = frame.select(pl.col("key").mean().over("of")).to_series().to_list()
     elif asked.by == "repeat" and asked.fold != "repeat":
         keys = [column.repeat for column in columns]
     elif asked.by in ("prompt", "model"):
         names = [getattr(column, asked.by) for column in columns]
         keys = [names.index(name) for name in names]
-    return np.array(sorted(shown, key=lambda at: keys[at]), np.int64)
-
-
-def _grouped(scope: Scope, order: Any) -> list[Any]:
-    """The columns of each condition, in the order of the first of each."""
-    conditions = np.array([scope.index.design.columns[int(at)].condition for at in scope.columns[order]])
-    return [order[conditions == one] for one in dict.fromkeys(conditions.tolist())]
+    return sorted(shown, key=lambda place: keys[place])
 
 
 _SAMPLE = 4_000
@@ -273,6 +297,7 @@ _MOST_CLUSTERS = 12
 _MOST_COLUMNS = 200
 _ROUNDS = 20
 _AT_ONCE = 4_000
+_READ_AT_ONCE = 40_000
 
 
 @dataclass
@@ -310,22 +335,37 @@ def clustered(scope: Scope, rows: Any) -> Clusters:
         return Clusters(np.arange(count), np.ones(count, np.int64), sizes, [0] * len(sizes))
     some = np.unique(np.linspace(0, width - 1, min(width, _MOST_COLUMNS)).astype(np.int64))
     sample = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).astype(np.int64))]
-    centres = _centres(_indicators(scope, np.asarray(sample), some))
+    centres = _centres(_indicators(scope, _codes(scope, sample, some)))
     positions, far = np.zeros(len(rows), np.int16), np.zeros(len(rows), np.float32)
-    for start in range(0, len(rows), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        positions[part], far[part] = vq(_indicators(scope, rows[part], some), centres)
+    for first in range(0, len(rows), _READ_AT_ONCE):
+        codes = _codes(scope, rows[first : first + _READ_AT_ONCE], some)
+        for start in range(0, len(codes), _AT_ONCE):
+            part = slice(first + start, first + min(start + _AT_ONCE, len(codes)))
+            positions[part], far[part] = vq(_indicators(scope, codes[start : start + _AT_ONCE]), centres)
     return _arranged(scope, rows, positions, far)
 
 
-def _indicators(scope: Scope, rows: Any, some: Any) -> Any:
+def _codes(scope: Scope, rows: Any, some: Any) -> Any:
+    """The legend codes of some rows in some of the columns, as a matrix."""
+    index = scope.index
+    codes = np.zeros((len(rows), len(some)), index.design.cell_type)
+    place, across = np.full(index.design.items, -1), np.full(index.width, -1)
+    place[rows], across[[scope.columns[at] for at in some]] = np.arange(len(rows)), np.arange(len(some))
+    frame = scope.answers.select(
+        "legend", place=pick(pl.Series(place), "row"), across=pick(pl.Series(across), "column")
+    )
+    found = index.collected(frame.filter((pl.col("place") >= 0) & (pl.col("across") >= 0)))
+    codes[found["place"], found["across"]] = found["legend"]
+    return codes
+
+
+def _indicators(scope: Scope, codes: Any) -> Any:
     """One number a label (or no label) and column: 1 where it is the row's."""
-    labels = len(scope.index.design.codes)
-    codes = Block(scope, rows).codes[:, some]
+    labels, rows = len(scope.index.design.codes), len(codes)
     codes = np.minimum(codes, labels + 1)
     return (
         (codes[:, :, None] == np.arange(1, labels + 2, dtype=codes.dtype))
-        .reshape(len(rows), -1)
+        .reshape(rows, -1)
         .astype(np.float32)
     )
 
@@ -344,9 +384,11 @@ def _centres(points: Any) -> Any:
 
 def _arranged(scope: Scope, rows: Any, place: Any, far: Any) -> Clusters:
     """Clusters by their most frequent label, the largest first; in each, the most typical rows first."""
-    modal, size = scope.statistics.modal[rows], int(place.max()) + 1
+    codes = scope.index.design.legend_codes
+    modal = scope.numbers["modal"].cast(pl.String).replace_strict(codes).to_numpy()[rows]
+    size = int(place.max()) + 1
     sizes = np.bincount(place, minlength=size)
-    counts = np.zeros((size, len(scope.index.design.meanings)), np.int64)
+    counts = np.zeros((size, len(scope.index.design.legend)), np.int64)
     np.add.at(counts, (place, modal), 1)
     labels = counts.argmax(axis=1)
     ranked = [int(one) for one in np.lexsort((-sizes, np.where(labels == 0, 1 << 30, labels))) if sizes[one]]

@@ -26,21 +26,21 @@ from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_parts import (
     READ,
+    AnswerWriter,
     CallCells,
     Cells,
-    PlaneWriter,
     design_of_study,
     digest_of,
     placed_in,
     write_gold,
     write_items,
 )
-from quaver.view.kept_texts import TextWriter, folded
-from quaver.view.study_index import CURRENT, LOOPING, TRUNCATED, State, legend_codes, write_json
+from quaver.view.study_index import CURRENT, STATUSES, IndexDesign, State, write_json
 
 _AT_ONCE = 5_000
 _ROWS = 500_000
-_REMEMBERED, _LONGEST_REMEMBERED = 200_000, 200
+_FLUSHED = 50_000
+"""So many answers are written together, or fewer twice a second."""
 
 
 class IndexBuilder:
@@ -58,8 +58,6 @@ class IndexBuilder:
 
     def __init__(self, study: StudySource, root: Path) -> None:
         self.study = study
-        self._seen: dict[str, dict[str, int]] = {"answers": {}, "thinking": {}}
-        self._texts: TextWriter | None = None
         self._annotator: Annotator | None = None
         self._calls: CallCells | None = None
         self._noted = 0.0
@@ -74,9 +72,9 @@ class IndexBuilder:
                 self._calls = CallCells(self._cells, study.experiment.conditions, store)
         self.folder = root / digest_of(study, self.design, self._placed)
         self.state = self._begun(root)
-        self._planes = PlaneWriter(self.folder, self.design.items, len(self.design.columns))
-        for index in range(len(evaluators)):
-            self._planes.make(f"label-{index}", self.design.cell_type)
+        self._writer = AnswerWriter(self.folder, self.design, self.state.files)
+        self._waiting: list[pl.DataFrame] = []
+        self._changed = self.state.changed
 
     def _begun(self, root: Path) -> State:
         """Begin an index where there is none, and have it be the one in use."""
@@ -105,7 +103,7 @@ class IndexBuilder:
             Whether the store still holds the calls of this design, and their labels are among its own; if
             not, another index is to be made.
         """
-        before = self.state
+        before, changed = self.state, self._changed
         with reading(self.study) as store:
             if placed_in(store) != self._placed:
                 return False
@@ -115,29 +113,32 @@ class IndexBuilder:
                 self._take_answers(store)
         if self._outgrown:
             return False
-        if self.state != before or not before.complete:
+        self._flush()
+        if (self.state, self._changed) != (before, changed) or not before.complete:
             self._note(self.state._replace(complete=True))
         return True
 
     # ------------------------------------------------------------------ labels that are known
 
     def _take_frame(self, store: Store | None) -> None:
-        """Take in an annotation frame, then the answers that it was made of."""
+        """Take in an annotation frame, with the answers that it was made of."""
         total = int(store.rows(_CALLS)[0][0]) if store else 0
-        now = State(of=total)
+        self._writer.clear()
+        now, labels = State(of=total), _Labels(self.design)
         for frame in self._frames():
-            self._put_labels(frame)
+            labels.put(self._cells.of_labels(frame))
             now = now._replace(frame=now.frame + frame.height)
-            self._note(now if store else now._replace(done=now.frame, of=now.frame))
-        if store is None:
-            return
-        while found := store.rows(_FACTS, (now.last, _AT_ONCE)):
-            self._put_facts(found)
+            self._note(now if store else now._replace(done=now.frame, of=now.frame), every=0.5)
+        now = now._replace(done=0 if store else now.frame, of=total if store else now.frame)
+        while store and (found := store.rows(_FACTS, (now.last, _AT_ONCE))):
+            self._put(found, labels)
             done = now.done + len(found)
             now = now._replace(last=found[-1][0], done=done, of=max(total, done))
             self._note(now, every=0.5)
+        self._write(labels.answers())
         self.state = now
-        self._keep_errors(store)
+        if store is not None:
+            self._keep_errors(store)
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         frame, start = self.study.annotations, 0
@@ -153,7 +154,6 @@ class IndexBuilder:
         total = int(store.rows(_CALLS)[0][0])
         if replaced := self._replaced(store):
             self._take(store.read_after(0, 0, replaced))
-            self.state = self.state._replace(changed=self.state.changed + len(replaced))
         while found := store.read_after(self.state.last, _AT_ONCE):
             self._take(found)
             done = self.state.done + len(found)
@@ -163,7 +163,6 @@ class IndexBuilder:
         self._keep_errors(store)
 
     def _take(self, found: Sequence[tuple[int, Any]]) -> None:
-        self._put_facts([(number, *row[:3], row[3].text, row[3].thinking) for number, row in found])
         rows = []
         for _, row in found:
             if self._calls and (places := self._calls.own_places(row[0], row[1])):
@@ -172,8 +171,11 @@ class IndexBuilder:
         if isinstance(self.study, FieldSource):  # an answer has all fields
             frame = self.study.rows(frame)
             self._outgrown = not {*frame["label"].drop_nulls()} <= {*self.design.codes}
+        labels = _Labels(self.design)
         if not self._outgrown:
-            self._put_labels(frame)
+            labels.put(self._cells.of_labels(frame))
+        self._put([(number, *row[:3], row[3].text, row[3].thinking) for number, row in found], labels)
+        self._write(labels.answers())
 
     def _reader(self) -> Annotator:
         if self._annotator is None:
@@ -185,60 +187,33 @@ class IndexBuilder:
             self._annotator = annotator_of(study, study.plugins.evaluators(wanted), of)
         return self._annotator
 
-    # ------------------------------------------------------------------ putting them into cells
+    # ------------------------------------------------------------------ writing them
 
-    def _put_labels(self, frame: pl.DataFrame) -> None:
-        evaluators = {name: index for index, name in enumerate(self.design.evaluators)}
-        placed = self._cells.of_labels(frame)
-        for (name,), part in placed.group_by("evaluator", maintain_order=True):
-            index, cells = evaluators.get(str(name)), part["cell"].to_numpy()
-            if index is None:
-                continue
-            codes = legend_codes(self.design, part["label"].to_list(), part["status"].to_list())
-            self._planes.put(f"label-{index}", self.design.cell_type, cells, codes)
-            flags = sum(
-                part[name].fill_null(False).cast(pl.UInt8).to_numpy() * np.uint8(bit)
-                for name, bit in (("truncated", TRUNCATED), ("looping", LOOPING))
-            )
-            if np.any(flags):
-                self._planes.put("flags", "uint8", cells, flags)
-            if (sure := part["confidence"]).null_count() < part.height:
-                # Zero means that there is none, so that a plane of zeros says nothing.
-                self._planes.put(f"confidence-{index}", "float32", cells, sure.fill_null(-1).to_numpy() + 1)
-
-    def _put_facts(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Put what is known of responses: number, place, answer, thinking."""
-        for name, (places, chosen) in (self._calls.of_calls(rows) if self._calls else {}).items():
-            numbers = np.array([rows[at][0] for at in chosen], np.uint32)
-            self._planes.put(f"response-{name}" if name else "response", "uint32", places, numbers)
+    def _put(self, rows: Sequence[Sequence[Any]], labels: _Labels) -> None:
+        """Put what is stored of responses beside their labels, which are used up."""
+        if self._calls is None:
+            return
+        for (name,), part in self._calls.of_calls(rows).group_by("follow_up", maintain_order=True):
             if name:
-                continue
-            lengths = np.array([len(rows[at][4]) for at in chosen], np.uint32)
-            self._planes.put("length", "uint32", places, lengths)
-            self._planes.put("text", "uint32", places, self._kept("answers", [rows[at][4] for at in chosen]))
-            thoughts = [rows[at][5] or "" for at in chosen]
-            if any(thoughts):
-                self._planes.put("thought", "uint32", places, self._kept("thinking", thoughts))
+                self._write(part.select("row", "column", pl.col("response").alias(f"response-{name}")))
+            else:
+                place = part.select("row", "column", "response", "length", "text", "thought")
+                self._write(place.hstack(labels.taken(part["row"], part["column"])))
 
-    def _kept(self, name: str, texts: Sequence[str]) -> Any:
-        """The numbers of texts among those that are searched, from 1; 0 for an empty one."""
-        if self._texts is None:
-            self._texts = TextWriter(self.folder)
-        seen, last = self._seen[name], self._texts.last(name)
-        if len(seen) > _REMEMBERED:
-            seen.clear()
-        new: list[str] = []
-        numbers = []
-        for text in texts:
-            number = seen.get(text) if text else 0
-            if number is None:
-                new.append(folded(text))
-                number = last + len(new)
-                if len(text) <= _LONGEST_REMEMBERED:
-                    seen[text] = number
-            numbers.append(number)
-        self._texts.add(name, new, last + 1)
-        return np.array(numbers, np.uint32)
+    def _write(self, frame: pl.DataFrame) -> None:
+        """Have some answers written soon."""
+        if frame.is_empty():
+            return
+        if self._waiting and (frame.columns != self._waiting[0].columns or _height(self._waiting) > _FLUSHED):
+            self._flush()
+        self._waiting.append(frame)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        frame = pl.concat(self._waiting).unique(["row", "column"], keep="last", maintain_order=True)
+        self._waiting = []
+        self._changed += self._writer.write(frame)
 
     # ------------------------------------------------------------------ notes
 
@@ -249,7 +224,7 @@ class IndexBuilder:
             return []
         known = np.load(kept)
         now = np.array(store.rows("SELECT id FROM responses WHERE finish = 'error'"), np.int64).ravel()
-        return [int(one) for one in np.setdiff1d(known, now)]
+        return [int(number) for number in np.setdiff1d(known, now)]
 
     def _keep_errors(self, store: Store) -> None:
         sql = "SELECT id FROM responses WHERE finish = 'error' AND id <= ?"
@@ -259,10 +234,73 @@ class IndexBuilder:
         """Write down how far the index has come."""
         if every and time.monotonic() - self._noted < every:
             return
-        if self._texts is not None:
-            self._texts.commit()
-        self.state, self._noted = state, time.monotonic()
-        write_json(self.folder / "state.json", state._asdict())
+        self._flush()
+        self.state = state._replace(changed=self._changed, files=self._writer.files)
+        self._noted = time.monotonic()
+        write_json(self.folder / "state.json", self.state._asdict())
+        self._writer.tidy()
+
+
+def _height(frames: Sequence[pl.DataFrame]) -> int:
+    return sum(frame.height for frame in frames)
+
+
+class _Labels:
+    """How answers were read, by their places, until they are written.
+
+    Args:
+        design: The index's design.
+    """
+
+    def __init__(self, design: IndexDesign) -> None:
+        self._design, self._size = design, (design.items, len(design.columns))
+        self._statuses = {status: design.status_code(status) for status in STATUSES}
+        self._statuses["valid"] = design.status_code("tied")
+        self._cells: dict[str, Any] = {}
+
+    def put(self, frame: pl.DataFrame) -> None:
+        """Put annotations with their places."""
+        evaluators = {name: position for position, name in enumerate(self._design.evaluators)}
+        for (name,), part in frame.group_by("evaluator"):
+            if (position := evaluators.get(str(name))) is None:
+                continue
+            place = part["row"].to_numpy(), part["column"].to_numpy()
+            kind = self._design.schema[f"legend-{position}"]
+            codes = part["label"].replace_strict(self._design.legend_codes, return_dtype=kind)
+            of_status = part["status"].replace_strict(self._statuses, return_dtype=kind)
+            codes = of_status.zip_with(codes == 0, codes)
+            self._plane(f"legend-{position}", self._design.cell_type)[place] = codes
+            for flag in ("truncated", "looping"):
+                if (flags := part[flag].fill_null(False)).any():
+                    self._plane(flag, "bool")[place] = flags
+            if (sure := part["confidence"]).null_count() < part.height:
+                self._plane(f"confidence-{position}", "float32")[place] = sure.fill_null(-1) + 1  # 0 for none
+
+    def _plane(self, name: str, kind: str) -> Any:
+        """Numbers by row and column, which take no memory before something is put there."""
+        if name not in self._cells:
+            self._cells[name] = np.zeros(self._size, kind)
+        return self._cells[name]
+
+    def taken(self, rows: Any, columns: Any) -> pl.DataFrame:
+        """The labels in some places, which are put there no more."""
+        result = {}
+        for name, plane in self._cells.items():
+            values = pl.Series(name, plane[rows, columns])
+            known = values.set(values == 0, None)
+            result[name] = known - 1 if name.startswith("confidence") else known
+            if name.startswith("legend"):
+                plane[rows, columns] = 0
+        return pl.DataFrame(result)
+
+    def answers(self) -> pl.DataFrame:
+        """All that are left, with their places."""
+        held = [plane for name, plane in self._cells.items() if name.startswith("legend")]
+        if not held:
+            return pl.DataFrame()
+        rows, columns = np.nonzero(np.logical_or.reduce(held))
+        schema = pl.Schema({"row": pl.UInt32, "column": pl.UInt16})
+        return pl.DataFrame({"row": rows, "column": columns}).cast(schema).hstack(self.taken(rows, columns))
 
 
 @contextmanager

@@ -1,10 +1,10 @@
-"""The parts of an index that no answer changes: the design, the items and their texts."""
+"""The parts of an index: what no answer changes, the places of answers, and frames that grow."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -21,10 +21,9 @@ from quaver.errors import QuaverError
 from quaver.score.distinct_readings import mark_of_rules
 from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.sources.study_source import StudySource
-from quaver.view.kept_texts import TextWriter, folded
 from quaver.view.study_index import IndexDesign
 
-_FORM = 3
+_FORM = 4
 """Changes with what the files of an index mean."""
 
 _MOST_VALUES = 65_535
@@ -41,7 +40,6 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
     own = [evaluator.title for evaluator in study.spec.evaluators]
     named = None if list(evaluators) == own else evaluators
     of = study.plugins.follow_ups(named) if study.has_answers else {}
-    texts = study.has_texts
     return IndexDesign(
         name=study.spec.name,
         kind=study.kind,
@@ -49,19 +47,16 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
         labels=experiment.labels,
         evaluators=tuple(evaluators),
         of={name: follow_up for name, follow_up in of.items() if follow_up},
+        follow_ups=tuple(dict.fromkeys(one.follow_up for one in experiment.conditions if one.follow_up)),
         conditions=conditions,
         variants=tuple(experiment.variants),
         groups=_groups(experiment.items),
-        has={
-            "texts": texts,
-            "answers": study.has_answers,
-        },
+        has={"texts": study.has_texts, "answers": study.has_answers},
         task={"instruction": experiment.variants[0].instruction, "kind": study.kind},
         decodings={name: asdict(decoding) for name, decoding in experiment.decodings.items()},
         readers=[evaluator.model_dump(mode="json") for evaluator in study.spec.evaluators]
         if study.has_answers
         else [],
-        text_field=_text_field(study) if texts else "",
         store=str(study.files.responses.resolve()) if study.has_answers else "",
         folder=str(study.folder.resolve()),
         marks=str(study.results.resolve() / "marks"),
@@ -88,33 +83,33 @@ def placed_in(store: Store | None) -> str:
 
 
 def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
-    """Write the items: ids, gold labels, groups, fields, texts."""
+    """Write the items: ids, groups, and their texts and fields, of which half a surrogate pair is no text."""
     items = study.experiment.items
-    for index, (name, values) in enumerate(design.groups.items()):
-        of = {value: position for position, value in enumerate(values, start=1)}
-        codes = np.array([of.get(item.groups.get(name, ""), 0) for item in items], np.uint16)
-        np.save(folder / f"group-{index}.npy", codes)
-    with closing(TextWriter(folder)) as writer:
-        writer.add("ids", (item.id for item in items))
-        if not design.has["texts"]:
-            return
-        fields = (json.dumps(dict(item.fields), ensure_ascii=False, default=str) for item in items)
-        writer.add("fields", fields)
-        writer.add("texts", map(folded, _texts(study, items)))
-        if not design.text_field:
-            writer.add("shown", _texts(study, items))
+    columns: dict[str, Any] = {"row": range(len(items)), "item": [item.id for item in items]}
+    for position, name in enumerate(design.groups):
+        columns[f"group-{position}"] = [item.groups.get(name) for item in items]
+    if design.has["texts"]:
+        columns["text"] = map(_text, _texts(study, items))
+        columns["fields"] = (json.dumps(dict(item.fields), default=str) for item in items)
+    schema: dict[str, Any] = {"row": pl.UInt32, **dict.fromkeys([*columns][1:], pl.String)}
+    frame = pl.DataFrame({name: [*values] for name, values in columns.items()}, schema=schema)
+    with replacing(folder / "items.parquet") as part:
+        frame.write_parquet(part, row_group_size=_ROW_GROUP)
 
 
 def write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:
     """Write the gold labels as they are now; whether they differ from those that were there."""
-    places = {code: index for index, code in enumerate(design.codes, start=1)}
-    gold = np.array([places.get(label or "", 0) for label in gold_labels(study)], design.cell_type)
-    path = folder / "gold.npy"
-    if path.exists() and np.array_equal(np.load(path), gold):
+    labels = [label if label in design.codes else None for label in gold_labels(study)]
+    gold, path = pl.DataFrame({"gold": pl.Series(labels, dtype=pl.String)}), folder / "gold.parquet"
+    if path.exists() and pl.read_parquet(path).equals(gold):
         return False
-    with replacing(path) as part, part.open("wb") as file:
-        np.save(file, gold)
+    with replacing(path) as part:
+        gold.write_parquet(part)
     return True
+
+
+def _text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _texts(study: StudySource, items: Sequence[Item]) -> Iterator[str]:
@@ -125,16 +120,6 @@ def _texts(study: StudySource, items: Sequence[Item]) -> Iterator[str]:
             yield writer.text(item)
         except QuaverError:
             yield ""
-
-
-def _text_field(study: StudySource) -> str:
-    """The field that is every item's text as it stands; empty where there is none."""
-    items = study.experiment.items
-    for name in items[0].fields if items else ():
-        texts = zip(items, _texts(study, items), strict=True)
-        if all(item.fields.get(name) == text for item, text in texts):
-            return name
-    return ""
 
 
 def _groups(items: Sequence[Item]) -> dict[str, tuple[str, ...]]:
@@ -156,7 +141,7 @@ READ: Final = (
 
 
 class Cells:
-    """Finds cells by names: their places when all rows of the grid stand one behind the other.
+    """Finds the ``row`` and the ``column`` of answers by names.
 
     Args:
         design: The columns of the grid.
@@ -164,23 +149,22 @@ class Cells:
     """
 
     def __init__(self, design: IndexDesign, items: Sequence[str]) -> None:
-        self._width = len(design.columns)
         self.items = pl.DataFrame({"item": items}, schema={"item": pl.String}).with_row_index("row")
         rows = [(*one, start) for one, start in zip(design.conditions, design.starts, strict=True)]
         schema = [*((name, pl.String) for name in _CONDITION), ("repeats", pl.Int64), ("start", pl.Int64)]
         self.conditions = pl.DataFrame(rows, schema=schema, orient="row")
 
     def of_labels(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Annotations with their ``cell``."""
+        """Annotations with their places."""
         names = pl.col(*_CONDITION, "item", "evaluator", "label", "status").cast(pl.String)
         known = frame.select(READ).with_columns(names)
         return self.placed(known.join(self.conditions, on=_CONDITION, maintain_order="left"), self.items)
 
     def placed(self, frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-        """What has a row and a column in the grid, with its ``cell``."""
+        """What has a place in the grid, with it."""
         known = frame.join(items, on="item", maintain_order="left")
-        cell = pl.col("row").cast(pl.Int64) * self._width + pl.col("start") + pl.col("repeat")
-        return known.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1)).with_columns(cell=cell)
+        column = (pl.col("start") + pl.col("repeat")).cast(pl.UInt16)
+        return known.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1)).with_columns(column=column)
 
 
 class CallCells:
@@ -211,16 +195,17 @@ class CallCells:
         self._own = dict(self._conditions.select("condition", "own").drop_nulls().iter_rows())
         self._rows = dict(self._items.select("item", "row").iter_rows())
 
-    def of_calls(self, rows: Sequence[Sequence[Any]]) -> dict[str, tuple[Any, Any]]:
-        """The cells of stored calls by their follow-up, and which of the rows these are."""
-        schema = dict.fromkeys(("condition", "item", "repeat"), pl.Int64())
-        frame = pl.DataFrame([row[1:4] for row in rows], schema=schema, orient="row", strict=False)
-        known = frame.with_row_index("place").join(self._conditions, on="condition", maintain_order="left")
-        placed = self._cells.placed(known, self._items)
-        return {
-            str(name): (part["cell"].to_numpy(), part["place"].to_numpy())
-            for (name,), part in placed.group_by("follow_up")
-        }
+    def of_calls(self, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+        """Stored calls (number, place, answer, thinking) with their places and their follow-up."""
+        names = dict.fromkeys(("response", "condition", "item", "repeat"), pl.Int64())
+        frame = pl.DataFrame([row[:4] for row in rows], schema=names, orient="row", strict=False)
+        frame = frame.with_columns(
+            length=pl.Series([len(row[4]) for row in rows], dtype=pl.UInt32),
+            text=pl.Series([_text(row[4]) or None for row in rows], dtype=pl.String),
+            thought=pl.Series([_text(row[5] or "") or None for row in rows], dtype=pl.String),
+        )
+        known = frame.join(self._conditions, on="condition", maintain_order="left")
+        return self._cells.placed(known, self._items)
 
     def own_places(self, condition: int, item: int) -> tuple[int, int] | None:
         """The study's numbers of a condition and an item; None where it does not have them any more."""
@@ -237,34 +222,109 @@ def _stored(store: Store, sql: str, schema: dict[str, pl.DataType]) -> pl.DataFr
 _CONDITIONS = "SELECT position, model, variant, decoding, ifnull(follow_up, '') FROM conditions"
 
 
-class PlaneWriter:
-    """The planes of an index, made when something is first put into them.
+_ROW_GROUP, _PART = 4_096, 2 << 20
+"""Rows of a file that are read together, and the bytes up to which a file is written anew to grow."""
+
+_READ = 60.0
+"""Seconds for which a file stays that another has taken the place of: it may be read just now."""
+
+_PLACE = ["row", "column"]
+_NAMES = ("answers", "texts", "thoughts")
+
+
+class AnswerWriter:
+    """Writes the answers of an index, and their texts, as frames that grow; no file ever changes.
 
     Args:
         folder: The index.
-        rows: How many items there are.
-        width: How many columns.
+        design: Its design.
+        files: The files of each frame; what a process that was killed has written besides is forgotten.
+
+    Attributes:
+        files: The same as they are now.
     """
 
-    def __init__(self, folder: Path, rows: int, width: int) -> None:
-        self._folder, self._size = folder, rows * width
-        self._open: dict[str, Any] = {}
+    def __init__(self, folder: Path, design: IndexDesign, files: Mapping[str, Sequence[str]]) -> None:
+        self._folder, self._schema = folder, design.schema
+        self.files = {name: [*files.get(name, ())] for name in _NAMES}
+        self._seen = np.zeros((design.items, len(design.columns)), bool)
+        for path in self._paths("answers"):
+            places = pl.read_parquet(path, columns=_PLACE)
+            self._seen[places["row"], places["column"]] = True
+        self._texts = {name: sum(map(_height, self._paths(name))) for name in _NAMES}
 
-    def put(self, name: str, kind: str, cells: Any, values: Any) -> None:
-        """Put values into cells, given by their place when all rows stand one behind the other."""
-        if self._size:
-            self._plane(name, kind)[cells] = values
+    def _paths(self, name: str) -> list[Path]:
+        return [self._folder / file for file in self.files[name]]
 
-    def make(self, name: str, kind: str) -> None:
-        """Make a plane of zeros where there is none."""
-        if self._size:
-            self._plane(name, kind)
+    def clear(self) -> None:
+        """Forget all answers."""
+        self.files = {name: [] for name in _NAMES}
+        self._seen[:] = False
+        self._texts = dict.fromkeys(_NAMES, 0)
 
-    def _plane(self, name: str, kind: str) -> Any:
-        if name not in self._open:
-            path, size = self._folder / f"{name}.plane", self._size * np.dtype(kind).itemsize
-            with path.open("ab") as file:  # zeros take no room on the disk before something is put there
-                if file.tell() < size:
-                    file.truncate(size)
-            self._open[name] = np.memmap(path, dtype=kind, mode="r+", shape=(self._size,))
-        return self._open[name]
+    def tidy(self) -> None:
+        """Delete files that are no longer read."""
+        held = {file for files in self.files.values() for file in files}
+        for path in (path for name in _NAMES for path in self._folder.glob(f"{name}-*.parquet")):
+            if path.name not in held and time.time() - path.stat().st_mtime > _READ:
+                path.unlink()
+
+    def _append(self, name: str, frame: pl.DataFrame) -> None:
+        """Have a frame grow: its last file does, as long as that is small."""
+        paths = self._paths(name)
+        if paths and paths[-1].stat().st_size < _PART:
+            self._replace(name, paths[-1], pl.concat([pl.read_parquet(paths[-1]), frame]))
+        else:
+            self.files[name].append(self._written(f"{name}-{len(paths):06}", frame))
+
+    def _replace(self, name: str, path: Path, frame: pl.DataFrame) -> None:
+        self.files[name][self.files[name].index(path.name)] = self._written(path.name[: len(name) + 7], frame)
+        path.touch()  # from now on, nobody begins to read it
+
+    def _written(self, name: str, frame: pl.DataFrame) -> str:
+        path = self._folder / f"{name}-{time.time_ns()}.parquet"
+        frame.write_parquet(path, row_group_size=16 * _ROW_GROUP)
+        return path.name
+
+    def write(self, frame: pl.DataFrame) -> int:
+        """Write answers; what was null of an answer before may be known now.
+
+        Returns:
+            How many answers took the place of others.
+        """
+        if "text" in frame:
+            frame = frame.with_columns(
+                text=self._numbers("texts", frame["text"]),
+                thought=self._numbers("thoughts", frame["thought"]),
+            )
+        missing = [pl.lit(None, kind).alias(name) for name, kind in self._schema.items() if name not in frame]
+        frame = frame.with_columns(missing).select(*self._schema).cast(self._schema)
+        seen = pl.Series(self._seen[frame["row"], frame["column"]])
+        if (changed := frame.filter(seen)).height:
+            self._change(changed)
+        if not (new := frame.filter(~seen)).is_empty():
+            self._append("answers", new)
+            self._seen[new["row"], new["column"]] = True
+        return changed.height
+
+    def _change(self, frame: pl.DataFrame) -> None:
+        for path in self._paths("answers"):
+            before = pl.read_parquet(path)
+            if not before.join(frame, on=_PLACE, how="semi").is_empty():
+                self._replace("answers", path, before.update(frame, on=_PLACE))
+
+    def _numbers(self, name: str, texts: pl.Series) -> pl.Series:
+        """The numbers of texts among those that are searched; null for an empty one."""
+        distinct = texts.drop_nulls().unique(maintain_order=True)
+        if distinct.is_empty():
+            return pl.Series([None] * len(texts), dtype=pl.UInt32)
+        self._append(name, distinct.alias("text").to_frame())
+        first = self._texts[name]
+        self._texts[name] += len(distinct)
+        return texts.replace_strict(
+            distinct, pl.Series(range(first, self._texts[name])), return_dtype=pl.UInt32, default=None
+        )
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())

@@ -30,6 +30,7 @@ from quaver.view.asked import Asked, Given
 from quaver.view.mark_book import Mark
 from quaver.view.viewed_study import ViewedStudy
 
+_AT_ONCE = 1_000
 QUESTION = "label"
 """What the question is called in Label Studio and Argilla."""
 
@@ -69,28 +70,31 @@ def _tasks(made: Callable[..., dict[str, Any]]) -> Callable[[ViewedStudy, Asked,
 
     def written(study: ViewedStudy, asked: Asked, blind: bool) -> Iterator[str]:
         view, marks = study.view(asked), study.book.by_item()
-        modal, agreement = view.scope.statistics.modal, view.scope.statistics.agreement
+        modal, agreement = (view.scope.numbers[name].to_list() for name in ("modal", "agreement"))
         between = "["
-        for row in view.rows:
-            item = study.index.ids[int(row)]
-            said = None if blind or not modal[row] else study.index.design.meanings[int(modal[row])][0]
-            about = [mark for mark in marks.get(item, ()) if mark.label]
-            document = made(study, int(row), item, said, float(agreement[row]), about)
-            yield between + json.dumps(document, ensure_ascii=False)
-            between = ",\n"
+        for start in range(0, len(view.rows), _AT_ONCE):
+            some = [int(row) for row in view.rows[start : start + _AT_ONCE]]
+            texts = study.index.item_texts(some)
+            for row in some:
+                item = study.index.ids[row]
+                about = [mark for mark in marks.get(item, ()) if mark.label]
+                said = None if blind else modal[row]
+                document = made(item, texts[row], said, agreement[row], about)
+                yield between + json.dumps(document, ensure_ascii=False)
+                between = ",\n"
         yield "]\n" if between != "[" else "[]\n"
 
     return written
 
 
 def _export_label_studio(
-    study: ViewedStudy, index: int, item: str, said: str | None, share: float, marks: list[Mark]
+    item: str, text: str, said: str | None, share: float, marks: list[Mark]
 ) -> dict[str, Any]:
     def result(label: str) -> list[dict[str, Any]]:
         value = {"choices": [label]}
         return [{"from_name": QUESTION, "to_name": "text", "type": "choices", "value": value}]
 
-    found: dict[str, Any] = {"data": {"item": item, "text": study.index.item_text(index)}}
+    found: dict[str, Any] = {"data": {"item": item, "text": text}}
     if said is not None:
         found["predictions"] = [{"model_version": "quaver", "score": round(share, 6), "result": result(said)}]
     if marks:
@@ -102,9 +106,9 @@ def _export_label_studio(
 
 
 def _export_argilla(
-    study: ViewedStudy, index: int, item: str, said: str | None, share: float, marks: list[Mark]
+    item: str, text: str, said: str | None, share: float, marks: list[Mark]
 ) -> dict[str, Any]:
-    result: dict[str, Any] = {"id": item, "fields": {"text": study.index.item_text(index)}}
+    result: dict[str, Any] = {"id": item, "fields": {"text": text}}
     result |= {"metadata": {"item": item}, "suggestions": {}, "responses": {}, "vectors": {}}
     if said is not None:
         result["suggestions"] = {QUESTION: {"value": said, "score": round(share, 6), "agent": "quaver"}}
@@ -171,7 +175,7 @@ def _same(row: Row) -> tuple[Any, ...]:
 
 def _wrong(study: ViewedStudy, row: Row, cells: LabelCells) -> str:
     """Why a row is no mark of this study; puts the label's code in the place of its name."""
-    if study.index.ids.find(str(row.get("item") or "")) is None:
+    if str(row.get("item") or "") not in study.index.places:
         return f"the study has no item {str(row.get('item') or '')[:80]!r}"
     if (label := row.get("label")) not in (None, ""):
         cell = cells.read(str(label).strip())
@@ -300,7 +304,7 @@ def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame
     """The last label that each person gave to each item of the study, and whether it was given blind."""
     last = {}
     for one in sorted(study.book.marks(), key=lambda mark: mark.when):
-        if one.label and (not who or one.who == who) and study.index.ids.find(one.item) is not None:
+        if one.label and (not who or one.who == who) and one.item in study.index.places:
             role = "coder" if one.item in drawn else "apart"
             last[one.item, one.who] = (one.item, one.who, role, one.label, one.note, REASON, "", one.blind)
     return pl.DataFrame([*last.values()], schema=CODED_COLUMNS | {"blind": pl.Boolean}, orient="row")
@@ -309,8 +313,7 @@ def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame
 def _gold_now(study: ViewedStudy, items: pl.Series) -> dict[str, str | None]:
     """The gold labels that items have now."""
     index = study.index
-    places = {item: index.ids.find(item) or 0 for item in items}
-    return {item: index.design.meanings[int(index.gold[position])][0] for item, position in places.items()}
+    return {item: index.gold[index.places.get(item, 0)] for item in items}
 
 
 def _take(study: Path, file: Path, options: list[str]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import polars as pl
 
 from quaver.core.number_format import short_name
 from quaver.view.asked import Given
@@ -137,7 +137,7 @@ def _since(study: ViewedStudy) -> dict[str, Any] | None:
         "when": before.get("when"),
         "answers": max(0, now["answers"] - before.get("answers", 0)),
         "errors": max(0, now["errors"] - before.get("errors", 0)),
-        "items_changed": 0 if changed is None else int(np.count_nonzero(changed)),
+        "items_changed": 0 if changed is None else int(changed.sum()),
         "marks": max(0, now["marks"] - before.get("marks", 0)),
         "query": "is:changed",
     }
@@ -145,7 +145,7 @@ def _since(study: ViewedStudy) -> dict[str, Any] | None:
 
 def look(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Note what the study is like now."""
-    study.looks.note(look_numbers(study), study.statistics(0).modal)
+    study.looks.note(look_numbers(study), study.numbers(0)["modal"])
     return {}
 
 
@@ -198,12 +198,10 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
 
 def _has(index: Index) -> dict[str, bool]:
     design = index.design
-    sure = any(
-        index.plane(f"confidence-{position}", "float32").exists for position in range(len(design.evaluators))
-    )
+    sure = pl.any_horizontal(pl.col("^confidence-.*$").is_not_null().any())
     return {
-        "gold": bool((index.gold > 0).any()),
-        "confidence": sure,
+        "gold": index.gold.null_count() < len(index.gold),
+        "confidence": bool(index.collected(index.every_reading().select(sure)).item()),
         "answers": design.has["answers"],
         "repeats": any(condition[3] > 1 for condition in design.conditions),
     }

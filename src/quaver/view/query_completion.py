@@ -29,8 +29,9 @@ def completions(study: ViewedStudy, given: Given) -> dict[str, Any]:
         rest = term["rest"]
         comma = -1 if rest.startswith('"') else rest.rfind(",")
         start += term.start("rest") + comma + 1
-        field = study.fields(Asked()).get(unquoted(term["field"]))
-        options = _beginning(field.options if field else (), unquoted(rest[comma + 1 :]))
+        fields = study.fields(Asked())
+        name = fields.name_of(unquoted(term["field"]))
+        options = _beginning(fields.options(name) if name else (), unquoted(rest[comma + 1 :]))
         found = [(f"{quoted(option.text)} ", option) for option in options]
     else:
         minus = "-" if typed.startswith("-") else ""

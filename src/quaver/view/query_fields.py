@@ -1,4 +1,11 @@
-"""The fields that a query may name: what each is about, the values it may have, and what is absent.
+"""What a query may ask for: a table of named polars expressions over annotations, and how a line becomes one.
+
+The same line is asked of the viewer's index and, in a notebook, of ``study.annotations()``:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 1], "label": ["a", "a", "b"], "status": ["valid"] * 3})
+    >>> matching(frame, "is:flip")["label"].to_list()
+    ['b']
 
 The field ``no`` alone asks for what is absent: ``no:label``, ``no:gold``, ``no:side``. So a value is always a
 name, whatever that name is.
@@ -8,32 +15,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import reduce
 from typing import Any, NamedTuple
 
-import numpy as np
+import polars as pl
 
 from quaver.core.number_format import short_name
-from quaver.study.sources.gold_files import gold_beside
-from quaver.view.query_language import Both, Either, Negated, Query, QueryError, Term, Value, Words
-from quaver.view.query_scope import (
-    Block,
-    Coded,
-    Condition,
-    Level,
-    Scope,
-    both,
-    either,
-    fitting,
-    negated,
-    of_cells,
-    unknown_in,
-    where,
-)
-from quaver.view.study_index import LOOPING, STATUSES, TRUNCATED
+from quaver.core.records import LabelSet
+from quaver.errors import nearest
+from quaver.view.query_language import Both, Either, Negated, Query, QueryError, Term, Value, Words, parsed
 
-NUMBERS_OF_ITEMS = ("instability", "agreement", "accuracy", "labels", "valid")
 FIELDS = {
     "label": "the label that was read",
     "status": "whether the answer has a label, and why not",
@@ -65,10 +56,43 @@ FIELDS = {
 }
 """The fields that every study has, and what they mean."""
 
-_ABSENT = ("label", "gold", "modal", "mark", "confidence", *NUMBERS_OF_ITEMS)
+NUMBERS = ("confidence", "length", "repeat", "instability", "agreement", "accuracy", "labels", "valid")
+"""The fields that are compared with numbers."""
+
+_ABSENT = (
+    "label",
+    "gold",
+    "modal",
+    "mark",
+    "confidence",
+    "instability",
+    "agreement",
+    "accuracy",
+    "labels",
+    "valid",
+)
 """The fields that may be absent; factors and groups may be too."""
 
-_COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
+_LABEL, _GOLD, _MODAL, _STATUS = map(pl.col, ("label", "gold", "modal", "status"))
+_THERE = _STATUS != "missing"
+
+IS: Mapping[str, pl.Expr] = {
+    "right": _LABEL == _GOLD,
+    "wrong": _THERE & _GOLD.is_not_null() & _LABEL.ne_missing(_GOLD),
+    "flip": _LABEL != _MODAL,
+    "modal": _LABEL == _MODAL,
+    "error": _STATUS == "error",
+    "valid": _STATUS == "valid",
+    "unlabelled": _THERE & _LABEL.is_null(),
+    "truncated": pl.col("truncated"),
+    "looping": pl.col("looping"),
+    "answered": _THERE,
+    "missing": _STATUS == "missing",
+    "flipped": pl.col("labels") > 1,
+}
+"""What ``is:`` asks for."""
+
+COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -77,6 +101,69 @@ _COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
 }
+"""What a term's operator does with a number."""
+
+
+def item_numbers(answers: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """An item's most frequent label (of several the first in the alphabet), and its answers in numbers.
+
+    Of ``_answered`` answers ``_labelled`` have a label, ``_most`` have that one, ``_right`` the gold label.
+    """
+    n, known = pl.col("n"), _LABEL.is_not_null()
+    counts = answers.group_by(*keys, "label").agg(n=pl.len(), gold=_GOLD.first())
+    most = n.filter(known).max()
+    return counts.group_by(*keys).agg(
+        modal=_LABEL.filter(known & (n == most)).min(),
+        labels=known.sum(),
+        _most=most.fill_null(0),
+        _labelled=n.filter(known).sum(),
+        _answered=n.sum(),
+        _right=n.filter(_LABEL == _GOLD).sum(),
+        _has_gold=_GOLD.is_not_null().any(),
+    )
+
+
+SHARES: Mapping[str, pl.Expr] = {
+    "agreement": pl.col("_most") / pl.col("_labelled"),
+    "instability": (pl.col("_labelled") - pl.col("_most")) / pl.col("_labelled"),
+    "accuracy": pl.when("_has_gold").then(pl.col("_right") / pl.col("_answered")),
+    "valid": pl.col("_labelled") / pl.col("_answered"),
+}
+"""An item's shares from these numbers; no number where they are of nothing."""
+
+
+class Condition(NamedTuple):
+    """What must hold.
+
+    Attributes:
+        level: What it is about: a ``row``, a ``column`` or a ``legend`` code, of which ``test`` says where it
+            holds; or a ``cell``, of which it is an expression.
+        test: Where it holds.
+        of_missing: Whether it may be about calls that are not answered.
+    """
+
+    level: str
+    test: Any
+    of_missing: bool = False
+
+    @property
+    def of_answers(self) -> pl.Expr:
+        """The same as an expression over answers."""
+        if self.level == "cell":
+            return self.test  # type: ignore[no-any-return]
+        return pl.lit(self.test).gather(pl.col(self.level))
+
+    def negated(self) -> Condition:
+        """The opposite."""
+        return self._replace(test=~self.test)
+
+
+def joined(parts: Sequence[Condition], join: Callable[[Any, Any], Any]) -> Condition:
+    """All of some conditions, or one of them."""
+    levels = {part.level for part in parts}
+    tests = [part.test if len(levels) == 1 else part.of_answers for part in parts]
+    level = levels.pop() if len(levels) == 1 else "cell"
+    return Condition(level, reduce(join, tests), any(part.of_missing for part in parts))
 
 
 class Option(NamedTuple):
@@ -88,404 +175,190 @@ class Option(NamedTuple):
     n: int | None = None
 
 
-@dataclass(frozen=True)
-class Field:
-    """A field of one study: what its terms mean, its values as far as they can be listed, what has none."""
-
-    condition: Callable[[Term], Condition]
-    options: Sequence[Option] = ()
-    absent: Condition | None = None
-    coded: Coded | None = None
-    is_number: bool = False
-
-
-def condition_of(query: Query, scope: Scope) -> Condition:
-    """What a query asks for."""
-    if isinstance(query, Both):
-        return both([condition_of(part, scope) for part in query.parts])
-    if isinstance(query, Either):
-        return either([condition_of(part, scope) for part in query.parts])
-    if isinstance(query, Negated):
-        return negated(condition_of(query.part, scope))
-    fields = Fields(scope)
-    return fields.words(query) if isinstance(query, Words) else fields.term(query)
+def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
+    """The error about a name that nothing has, with the nearest name that something has."""
+    names = list(known)
+    near = nearest(text, names)
+    return QueryError(
+        f"no {what} is named {text!r}",
+        at,
+        expected=", ".join(names[:12]) + (" …" if len(names) > 12 else ""),
+        found=text,
+        fix=f"did you mean {near!r}?" if near else None,
+    )
 
 
 class Fields:
-    """The fields of a study; the method that makes a field is called as the field is."""
+    """The fields of annotations.
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope, self.index, self.design = scope, scope.index, scope.index.design
-        variants = self.design.variants
-        self._factors = list(dict.fromkeys(name for variant in variants for name in variant.factors))
+    Args:
+        tables: Frames by level, in the order in which a column is looked for.
+        labels: The label set; without one, a label is what occurs.
+        own: The columns that are this study's: groups and factors.
+    """
 
-    def names(self) -> list[str]:
-        """Every field that a query may name."""
-        return [*FIELDS, *dict.fromkeys([*self._factors, *self.design.groups])]
+    def __init__(
+        self, tables: Mapping[str, pl.DataFrame], labels: LabelSet | None, own: Sequence[str]
+    ) -> None:
+        self.tables, self.labels, self.own = tables, labels, own
+        self.choices: dict[str, Mapping[str, Callable[[Value], Condition]]] = {}
+        self.values: dict[str, Callable[[Value], Condition]] = {"no": self._absent, "item": self._item}
 
-    def get(self, name: str) -> Field | None:
-        """A field; a factor or group as it is written, or else in any case of letters."""
-        common = name.lower()
-        if common in NUMBERS_OF_ITEMS:
-            return self._of_items(common)
-        if common in FIELDS:
-            field: Field = getattr(self, f"_{common}")()
-            return field
-        own = [*self.design.groups, *self._factors]
-        if name not in own:
-            name = next((one for one in own if one.lower() == common), "")
-        if name in self.design.groups:
-            return self.group(name)
-        return self._factor(name) if name in self._factors else None
+    def condition(self, query: Query) -> Condition:
+        """What a query asks for."""
+        if isinstance(query, Both | Either):
+            parts = [self.condition(part) for part in query.parts]
+            return (
+                joined(parts, operator.and_ if isinstance(query, Both) else operator.or_)
+                if parts
+                else self.all()
+            )
+        if isinstance(query, Negated):
+            return self.condition(query.part).negated()
+        return self.words(query) if isinstance(query, Words) else self.term(query)
 
-    def term(self, term: Term) -> Condition:
-        """The condition of a term."""
-        field = self.get(term.field)
-        if field is None:
-            place = (term.at[0], term.at[0] + len(term.field))
-            raise unknown_in(term.field, self.names(), "field", place)
-        if field.is_number:
-            return field.condition(term)
-        if term.op not in (":", "=", "!="):
-            expected = f"{term.field}:VALUE"
-            raise QueryError(f"{term.field} is not a number", term.at, expected=expected, found=term.op)
-        condition = field.condition(term)
-        return negated(condition) if term.op == "!=" else condition
-
-    def _where(self, level: Level, known: Any) -> Condition:
-        return where(level, known, self.scope)
+    def all(self) -> Condition:
+        """Everything."""
+        level, table = next(iter(self.tables.items()))
+        return Condition(level, pl.repeat(True, table.height, eager=True))
 
     def words(self, words: Words) -> Condition:
         """Items or answers that contain a text."""
-        parts = [self._where("item", self._found("ids", words.text))]
-        if self.design.has["texts"]:
-            parts.append(self._where("item", self._found("texts", words.text)))
-        if self.design.has["answers"]:
-            parts.append(self._contains("answers", "text", words.text))
-        return either(parts)
-
-    def group(self, name: str) -> Field:
-        """A group of the items."""
-        values = self.design.groups[name]
-        forms = {value: [code] for code, value in enumerate(values, start=1)}
-        return self._coded(Coded("item", self.index.groups[name], values, forms))
-
-    def _factor(self, name: str) -> Field:
-        variants = self.design.variants_by_id
-        return self._of_columns([variants[column.prompt].factors.get(name) for column in self.design.columns])
-
-    def _label(self) -> Field:
-        labels = len(self.design.codes)
-        legend = np.arange(len(self.design.meanings))
-        return self._coded(self._of_labels("cell", np.where(legend <= labels, legend, 0)))
-
-    def _gold(self) -> Field:
-        return self._coded(self._of_labels("item", self.index.gold))
-
-    def _modal(self) -> Field:
-        return self._coded(self._of_labels("item", self.scope.statistics.modal))
-
-    def _status(self) -> Field:
-        names = ["valid", *(status for status in STATUSES if status != "tied"), "missing"]
-        codes = np.array([1 + names.index(status) for _, status in self.design.meanings])
-        forms = {name: [code] for code, name in enumerate(names, start=1)}
-        return self._coded(Coded("cell", codes, names, forms))
-
-    def _model(self) -> Field:
-        return self._of_columns([column.model for column in self.design.columns])
-
-    def _prompt(self) -> Field:
-        field = self._of_columns([column.prompt for column in self.design.columns], short_name)
-        options = [Option(name, short_name(name), name) for name in self.design.prompts]
-        return replace(field, options=options)
-
-    def _decoding(self) -> Field:
-        return self._of_columns([column.decoding for column in self.design.columns])
-
-    def _repeat(self) -> Field:
-        repeats = [column.repeat for column in self.design.columns]
-        shown = np.array(repeats)[self.scope.columns][None, :]
-        number = self._number("column", lambda block: shown)
-        return replace(number, coded=self._of_columns([str(repeat) for repeat in repeats]).coded)
-
-    def _of_labels(self, level: Level, codes: Any) -> Coded:
-        """Labels, which a query names by code or, where no code is so, by name."""
-        labels = self.design.labels.labels
-        forms = {label.code: [code] for code, label in enumerate(labels, start=1)}
-        for code, label in enumerate(labels, start=1):
-            if label.name not in self.design.codes:
-                forms.setdefault(label.name, []).append(code)
-        titles = {label.code: label.name for label in labels if label.name != label.code}
-        return Coded(level, codes, self.design.codes, forms, titles)
-
-    def _of_columns(self, values: Sequence[str | None], short: Callable[[str], str] = str) -> Field:
-        """What each column has one of; a short form of it may be given."""
-        names = list(dict.fromkeys(value for value in values if value is not None))
-        places = {name: code for code, name in enumerate(names, start=1)}
-        codes = np.array([0 if value is None else places[value] for value in values])
-        forms = {name: [code] for name, code in places.items()}
-        for name, code in places.items():
-            forms.setdefault(short(name), []).append(code)
-        return self._coded(Coded("column", codes, names, forms))
-
-    def _coded(self, coded: Coded) -> Field:
-        def condition(term: Term) -> Condition:
-            wanted = {code for value in term.values for code in fitting(value, coded.forms, term.field)}
-            return self._where(coded.level, np.isin(coded.codes, list(wanted)))
-
-        absent = np.asarray(coded.codes == 0)
-        if coded.level == "cell":
-            absent[0] = False  # a call that is not answered is not one without a label
-        return Field(condition, self._options(coded), self._where(coded.level, absent), coded)
-
-    def _options(self, coded: Coded) -> list[Option]:
-        counts: Any = None
-        if coded.level == "item":
-            counts = np.bincount(coded.codes, minlength=len(coded.names) + 1)
-        options = []
-        for code, name in enumerate(coded.names, start=1):
-            n = None if counts is None else int(counts[code])
-            options.append(Option(name, name or '""', coded.titles.get(name), n))
-        return options
-
-    def _confidence(self) -> Field:
-        def values(block: Block) -> Any:
-            kept = block.plane(f"confidence-{self.scope.evaluator}", "float32")  # 1 more than it is; 0: none
-            return np.where(kept > 0, kept - np.float32(1), np.float32(np.nan))
-
-        return self._number("cell", values)
-
-    def _length(self) -> Field:
-        return self._number("cell", lambda block: block.plane("length", "uint32"))
-
-    def _of_items(self, name: str) -> Field:
-        statistics = self.scope.statistics
-        if name == "accuracy":
-            numbers = statistics.accuracy(self.index.gold)
-        else:
-            numbers = getattr(statistics, "valid_share" if name == "valid" else name)
-        return self._number("item", lambda block: numbers[block.rows][:, None])
-
-    def _number(self, level: Level, values: Callable[[Block], Any]) -> Field:
-        """A field of numbers, which are NaN where there is none."""
-
-        def condition(term: Term) -> Condition:
-            compared = _COMPARED[term.op]
-            numbers = [_number_in(value, term.field) for value in term.values]
-            join = np.logical_and if term.op == "!=" else np.logical_or
-
-            def holds(block: Block) -> Any:
-                known = values(block)
-                return join.reduce([compared(known, number) for number in numbers]) & ~np.isnan(known)
-
-            return Condition(level, holds)
-
-        absent = Condition(level, lambda block: np.isnan(values(block)))
-        return Field(condition, absent=absent, is_number=True)
-
-    def _each(self, found: Callable[[Value], Condition], options: Sequence[Option] = ()) -> Field:
-        """A field whose values each make a condition, of which one must hold."""
-        return Field(lambda term: either([found(value) for value in term.values]), options)
-
-    def _choice(self, field: str, choices: Mapping[str, Callable[[Value], Condition]]) -> Field:
-        """A field whose values are words, each with a condition of its own."""
-
-        def found(value: Value) -> Condition:
-            if (name := value.text.lower()) not in choices:
-                raise unknown_in(value.text, choices, f"value of {field}", value.at)
-            return choices[name](value)
-
-        return self._each(found, [Option(name, name) for name in choices])
-
-    def _is(self) -> Field:
-        labels, size, status = len(self.design.codes), len(self.design.meanings), self.design.status_code
-
-        def codes(*wanted: int) -> Callable[[Value], Condition]:
-            return lambda _: self._where("cell", np.isin(np.arange(size), wanted))
-
-        def answers(holds: Callable[[Block], Any]) -> Callable[[Value], Condition]:
-            return lambda _: of_cells(holds)
-
-        def has_flag(flag: int) -> Callable[[Value], Condition]:
-            return answers(lambda block: (block.plane("flags", "uint8") & flag) > 0)
-
-        def is_wrong(block: Block) -> Any:
-            return (block.codes != block.gold) & (block.gold > 0) & (block.codes > 0)
-
-        def is_flip(block: Block) -> Any:
-            return (block.codes != block.modal) & (block.codes > 0) & (block.codes <= labels)
-
-        choices: dict[str, Callable[[Value], Condition]] = {
-            "right": answers(lambda block: (block.codes == block.gold) & (block.gold > 0)),
-            "wrong": answers(is_wrong),
-            "flip": answers(is_flip),
-            "modal": answers(lambda block: (block.codes == block.modal) & (block.modal > 0)),
-            "error": codes(status("error")),
-            "valid": codes(*range(1, labels + 1), status("tied")),
-            "unlabelled": codes(*range(labels + 1, size)),
-            "truncated": has_flag(TRUNCATED),
-            "looping": has_flag(LOOPING),
-            "answered": codes(*range(1, size)),
-            "missing": codes(0),
-            "original": lambda _: self._original(),
-            "flipped": lambda _: self._where("item", self.scope.statistics.labels > 1),
-            "marked": lambda _: self._marked_with("mark", lambda _: True),
-            "changed": self._changed,
-            "drawn": self._drawn,
-        }
-        return self._choice("is", choices)
-
-    def _original(self) -> Condition:
-        prompts = self.design.prompts
-        return self._where("column", [column.prompt == prompts[0] for column in self.design.columns])
-
-    def _changed(self, value: Value) -> Condition:
-        if self.scope.changed is None:
-            raise QueryError("nobody has looked at this study before", value.at)
-        return self._where("item", self.scope.changed)
-
-    def _drawn(self, value: Value) -> Condition:
-        draw = gold_beside(Path(self.design.folder)).state().draw
-        if draw is None:
-            raise QueryError("no gold sample has been drawn", value.at)
-        return self._items(map(self.index.ids.find, draw.filter("drawn")["item"]))
-
-    def _items(self, places: Iterable[int | None]) -> Condition:
-        """Some items; None stands for one that the study does not have."""
-        known = np.zeros(self.design.items, bool)
-        known[[place for place in places if place is not None]] = True
-        return self._where("item", known)
-
-    def _no(self) -> Field:
-        names = [*_ABSENT, *self.names()[len(FIELDS) :]]
-
-        def found(value: Value) -> Condition:
-            is_known = value.text.lower() in _ABSENT or value.text.lower() not in FIELDS
-            field = self.get(value.text) if is_known else None
-            if field is None or field.absent is None:
-                raise unknown_in(value.text, names, "field that may be absent", value.at)
-            return field.absent
-
-        return self._each(found, [Option(name, name) for name in names])
-
-    def _evaluators(self) -> Field:
-        def differ(block: Block) -> Any:
-            """Another evaluator reads it differently."""
-            result = np.zeros(block.codes.shape, bool)
-            for evaluator in self.scope.other_evaluators:
-                other = block.readings(evaluator)
-                result |= (other != block.codes) & (other > 0)
-            return result
-
-        return self._choice("evaluators", {"differ": lambda _: of_cells(differ)})
-
-    def _item(self) -> Field:
-        def found(value: Value) -> Condition:
-            if value.open:
-                return self._where("item", self._found("ids", value.text))
-            return self._items([self.index.ids.find(value.text)])
-
-        return self._each(found)
-
-    def _text(self) -> Field:
-        def found(value: Value) -> Condition:
-            if not self.design.has["texts"]:
-                raise QueryError("the items' texts are not here", value.at)
-            return self._where("item", self._found("texts", value.text))
-
-        return self._each(found)
-
-    def _answer(self) -> Field:
-        return self._each(lambda value: self._contains("answers", "text", value.text))
-
-    def _thinking(self) -> Field:
-        return self._each(lambda value: self._contains("thinking", "thought", value.text))
-
-    def _contains(self, texts: str, plane: str, wanted: str) -> Condition:
-        """Answers one of whose texts contains a text."""
-        found = self._found(texts, wanted)
-
-        def holds(block: Block) -> Any:
-            numbers = block.plane(plane, "uint32")
-            return found[np.minimum(numbers, len(found) - 1)] & (numbers < len(found))
-
-        return of_cells(holds)
-
-    def _found(self, texts: str, wanted: str) -> Any:
-        """Which texts contain one, as far as the search has come."""
-        search = self.scope.search(texts, wanted)
-        self.scope.searches.append(search)
-        if texts not in ("ids", "texts"):
-            return search.found
-        known = np.zeros(self.design.items, bool)
-        known[: len(search.found)] = search.found[: len(known)]
-        return known
-
-    def _flipped(self) -> Field:
-        """Items whose label differs between two prompts, models, decodings or levels, or two studies."""
-
-        def found(value: Value) -> Condition:
-            first, between, second = value.text.partition("~")
-            other = None if between else self.scope.modal_in(first)
-            if other is not None:
-                one = self.scope.statistics.modal
-            else:
-                one = self._modal_over(first, value)
-                other = self._modal_over(second if between else self.design.prompts[0], value)
-            return self._where("item", (one != other) & (one > 0) & (other > 0))
-
-        return self._each(found, self._prompt().options)
-
-    def _modal_over(self, name: str, value: Value) -> Any:
-        """The most frequent labels in the columns of a prompt, a model, a decoding or a level of a factor."""
-        wanted, known = name.strip().lower(), list[str]()
-        for field in ("prompt", "model", "decoding", *self._factors):
-            made = self._factor(field) if field in self._factors else self.get(field)
-            if made is None or made.coded is None:
-                continue
-            forms = made.coded.forms
-            known += forms
-            codes = {code for form, some in forms.items() if form.lower() == wanted for code in some}
-            if codes:
-                places = np.flatnonzero(np.isin(made.coded.codes, list(codes)))
-                shown = np.intersect1d(places, self.scope.columns)
-                return self.scope.statistics_of(shown).modal
-        raise unknown_in(name, dict.fromkeys(known), "prompt or model", value.at)
-
-    def _mark(self) -> Field:
-        def with_mark(name: str) -> Callable[[Value], Condition]:
-            return lambda _: self._marked_with("mark", lambda kind: kind == name)
-
-        names = ("agree", "disagree", "unclear")
-        field = self._choice("mark", {name: with_mark(name) for name in names})
-        return replace(field, absent=negated(self._marked_with("mark", lambda _: True)))
-
-    def _marked(self) -> Field:
-        labels = self._label()
-
-        def found(value: Value) -> Condition:
-            forms = labels.coded.forms if labels.coded else {}
-            wanted = {self.design.codes[code - 1] for code in fitting(value, forms, "label")}
-            return self._marked_with("label", lambda label: label in wanted)
-
-        return self._each(found, labels.options)
-
-    def _by(self) -> Field:
-        people = dict.fromkeys(who for some in self.scope.marks.get("who", {}).values() for who in some)
-        options = [Option(who, who) for who in people]
-        return self._each(
-            lambda value: self._marked_with("who", lambda who: who.lower() == value.text.lower()), options
+        return self.where(pl.col("item").cast(pl.String).str.contains(words.text, literal=True))
+
+    def names(self) -> list[str]:
+        """Every field that a query may name."""
+        return [*FIELDS, *dict.fromkeys(self.own)]
+
+    def name_of(self, name: str) -> str | None:
+        """A field; a factor or group as it is written, or else in any case of letters."""
+        common = name.lower()
+        if common in FIELDS:
+            return common
+        return name if name in self.own else next((own for own in self.own if own.lower() == common), None)
+
+    def where(self, test: pl.Expr) -> Condition:
+        """Where an expression over columns holds, on the first level that has them."""
+        names, test = {*test.meta.root_names()}, test.fill_null(False)
+        for level, table in self.tables.items():
+            if level != "cell" and names <= {*table.columns}:
+                holds = table.select(test).to_series()
+                return Condition(level, holds, level == "legend" and bool(holds[0]))
+        return Condition("cell", test)
+
+    def level_of(self, name: str) -> str:
+        """The level that has a column."""
+        return next((level for level, table in self.tables.items() if name in table.columns), "cell")
+
+    def term(self, term: Term) -> Condition:
+        """The condition of a term."""
+        name = self.name_of(term.field)
+        if name is None:
+            raise unknown_in(term.field, self.names(), "field", (term.at[0], term.at[0] + len(term.field)))
+        if name in NUMBERS:
+            tests = [COMPARED[term.op](pl.col(name), _number_in(value, name)) for value in term.values]
+            return self.where(reduce(operator.and_ if term.op == "!=" else operator.or_, tests))
+        if term.op not in (":", "=", "!="):
+            raise QueryError(f"{name} is not a number", term.at, expected=f"{name}:VALUE", found=term.op)
+        condition = joined([self.value(name, value) for value in term.values], operator.or_)
+        return condition.negated() if term.op == "!=" else condition
+
+    def value(self, name: str, value: Value) -> Condition:
+        """The condition that a field has a value."""
+        if name == "is" or name in self.choices:
+            expressions = IS if name == "is" else {}
+            choices = self.choices.get(name, {})
+            if (word := value.text.lower()) not in {**expressions, **choices}:
+                raise unknown_in(value.text, self.words_of(name), f"value of {name}", value.at)
+            return choices[word](value) if word in choices else self.where(expressions[word])
+        if name in self.values:
+            return self.values[name](value)
+        return self.where(pl.col(name).cast(pl.String).is_in(list(self.fitting(name, value))))
+
+    def words_of(self, name: str) -> list[str]:
+        """The words that a field of choices has."""
+        return [*(IS if name == "is" else ()), *self.choices.get(name, ())]
+
+    def column(self, name: str) -> pl.Series:
+        """The values of a field, a row or column or code each."""
+        table = self.tables.get(self.level_of(name))
+        return pl.Series(dtype=pl.String) if table is None else table[name].cast(pl.String)
+
+    def forms(self, name: str) -> dict[str, set[str]]:
+        """How a query may write the values of a field: also labels by name, prompts in short."""
+        if name in ("label", "gold", "modal", "marked") and self.labels is not None:
+            forms = {code: {code} for code in self.labels.codes}
+            for label in self.labels.labels:
+                if label.name not in self.labels.codes:
+                    forms.setdefault(label.name, set()).add(label.code)
+            return forms
+        known = self.column(name).drop_nulls().unique(maintain_order=True).to_list()
+        forms = {value: {value} for value in known}
+        for value in known if name == "prompt" else ():
+            forms.setdefault(short_name(value), set()).add(value)
+        return forms
+
+    def fitting(self, name: str, value: Value) -> set[str]:
+        """The values that a query means: of the form as it is, or else in any case of letters."""
+        forms = self.forms(name)
+        if value.text in forms and not value.open:
+            return forms[value.text]
+        wanted, result = value.text.lower(), set[str]()
+        for form, values in forms.items():
+            if form.lower().startswith(wanted) if value.open else form.lower() == wanted:
+                result |= values
+        if not result:
+            raise unknown_in(value.text, forms, "label" if name == "marked" else name, value.at)
+        return result
+
+    def options(self, name: str) -> list[Option]:
+        """The values of a field that a query line is completed with."""
+        if name in ("is", "mark", "evaluators"):
+            return [Option(word, word) for word in self.words_of(name)]
+        if name == "no":
+            return [Option(field, field) for field in self._may_be_absent()]
+        if name in NUMBERS or (name in self.values and name not in ("flipped", "marked")):
+            return []
+        if name in ("prompt", "flipped"):
+            known = self.column("prompt").unique(maintain_order=True)
+            return [Option(value, short_name(value), value) for value in known]
+        titles = (
+            {label.code: label.name for label in self.labels.labels if label.name != label.code}
+            if self.labels
+            else {}
         )
-
-    def _note(self) -> Field:
-        return self._each(
-            lambda value: self._marked_with("note", lambda note: value.text.lower() in note.lower())
+        of_labels = name in ("label", "gold", "modal", "marked")
+        counts: dict[Any, int] = {}
+        if self.level_of(name) == "row" and name != "marked":
+            counts = dict(self.column(name).value_counts().iter_rows())
+        values = (
+            list(self.labels.codes)
+            if of_labels and self.labels
+            else list(dict.fromkeys(self.column(name).drop_nulls()))
         )
+        return [
+            Option(
+                value,
+                value or '""',
+                titles.get(value) if of_labels else None,
+                counts.get(value, 0) if counts else None,
+            )
+            for value in values
+        ]
 
-    def _marked_with(self, kind: str, fits: Callable[[str], bool]) -> Condition:
-        """Items with a mark of which something fits."""
-        marks = self.scope.marks.get(kind, {})
-        return self._items(item for item, values in marks.items() if any(map(fits, values)))
+    def _may_be_absent(self) -> list[str]:
+        return [*_ABSENT, *self.names()[len(FIELDS) :]]
+
+    def _absent(self, value: Value) -> Condition:
+        name = self.name_of(value.text)
+        if name is None or (name in FIELDS and name not in _ABSENT):
+            raise unknown_in(value.text, self._may_be_absent(), "field that may be absent", value.at)
+        absent = pl.col(name).is_null()
+        return self.where(absent & _THERE if name == "label" else absent)
+
+    def _item(self, value: Value) -> Condition:
+        item = pl.col("item").cast(pl.String)
+        return self.where(item.str.starts_with(value.text) if value.open else item == value.text)
 
 
 def _number_in(value: Value, field: str) -> float:
@@ -497,3 +370,25 @@ def _number_in(value: Value, field: str) -> float:
         raise QueryError(
             f"{field} is compared with numbers", value.at, expected="a number", found=value.text
         ) from None
+
+
+def matching(annotations: pl.DataFrame, query: str) -> pl.DataFrame:
+    """The annotations that a query line of the viewer finds.
+
+    Args:
+        annotations: The annotation frame, or some rows of it. Items are counted by evaluator and field.
+        query: The line as it stands above the viewer's grid; what only the viewer knows, such as marks and
+            the texts of answers, it cannot ask for.
+    """
+    names = dict.fromkeys(("label", "gold", "status"), pl.lit(None, pl.String))
+    frame = annotations.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    frame = frame.with_columns(**{name: value for name, value in names.items() if name not in frame.columns})
+    if "variant" in frame.columns:
+        frame = frame.with_columns(prompt="variant")
+    keys = [name for name in ("field", "evaluator", "item") if name in frame.columns]
+    numbers = item_numbers(frame.lazy(), keys).with_columns(**SHARES).drop("^_.*$").collect()
+    known = frame.join(numbers, on=keys, how="left", maintain_order="left")
+    own = [name for name in annotations.columns if name.lower() not in FIELDS]
+    return annotations.filter(
+        known.select(Fields({"cell": known}, None, own).condition(parsed(query)).of_answers).to_series()
+    )

@@ -1,21 +1,20 @@
-"""What a query is asked of: cells in pieces, with the numbers of their items."""
+"""Where a query is asked: the annotations of some columns as a frame, with the numbers of their items."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from quaver.errors import nearest
-from quaver.view.kept_texts import TextSearch
-from quaver.view.query_language import QueryError, Value
-from quaver.view.study_index import Index, IndexDesign
-
-Level = Literal["item", "column", "cell"]
-"""What a condition is about; a condition on cells is the most specific one."""
+from quaver.study.sources.gold_files import gold_beside
+from quaver.view.query_fields import SHARES, Condition, Fields, Option, item_numbers, joined, unknown_in
+from quaver.view.query_language import QueryError, Value, Words
+from quaver.view.study_index import Index, pick
 
 
 @dataclass
@@ -26,276 +25,210 @@ class Scope:
         index: The study's.
         evaluator: Whose readings.
         columns: The numbers of the columns that are shown, in their order.
-        statistics: Of the items, over these columns.
-        statistics_of: The same over other columns.
-        search: Searches for a text among ``texts``, ``answers``, ``thinking`` or ``ids``.
+        numbers: What ``item_numbers`` says of every item over these columns, with ``gold``.
         marks: What is marked: by kind (``mark``, ``who``, ``label``, ``note``), the values by item.
         changed: The items whose most frequent label has changed since the last look; None if unknown.
         modal_in: The most frequent labels of another study, for each item of this one; None if it is none.
-        searches: The searches that the query began.
     """
 
     index: Index
     evaluator: int
-    columns: Any
-    statistics: ItemStatistics
-    statistics_of: Callable[[Any], ItemStatistics]
-    search: Callable[[str, str], TextSearch]
+    columns: Sequence[int]
+    numbers: pl.DataFrame
     marks: Mapping[str, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
-    changed: Any = None
-    modal_in: Callable[[str], Any] = lambda _: None
-    searches: list[TextSearch] = field(default_factory=list)
-
-    @cached_property
-    def other_evaluators(self) -> list[int]:
-        """The evaluators whose readings are not shown."""
-        return [index for index in range(len(self.index.design.evaluators)) if index != self.evaluator]
-
-
-class Block:
-    """Some rows of the grid.
-
-    Args:
-        scope: Where.
-        rows: Which: a slice of consecutive ones, or their numbers.
-    """
-
-    def __init__(self, scope: Scope, rows: slice | Any) -> None:
-        self._scope, self.rows = scope, rows
-        self._planes: dict[str, Any] = {}
-
-    def plane(self, name: str, kind: str) -> Any:
-        """The cells of a plane in the columns that are shown."""
-        if name not in self._planes:
-            plane = self._scope.index.plane(name, kind)
-            rows = self.rows
-            cells = plane.rows(rows.start, rows.stop) if isinstance(rows, slice) else plane.some(rows)
-            self._planes[name] = chosen(cells, self._scope.columns)
-        return self._planes[name]
-
-    def readings(self, evaluator: int) -> Any:
-        """The legend codes of an evaluator's readings."""
-        return self.plane(f"label-{evaluator}", self._scope.index.design.cell_type)
+    changed: pl.Series | None = None
+    modal_in: Callable[[str], pl.Series | None] = lambda _: None
 
     @property
-    def codes(self) -> Any:
-        """The legend codes of the readings that are shown."""
-        return self.readings(self._scope.evaluator)
+    def answers(self) -> pl.LazyFrame:
+        """The answers that are shown, with all that an expression of a query may name."""
+        known = {"gold": self.numbers["gold"], "modal": self.numbers["modal"]}
+        return labelled(self.index, self.evaluator, self.columns).with_columns(
+            **{name: pick(values, "row") for name, values in known.items()}
+        )
+
+    def cells(self, condition: Condition) -> pl.LazyFrame:
+        """The same, with the calls that have no answer where a query may be about these."""
+        if not condition.of_missing:
+            return self.answers
+        design = self.index.design
+        rows = pl.LazyFrame({"row": range(design.items)}, schema={"row": pl.UInt32})
+        every = rows.join(pl.LazyFrame({"column": self.columns}, schema={"column": pl.UInt16}), how="cross")
+        known = self.answers.drop("label", "status", "gold", "modal")
+        whole = every.join(known, on=["row", "column"], how="left").with_columns(
+            pl.col("legend").fill_null(0)
+        )
+        return whole.with_columns(
+            label=pick(design.legend["label"], "legend"),
+            status=pick(design.legend["status"], "legend"),
+            gold=pick(self.numbers["gold"], "row"),
+            modal=pick(self.numbers["modal"], "row"),
+        )
 
     @cached_property
-    def modal(self) -> Any:
-        """The items' most frequent labels, as a column."""
-        return self._scope.statistics.modal[self.rows][:, None]
-
-    @cached_property
-    def gold(self) -> Any:
-        """The items' gold labels, as a column; 0 for none."""
-        return self._scope.index.gold[self.rows][:, None]
+    def fields(self) -> StudyFields:
+        """The fields that a query may name."""
+        return StudyFields(self)
 
 
-class Condition(NamedTuple):
-    """What must hold.
-
-    Attributes:
-        level: What it is about.
-        holds: Where it holds in some rows: an array that has a row for each item, or one row for all, and a
-            column for each column, or one for all.
-        of_missing: Whether it may be about calls that are not answered.
-    """
-
-    level: Level
-    holds: Callable[[Block], Any]
-    of_missing: bool = False
-
-
-def of_cells(holds: Callable[[Block], Any]) -> Condition:
-    """A condition on answers."""
-    return Condition("cell", holds)
-
-
-def where(level: Level, known: Any, scope: Scope) -> Condition:
-    """What holds of some legend codes of answers, of some columns of the design, or of some items."""
-    every = np.asarray(known, bool)
-    if level == "cell":
-        return Condition(level, lambda block: every[block.codes], of_missing=bool(every[0]))
-    if level == "column":
-        shown = every[scope.columns][None, :]
-        return Condition(level, lambda block: shown)
-    return Condition(level, lambda block: every[block.rows][:, None])
-
-
-def both(parts: list[Condition]) -> Condition:
-    """All of some conditions."""
-    return _joined(parts, np.logical_and, True)
-
-
-def either(parts: list[Condition]) -> Condition:
-    """One or more of some conditions."""
-    return _joined(parts, np.logical_or, False)
-
-
-def negated(part: Condition) -> Condition:
-    """The opposite of a condition."""
-    return part._replace(holds=lambda block: ~part.holds(block))
-
-
-_LEVELS: tuple[Level, ...] = ("item", "column", "cell")
-
-
-def _joined(parts: list[Condition], join: Any, nothing: bool) -> Condition:
-    level = _LEVELS[max((_LEVELS.index(part.level) for part in parts), default=0)]
-
-    def holds(block: Block) -> Any:
-        result = np.full((1, 1), nothing)
-        for part in parts:
-            result = join(result, part.holds(block))
-        return result
-
-    return Condition(level, holds, any(part.of_missing for part in parts))
-
-
-class Coded(NamedTuple):
-    """One value in each place: of each legend code of answers, each column of the design, or each item.
-
-    A code is the place of a value among the names, from 1, and 0 where there is none; the forms are how a
-    query may write values, the titles what they mean.
-    """
-
-    level: Level
-    codes: Any
-    names: Sequence[str]
-    forms: Mapping[str, list[int]]
-    titles: Mapping[str, str] = {}
-
-
-def fitting(value: Value, forms: Mapping[str, list[int]], field: str) -> set[int]:
-    """The codes that a value means: of the form as it is, or else in any case of letters."""
-    if value.text in forms and not value.open:
-        return set(forms[value.text])
-    wanted, result = value.text.lower(), set()
-    for form, codes in forms.items():
-        plain = form.lower()
-        if plain.startswith(wanted) if value.open else plain == wanted:
-            result.update(codes)
-    if not result:
-        raise unknown_in(value.text, forms, field, value.at)
-    return result
-
-
-def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
-    """The error of a name that is not known, with the nearest that is."""
-    names = list(known)
-    near = nearest(text, names)
-    return QueryError(
-        f"no {what} is named {text!r}",
-        at,
-        expected=", ".join(names[:12]) + (" …" if len(names) > 12 else ""),
-        found=text,
-        fix=f"did you mean {near!r}?" if near else None,
+def labelled(index: Index, evaluator: int, columns: Sequence[int]) -> pl.LazyFrame:
+    """An evaluator's answers in some columns with label, status and gold label."""
+    frame = index.answers(evaluator)
+    if len(columns) < index.width:
+        shown = np.zeros(index.width, bool)
+        shown[list(columns)] = True
+        frame = frame.filter(pick(pl.Series(shown), "column"))
+    legend = index.design.legend
+    return frame.with_columns(
+        label=pick(legend["label"], "legend"),
+        status=pick(legend["status"], "legend"),
+        gold=pick(index.gold, "row"),
     )
 
 
-@dataclass
-class ItemStatistics:
-    """Numbers of each item over some columns, an array each.
-
-    Attributes:
-        modal: The legend code of the most frequent label, of several the first in the alphabet; 0 for none.
-        top: How many answers have it.
-        valid: How many have a label.
-        answered: How many there are.
-        labels: How many labels differ.
-        right: How many are the gold label.
-    """
-
-    modal: Any
-    top: Any
-    valid: Any
-    answered: Any
-    labels: Any
-    right: Any
-
-    @property
-    def agreement(self) -> Any:
-        """The share of labels that are the most frequent one; NaN without labels."""
-        return _share(self.top, self.valid)
-
-    @property
-    def instability(self) -> Any:
-        """The flip rate: the share of labels that differ from the most frequent one."""
-        return 1 - self.agreement
-
-    @property
-    def valid_share(self) -> Any:
-        """The share of answers with a label; NaN without answers."""
-        return _share(self.valid, self.answered)
-
-    def accuracy(self, gold: Any) -> Any:
-        """The share of answers with the gold label; NaN without one."""
-        return np.where(gold > 0, _share(self.right, self.answered), np.nan).astype(np.float32)
-
-
-def statistics_of(index: Index, evaluator: int, columns: Any) -> ItemStatistics:
-    """The statistics of every item."""
-    design, plane = index.design, index.labels(evaluator)
-    top, valid, answered, right = (np.zeros(design.items, np.uint32) for _ in range(4))
-    modal, distinct = np.zeros(design.items, design.cell_type), np.zeros(design.items, np.uint16)
-    statistics = ItemStatistics(modal, top, valid, answered, distinct, right)
-    for start, stop in index.blocks():
-        codes = chosen(plane.rows(start, stop), columns)
-        counts = counts_of(codes, design)
-        labels = counts[:, 1 : len(design.codes) + 1]
-        statistics.modal[start:stop], statistics.top[start:stop] = modal_of(labels, design)
-        statistics.valid[start:stop] = labels.sum(axis=1)
-        statistics.answered[start:stop] = counts[:, 1:].sum(axis=1)
-        statistics.labels[start:stop] = (labels > 0).sum(axis=1)
-        gold = index.gold[start:stop]
-        rows = np.arange(stop - start)
-        statistics.right[start:stop] = np.where(gold > 0, counts[rows, gold], 0)
-    return statistics
-
-
-def chosen(cells: Any, columns: Any) -> Any:
-    """The cells in some columns, which are not copied where these are all."""
-    return cells if len(columns) == cells.shape[1] else cells[:, columns]
-
-
-def counts_of(codes: Any, design: IndexDesign) -> Any:
-    """How often each legend code occurs in each row."""
-    size, rows = len(design.meanings), codes.shape[0]
-    places = (np.arange(rows, dtype=np.int32) * size)[:, None] + codes
-    return np.bincount(places.ravel(), minlength=rows * size).reshape(rows, size)
-
-
-def modal_of(labels: Any, design: IndexDesign) -> tuple[Any, Any]:
-    """The legend codes of the most frequent labels by counts of labels, and how often they occur."""
-    if not labels.shape[1]:
-        return np.zeros(len(labels), design.cell_type), np.zeros(len(labels), np.uint32)
-    alphabet = np.array(sorted(range(len(design.codes)), key=lambda at: design.codes[at]))
-    best = alphabet[labels[:, alphabet].argmax(axis=1)]
-    top = labels[np.arange(len(labels)), best]
-    return np.where(top > 0, best + 1, 0), top
-
-
-def folded_codes(codes: Any, starts: Any, design: IndexDesign) -> Any:
-    """The most frequent label over the repeats of each condition; without labels, one of the statuses."""
-    result = np.zeros((codes.shape[0], len(starts)), codes.dtype)
-    best = np.zeros(result.shape, np.uint32)
-    for code in _by_rank(design):
-        count = np.add.reduceat((codes == code).astype(np.uint32), starts, axis=1)
-        better = count > best if code <= len(design.codes) else (result == 0) & (count > 0)
-        result[better], best[better] = code, count[better]
-    return result
-
-
-def _by_rank(design: IndexDesign) -> Iterator[int]:
-    """Labels in the order of the alphabet, then the statuses."""
-    yield from (
-        index + 1 for index in sorted(range(len(design.codes)), key=lambda index: design.codes[index])
+def numbers_of(index: Index, evaluator: int, columns: Sequence[int]) -> pl.DataFrame:
+    """The numbers of every item over some columns, in the order of the items."""
+    known = index.collected(item_numbers(labelled(index, evaluator, columns), ["row"]))
+    rows = pl.DataFrame({"row": range(index.design.items)}, schema={"row": pl.UInt32}).hstack(
+        [index.gold.alias("gold")]
     )
-    yield from range(len(design.codes) + 1, len(design.meanings))
+    numbers = rows.join(known, on="row", how="left", maintain_order="left")
+    counts = pl.col("labels", "_most", "_labelled", "_answered", "_right").fill_null(0).cast(pl.UInt32)
+    shares = {name: share.fill_nan(None) for name, share in SHARES.items()}
+    return numbers.with_columns(counts).with_columns(**shares)
 
 
-def _share(part: Any, whole: Any) -> Any:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (part / whole).astype(np.float32)
+class StudyFields(Fields):
+    """The fields of a study, with what only its index knows: texts, marks, looks, the gold sample."""
+
+    def __init__(self, scope: Scope) -> None:
+        design, index = scope.index.design, scope.index
+        columns = design.columns_frame
+        items = index.items.hstack(scope.numbers.select("gold", "modal", "labels", *SHARES))
+        tables = {"row": items, "column": columns, "legend": design.legend}
+        super().__init__(tables, design.labels, [*columns.columns[4:], *design.groups])
+        self._scope, self._index, self._design = scope, index, design
+        is_original = pl.col("prompt") == (design.prompts[0] if design.prompts else "")
+        self.choices = {
+            "is": {
+                "original": lambda _: self.where(is_original),
+                "marked": lambda _: self._marked_with("mark", bool),
+                "changed": self._changed,
+                "drawn": self._drawn,
+            },
+            "mark": dict.fromkeys(("agree", "disagree", "unclear"), self._of_kind),
+            "evaluators": {"differ": lambda _: self._differ()},
+        }
+        self.values |= {
+            "answer": lambda value: self._contains("texts", "text", value.text),
+            "thinking": lambda value: self._contains("thoughts", "thought", value.text),
+            "text": self._text,
+            "flipped": self._flipped,
+            "marked": lambda value: self._marked_with("label", self.fitting("marked", value).__contains__),
+            "by": lambda value: self._marked_with("who", lambda who: who.lower() == value.text.lower()),
+            "note": lambda value: self._marked_with("note", lambda note: value.text.lower() in note.lower()),
+        }
+
+    def options(self, name: str) -> list[Any]:
+        """The values of a field that a query line is completed with; of ``by`` those who have marked."""
+        if name != "by":
+            return super().options(name)
+        return [
+            Option(who, who)
+            for who in dict.fromkeys(
+                who for some in self._scope.marks.get("who", {}).values() for who in some
+            )
+        ]
+
+    def words(self, words: Words) -> Condition:
+        """Items or answers that contain a text."""
+        parts = [super().words(words)]
+        if self._design.has["texts"]:
+            parts.append(self._text(Value(words.text, words.at)))
+        if self._design.has["answers"]:
+            parts.append(self._contains("texts", "text", words.text))
+        return joined(parts, lambda one, other: one | other)
+
+    def _absent(self, value: Value) -> Condition:
+        if value.text.lower() == "mark":
+            return self._marked_with("mark", bool).negated()
+        return super()._absent(value)
+
+    def _text(self, value: Value) -> Condition:
+        if not self._design.has["texts"]:
+            raise QueryError("the items' texts are not here", value.at)
+        items = pl.scan_parquet(self._index.folder / "items.parquet")
+        return Condition("row", self._index.collected(items.select(contains(value.text))).to_series())
+
+    def _contains(self, texts: str, column: str, wanted: str) -> Condition:
+        """Answers one of whose texts contains a text."""
+        holds = self._index.collected(self._index.texts(texts).select(contains(wanted))).to_series()
+        return Condition("cell", pl.lit(holds).gather(pl.col(column), null_on_oob=True).fill_null(False))
+
+    def _changed(self, value: Value) -> Condition:
+        if self._scope.changed is None:
+            raise QueryError("nobody has looked at this study before", value.at)
+        return Condition("row", self._scope.changed)
+
+    def _drawn(self, value: Value) -> Condition:
+        draw = gold_beside(Path(self._design.folder)).state().draw
+        if draw is None:
+            raise QueryError("no gold sample has been drawn", value.at)
+        return Condition("row", self._index.ids.is_in(draw.filter("drawn")["item"].cast(pl.String).implode()))
+
+    def _differ(self) -> Condition:
+        """Answers that another evaluator reads differently."""
+        others = [
+            pl.col(f"legend-{at}")
+            for at in range(len(self._design.evaluators))
+            if at != self._scope.evaluator
+        ]
+        differ = [(other != pl.col("legend")).fill_null(False) for other in others]
+        return Condition("cell", pl.any_horizontal(*differ) if differ else pl.lit(False))
+
+    def _flipped(self, value: Value) -> Condition:
+        """Items whose label differs between two prompts, models, decodings or levels, or two studies."""
+        first, between, second = value.text.partition("~")
+        other = None if between else self._scope.modal_in(first)
+        if other is not None:
+            modal = self._scope.numbers["modal"].cast(pl.String)
+        else:
+            modal = self._modal_over(first, value)
+            other = self._modal_over(second if between else self._design.prompts[0], value)
+        return Condition("row", (modal != other).fill_null(False))
+
+    def _modal_over(self, name: str, value: Value) -> pl.Series:
+        """The most frequent labels in the columns of a prompt, a model, a decoding or a level of a factor."""
+        wanted, known = name.strip().lower(), list[str]()
+        for column in self._design.columns_frame.columns:
+            if column == "repeat":
+                continue
+            forms = self.forms(column) if column not in self._design.groups else {}
+            known += forms
+            values = {one for form, some in forms.items() if form.lower() == wanted for one in some}
+            if values:
+                places = self._design.columns_frame[column].is_in(list(values)).arg_true()
+                shown = [place for place in places if place in {*self._scope.columns}]
+                return numbers_of(self._index, self._scope.evaluator, shown)["modal"].cast(pl.String)
+        raise unknown_in(name, dict.fromkeys(known), "prompt or model", value.at)
+
+    def _of_kind(self, value: Value) -> Condition:
+        return self._marked_with("mark", value.text.lower().__eq__)
+
+    def _marked_with(self, kind: str, fits: Callable[[str], bool]) -> Condition:
+        """Items with a mark of which something fits."""
+        marks = self._scope.marks.get(kind, {})
+        return self._rows(row for row, values in marks.items() if any(map(fits, values)))
+
+    def _rows(self, rows: Iterable[int]) -> Condition:
+        known = np.zeros(self._design.items, bool)
+        known[list(rows)] = True
+        return Condition("row", pl.Series(known))
+
+
+def contains(wanted: str) -> pl.Expr:
+    """Whether a text contains another, without the difference between capital and small letters."""
+    text, folded = pl.col("text").str.to_lowercase(), wanted.casefold()
+    if "ss" in folded:
+        text = text.str.replace_all("ß", "ss", literal=True)
+    return text.str.contains(folded, literal=True).fill_null(False)

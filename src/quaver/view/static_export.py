@@ -20,9 +20,9 @@ from quaver.core.replaced_file import replace_text
 from quaver.errors import UnknownName
 from quaver.study.analysis.call_export import WRITERS
 from quaver.view.answer_document import Seen, item_document, said
-from quaver.view.answer_reading import number_of, pieces, stored
+from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Asked, Given
-from quaver.view.grid_documents import cell_documents, cells, grid, groups_of, row_documents
+from quaver.view.grid_documents import cells, documents_of, grid, groups_of, row_documents
 from quaver.view.grid_view import GridView
 from quaver.view.overview_document import brief, overview
 from quaver.view.study_index import Index
@@ -51,6 +51,10 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     count = min(count, len(view.rows), max(1, _MOST_ANSWERS // width))
     name = study.id
     given = Given(asked, count=count, width=width)
+    rows, columns = [int(row) for row in view.rows[:count]], view.columns()
+    held = index.cells(rows, (column.at for column in columns)).rows_by_key(
+        ("row", "column"), named=True, unique=True
+    )
     head = grid(study, given)
     first = row_documents(study, view, slice(0, count))
     codes, _, _ = cells(study, given)
@@ -59,13 +63,13 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     known: list[Any] = []
     answers = {}
     with stored(index) as db:
-        for at in view.rows[:count]:
-            for column in view.columns():
-                seen = Seen(study, db, int(at), column)
+        for row in rows:
+            for column in columns:
+                seen = Seen(study, db, row, column, held.get((row, column.at), {}))
                 one = _answer(seen, view)
                 one["prompt"] = _shared(seen, prompts, known)
-                answers[f"{index.ids[int(at)]}\0{column.at}"] = one
-    items = {index.ids[int(at)]: item_document(study, view, int(at)) for at in view.rows[:count]}
+                answers[f"{index.ids[row]}\0{column.at}"] = one
+    items = {index.ids[row]: item_document(study, view, row) for row in rows}
     found = overview(study) | {"report": None, "since": None}
     charts = _charts(study, found["charts"])
     about = brief(study) | {"answers": len(answers)}
@@ -208,9 +212,8 @@ def frames(study: ViewedStudy, asked: Asked, *, whole: bool) -> Iterator[pl.Data
     """The answers in the order of rows and columns, some hundreds a frame."""
     schema = _schema(study.index)
     for some in study.view(asked).matches(whole=whole):
-        for start in range(0, len(some), _ANSWERS):
-            cells = some[start : start + _ANSWERS, 1:].tolist()
-            yield pl.DataFrame(_rows(study, asked, cells), schema=schema)
+        for part in some.iter_slices(_ANSWERS):
+            yield pl.DataFrame(_rows(study, asked, part), schema=schema)
 
 
 def _schema(index: Index) -> dict[str, Any]:
@@ -222,29 +225,27 @@ def _schema(index: Index) -> dict[str, Any]:
     return schema | {"confidence": pl.Float64, "answer": pl.String}
 
 
-def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int]]) -> list[dict[str, Any]]:
+def _rows(study: ViewedStudy, asked: Asked, part: pl.DataFrame) -> list[dict[str, Any]]:
     """Answers as rows of the table, which has nothing where a row does not name a column."""
     index, view, out_of = study.index, study.view(asked), Keys().out_of
     evaluator = index.design.evaluators[view.scope.evaluator]
-    items = {position: _item(study, position) for position in {position for position, _ in cells}}
+    texts = index.item_texts({*part["row"]})
+    items = {
+        row: {"item": index.ids[row], "text": out_of(text), "gold": index.gold[row], **groups_of(study, row)}
+        for row, text in texts.items()
+    }
     result = []
     with stored(index) as db:
-        for (position, column), known in zip(cells, cell_documents(study, view.scope, cells), strict=True):
+        for place, known in zip(part.iter_rows(named=True), documents_of(study, part), strict=True):
             variant = index.design.variants_by_id.get(known["prompt"])
-            number = number_of(index, position, column) if db is not None else 0
+            number = place["response"] if db is not None else None
             answer = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
             row: dict[str, Any] = dict(variant.factors) if variant else {}
-            row |= items[position]
+            row |= items[place["row"]]
             row |= {name: known[name] for name in _OF_ANSWER}
             row |= {"evaluator": evaluator, "answer": None if answer is None else out_of(answer)}
             result.append(row)
     return result
-
-
-def _item(study: ViewedStudy, position: int) -> dict[str, Any]:
-    index = study.index
-    text, gold = Keys().out_of(index.item_text(position)), index.design.meanings[int(index.gold[position])][0]
-    return {**groups_of(study, position), "item": index.ids[position], "text": text, "gold": gold}
 
 
 def _jsonl(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:

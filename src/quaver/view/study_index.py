@@ -1,21 +1,21 @@
-"""An index as it is read: what it says of its study, small parts in memory, cells in pieces."""
+"""An index as it is read: what it says of its study, its items in memory, its answers as a frame."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
+import polars as pl
 from pydantic import TypeAdapter
 
 from quaver.core.records import LabelSet, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
-from quaver.view.kept_texts import KeptTexts
 
 CURRENT = "current"
 """The file that names the index in use."""
@@ -23,7 +23,6 @@ CURRENT = "current"
 FAILURE = "failure.json"
 """Where the indexing process writes an error for the server."""
 
-TRUNCATED, LOOPING = 1, 2
 STATUSES = ("tied", "no_label", "ambiguous", "refused", "empty", "error")
 """Why an answer has no label, in the legend's order; ``tied`` is a valid answer that prefers none."""
 
@@ -51,14 +50,14 @@ class IndexDesign:
         labels: The label set.
         evaluators: Their names, the study's first one first.
         of: The follow-up that an evaluator reads, by the evaluator's name.
+        follow_ups: Every further call about an answer.
         conditions: Model, variant, decoding, repeats, of all that are no follow-ups.
         variants: Every prompt variant.
-        groups: The items' group columns, each with its values in the order of their codes.
+        groups: The items' group columns, each with its values.
         has: What there is: ``texts``, ``answers``.
         task: The instruction and the kind of study.
         decodings: Options by name.
         readers: The study's evaluators, as its file has them.
-        text_field: The field that is the items' text; empty where the text is put together.
         store: Where the answers are; empty where there are labels only.
         folder: The study's folder.
         marks: Where marks are kept.
@@ -70,6 +69,7 @@ class IndexDesign:
     labels: LabelSet
     evaluators: tuple[str, ...]
     of: dict[str, str]
+    follow_ups: tuple[str, ...]
     conditions: tuple[tuple[str, str, str, int], ...]
     variants: tuple[Variant, ...]
     groups: dict[str, tuple[str, ...]]
@@ -77,7 +77,6 @@ class IndexDesign:
     task: dict[str, str] = field(default_factory=dict)
     decodings: dict[str, dict[str, Any]] = field(default_factory=dict)
     readers: list[dict[str, Any]] = field(default_factory=list)
-    text_field: str = ""
     store: str = ""
     folder: str = ""
     marks: str = ""
@@ -110,6 +109,18 @@ class IndexDesign:
         return "uint8" if len(self.codes) + len(STATUSES) < 250 else "uint16"
 
     @property
+    def schema(self) -> pl.Schema:
+        """The columns of the index's answers: one row an answer, null where there is nothing."""
+        codes = pl.UInt8 if self.cell_type == "uint8" else pl.UInt16
+        columns: dict[str, Any] = {"row": pl.UInt32, "column": pl.UInt16}
+        columns |= dict.fromkeys(("response", "length", "text", "thought"), pl.UInt32)
+        columns |= dict.fromkeys(("truncated", "looping"), pl.Boolean)
+        columns |= dict.fromkeys((f"response-{name}" for name in self.follow_ups), pl.UInt32)
+        for position in range(len(self.evaluators)):
+            columns |= {f"legend-{position}": codes, f"confidence-{position}": pl.Float32}
+        return pl.Schema(columns)
+
+    @property
     def hidden(self) -> int:
         """The legend code of a cell that must not be seen."""
         return 255 if self.cell_type == "uint8" else 65535
@@ -121,8 +132,38 @@ class IndexDesign:
     @cached_property
     def meanings(self) -> tuple[tuple[str | None, str], ...]:
         """By legend code: the label and the status."""
-        statuses = [(None, "valid" if one == "tied" else one) for one in STATUSES]
+        statuses = [(None, "valid" if name == "tied" else name) for name in STATUSES]
         return ((None, "missing"), *((code, "valid") for code in self.codes), *statuses)
+
+    @cached_property
+    def label_type(self) -> pl.Enum:
+        """The type of labels, which are sorted as their codes are in the alphabet."""
+        return pl.Enum(sorted(self.codes))
+
+    @cached_property
+    def legend(self) -> pl.DataFrame:
+        """The labels and statuses by legend code."""
+        schema: dict[str, Any] = {"label": self.label_type, "status": pl.String}
+        return pl.DataFrame(self.meanings, schema=schema, orient="row")
+
+    @cached_property
+    def legend_codes(self) -> dict[str | None, int]:
+        """The legend codes of labels; 0 for none."""
+        return {None: 0, **{code: legend for legend, code in enumerate(self.codes, start=1)}}
+
+    @cached_property
+    def columns_frame(self) -> pl.DataFrame:
+        """What a query may ask of the columns: names, repeats, and the levels of the variants' factors."""
+        factors = dict.fromkeys(name for variant in self.variants for name in variant.factors)
+        rows: list[dict[str, Any]] = [
+            {"prompt": column.prompt, "model": column.model, "decoding": column.decoding}
+            | {"repeat": column.repeat}
+            | {name: self.variants_by_id[column.prompt].factors.get(name) for name in factors}
+            for column in self.columns
+        ]
+        names = ("prompt", "model", "decoding")
+        schema: dict[str, Any] = {**dict.fromkeys(names, pl.String), "repeat": pl.Int32}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(factors, pl.String))
 
     @cached_property
     def prompts(self) -> tuple[str, ...]:
@@ -147,18 +188,6 @@ def design_of(document: Any) -> IndexDesign:
     return _ADAPTER.validate_python(document)
 
 
-def legend_codes(design: IndexDesign, labels: Sequence[str | None], statuses: Sequence[str]) -> list[int]:
-    """The legend codes of annotations."""
-    of_label = {code: index for index, code in enumerate(design.codes, start=1)}
-    of_status = {status: design.status_code(status) for status in STATUSES} | {
-        "valid": design.status_code("tied")
-    }
-    return [
-        of_status[status] if label is None else of_label[label]
-        for label, status in zip(labels, statuses, strict=True)
-    ]
-
-
 class State(NamedTuple):
     """How far an index has come.
 
@@ -169,6 +198,7 @@ class State(NamedTuple):
         complete: Whether it holds all that there was when it was last continued.
         frame: Rows of the annotation frame that are in it, where its labels came from there.
         changed: Counts changes of what was there: answers in the place of errors, new gold labels.
+        files: The files of the frames that hold the answers, in order.
     """
 
     last: int = 0
@@ -177,6 +207,7 @@ class State(NamedTuple):
     complete: bool = False
     frame: int = 0
     changed: int = 0
+    files: Mapping[str, Sequence[str]] = {}
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -192,48 +223,12 @@ def error_document(error: Exception) -> dict[str, Any]:
     )
 
 
-_CELLS = 1_000_000
-"""As many cells are looked at together."""
+def pick(values: pl.Series, codes: str) -> pl.Expr:
+    """The values of a small table that a column of a frame has the places of."""
+    return pl.lit(values).gather(pl.col(codes), null_on_oob=True)
 
 
-class Plane:
-    """A plane, read in pieces so that no more of it is in memory; zeros where there is none."""
-
-    def __init__(self, path: Path, kind: str, width: int) -> None:
-        self._path, self._kind, self.width = path, np.dtype(kind), width
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was put into it."""
-        return self._path.exists()
-
-    def rows(self, start: int, stop: int) -> Any:
-        """Consecutive rows."""
-        return self._read([start], stop - start)[0]
-
-    def some(self, rows: Any) -> Any:
-        """Rows by their numbers, in that order."""
-        return self._read(rows, 1).reshape(-1, self.width)
-
-    def at(self, rows: Any, columns: Any) -> Any:
-        """Single cells."""
-        distinct, places = np.unique(np.asarray(rows, np.int64), return_inverse=True)
-        return self.some(distinct)[places, np.asarray(columns, np.int64)]
-
-    def cell(self, row: int, column: int) -> Any:
-        """The number in one cell."""
-        return self.rows(row, row + 1)[0, column].item()
-
-    def _read(self, starts: Any, count: int) -> Any:
-        """Pieces of some rows each."""
-        result = np.zeros((len(starts), count, self.width), self._kind)
-        if not result.size or not self.exists:
-            return result
-        with self._path.open("rb", buffering=0) as file:
-            for index, start in enumerate(starts):
-                file.seek(int(start) * self.width * self._kind.itemsize)
-                file.readinto(result[index])
-        return result
+ITEM_COLUMNS = ("item", "text", "fields")
 
 
 class Index:
@@ -246,18 +241,42 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.design: IndexDesign = design_of(json.loads((folder / "design.json").read_text(encoding="utf-8")))
-        self._gold: tuple[int, Any] = (0, None)
-        self._texts: dict[str, KeptTexts] = {}
-        self._planes: dict[str, Plane] = {}
-        self.ids = self.texts("ids")
         self.width = len(self.design.columns)
+        self._gold: tuple[int, pl.Series] = (0, pl.Series())
+        with self._whole():
+            self.items = pl.read_parquet(folder / "items.parquet", columns=["item", *self._groups])
+        self.items = self.items.rename({**self._groups})
+        self.ids = self.items["item"]
 
     @property
-    def gold(self) -> Any:
-        """The legend codes of the items' gold labels, as they are now; 0 for none."""
-        path = self.folder / "gold.npy"
+    def _groups(self) -> dict[str, str]:
+        return {f"group-{position}": name for position, name in enumerate(self.design.groups)}
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Report an index that something has damaged."""
+        try:
+            yield
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise StoreError(
+                "the viewer's index cannot be read",
+                where=str(self.folder),
+                found=str(error).partition("\n")[0],
+                fix="delete this folder; it is made again",
+            ) from error
+
+    def collected(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        """The rows of a frame; answers that come in meanwhile may be among them."""
+        with self._whole():
+            return frame.collect(engine="streaming")
+
+    @property
+    def gold(self) -> pl.Series:
+        """The items' gold labels, as they are now; null for none."""
+        path = self.folder / "gold.parquet"
         if (written := path.stat().st_mtime_ns) != self._gold[0]:
-            self._gold = written, np.load(path)
+            with self._whole():
+                self._gold = written, pl.read_parquet(path)["gold"].cast(self.design.label_type)
         return self._gold[1]
 
     @property
@@ -266,43 +285,53 @@ class Index:
         return State(**json.loads((self.folder / "state.json").read_text(encoding="utf-8")))
 
     @cached_property
-    def groups(self) -> dict[str, Any]:
-        """The codes of the items' groups, from 1 in the order of the design's values."""
-        names = enumerate(self.design.groups)
-        return {name: np.load(self.folder / f"group-{index}.npy") for index, name in names}
+    def places(self) -> dict[str, int]:
+        """The rows of the items, by id."""
+        return {name: row for row, name in enumerate(self.ids)}
 
-    def texts(self, name: str) -> KeptTexts:
-        """One of the tables of texts."""
-        return self._texts.setdefault(name, KeptTexts(self.folder, name))
+    def answers(self, evaluator: int) -> pl.LazyFrame:
+        """The answers as an evaluator reads them, with the legend codes of labels or of reasons why none."""
+        own = {name: pl.col(f"{name}-{evaluator}") for name in ("legend", "confidence")}
+        return self.every_reading().with_columns(**own).filter(pl.col("legend").is_not_null())
 
-    def labels(self, evaluator: int) -> Plane:
-        """The legend codes of an evaluator's readings."""
-        return self.plane(f"label-{evaluator}", self.design.cell_type)
+    def every_reading(self) -> pl.LazyFrame:
+        """The answers with what each evaluator reads in them: ``legend-N`` and ``confidence-N``."""
+        return self._scanned("answers", self.design.schema)
 
-    def plane(self, name: str, kind: str) -> Plane:
-        """Another plane: ``confidence-N``, ``flags``, ``response``, ``length``, ``text``, ``thought``."""
-        made = Plane(self.folder / f"{name}.plane", kind, self.width)
-        return self._planes.setdefault(name, made)
+    def cells(
+        self, rows: Iterable[int], columns: Iterable[int], evaluator: int | None = None
+    ) -> pl.DataFrame:
+        """The answers to some items in some columns, as all evaluators read them or one does."""
+        frame = self.every_reading() if evaluator is None else self.answers(evaluator)
+        some = pl.Series([*rows], dtype=pl.UInt32)
+        if len(some) < len(self.items):
+            frame = frame.filter(pl.col("row").is_in(some.implode()))
+        across = pl.Series([*columns], dtype=pl.UInt16)
+        return self.collected(frame.filter(pl.col("column").is_in(across.implode())))
 
-    def item_text(self, index: int, longest: int | None = None) -> str:
-        """An item's text as the first prompt shows it, or its beginning."""
+    def texts(self, name: str) -> pl.LazyFrame:
+        """The distinct texts of answers (``texts``) or of thinking (``thoughts``), by their number."""
+        return self._scanned(name, pl.Schema({"text": pl.String}))
+
+    def _scanned(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
+        files = [self.folder / file for file in self.state.files.get(name, ())]
+        return pl.scan_parquet(files) if files else pl.LazyFrame(schema=schema)
+
+    def item_texts(self, rows: Iterable[int], longest: int | None = None) -> dict[int, str]:
+        """The texts of some items as the first prompt shows them, or their beginnings, by row."""
         if not self.design.has["texts"]:
-            return ""
-        if not self.design.text_field:
-            shown = self.texts("shown")
-            return shown[index] if longest is None else shown.begin(index, longest)
-        text = str(self.item_fields(index).get(self.design.text_field, ""))
-        return text if longest is None else text[:longest]
+            return dict.fromkeys(rows, "")
+        text = pl.col("text") if longest is None else pl.col("text").str.slice(0, longest)
+        return dict(self._items(rows).select("row", text).iter_rows())
 
-    def item_fields(self, index: int) -> dict[str, Any]:
+    def item_fields(self, row: int) -> dict[str, Any]:
         """An item's fields."""
-        return dict(json.loads(self.texts("fields")[index])) if self.design.has["texts"] else {}
+        return dict(json.loads(self._items([row])["fields"][0])) if self.design.has["texts"] else {}
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """The rows in pieces of about a million cells: where each starts and stops."""
-        step = max(1, _CELLS // max(1, self.width))
-        for start in range(0, self.design.items, step):
-            yield start, min(start + step, self.design.items)
+    def _items(self, rows: Iterable[int]) -> pl.DataFrame:
+        some = pl.Series([*rows], dtype=pl.UInt32)
+        frame = pl.scan_parquet(self.folder / "items.parquet")
+        return self.collected(frame.filter(pl.col("row").is_in(some.implode())))
 
 
 def index_in(root: Path) -> Index | None:

@@ -7,29 +7,25 @@ import secrets
 import threading
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import numpy as np
+import polars as pl
 
 from quaver.collect.store.store_lock import who_collects
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.asked import Asked
 from quaver.view.grid_view import GridView, grid_view
-from quaver.view.kept_texts import TextSearch, folded
 from quaver.view.mark_book import MarkBook
-from quaver.view.query_fields import Fields, condition_of
+from quaver.view.query_fields import Fields
 from quaver.view.query_language import parsed
-from quaver.view.query_scope import Block, ItemStatistics, Scope, statistics_of
+from quaver.view.query_scope import Scope, StudyFields, numbers_of
 from quaver.view.study_index import Index, index_in, require
 
 _OF_MARKS = {"mark": "kind", "who": "who", "label": "label", "note": "note"}
 """What a query may ask of marks, and what it is called there."""
-
-_PATIENCE = 1.5
-"""Seconds for which a search of texts is waited for."""
 
 ValueT = TypeVar("ValueT")
 
@@ -42,9 +38,7 @@ class _Kept(Generic[ValueT]):
         self._found: OrderedDict[Any, ValueT] = OrderedDict()
         self._locks: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
 
-    def get(
-        self, key: Any, make: Callable[[], ValueT], keep: Callable[[ValueT], bool] = lambda _: True
-    ) -> ValueT:
+    def get(self, key: Any, make: Callable[[], ValueT]) -> ValueT:
         """What is kept under a key, or what is made now."""
         with self._lock:
             own = self._locks[key]
@@ -55,8 +49,7 @@ class _Kept(Generic[ValueT]):
                     return self._found[key]
             result = make()
             with self._lock:
-                if keep(result):
-                    self._found[key] = result
+                self._found[key] = result
                 while len(self._found) > self._most:
                     self._found.popitem(last=False)
                 self._locks.pop(key, None)
@@ -81,8 +74,7 @@ class ViewedStudy:
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._views: _Kept[GridView] = _Kept(6)
-        self._statistics: _Kept[ItemStatistics] = _Kept(4)
-        self._searches: _Kept[TextSearch] = _Kept(4)
+        self._numbers: _Kept[pl.DataFrame] = _Kept(4)
         self.evaluators: _Kept[Any] = _Kept(32)
         self._book: MarkBook | None = None
         self.looks = Looks(self.root)
@@ -155,15 +147,11 @@ class ViewedStudy:
 
     def view(self, asked: Asked) -> GridView:
         """A view of the grid."""
-        key = (asked, self.version, self.book.version)
-        return self._views.get(
-            key, lambda: self._view(asked), lambda made: all(one.complete for one in made.scope.searches)
-        )
+        return self._views.get((asked, self.version, self.book.version), lambda: self._view(asked))
 
     def _view(self, asked: Asked) -> GridView:
         scope = self.scope(asked)
-        condition = condition_of(parsed(asked.query), scope)
-        return grid_view(scope, condition, asked)
+        return grid_view(scope, scope.fields.condition(parsed(asked.query)), asked)
 
     def scope(self, asked: Asked) -> Scope:
         """Where a query is asked."""
@@ -172,48 +160,36 @@ class ViewedStudy:
             index=self.index,
             evaluator=evaluator,
             columns=columns,
-            statistics=self.statistics(evaluator, columns),
-            statistics_of=lambda some: self.statistics(evaluator, some),
-            search=self.search,
+            numbers=self.numbers(evaluator, columns),
             marks=self._marks(),
             changed=self.changed(evaluator),
             modal_in=self._modal_in,
         )
 
-    def statistics(self, evaluator: int, columns: Any = None) -> ItemStatistics:
-        """The statistics of every item."""
+    def numbers(self, evaluator: int, columns: Sequence[int] | None = None) -> pl.DataFrame:
+        """The numbers of every item."""
         index = self.index
-        some = np.arange(index.width) if columns is None else columns
-        key = (evaluator, some.tobytes(), self.version)
-        return self._statistics.get(key, lambda: statistics_of(index, evaluator, some))
+        some = range(index.width) if columns is None else columns
+        key = (evaluator, tuple(some), self.version)
+        return self._numbers.get(key, lambda: numbers_of(index, evaluator, some))
 
-    def search(self, texts: str, wanted: str) -> TextSearch:
-        """A search for a text, which goes on if it takes long."""
-        index = self.index
-        begun = self._searches.get(
-            (texts, wanted, self.version),
-            lambda: index.texts(texts).search(wanted if texts == "ids" else folded(wanted)),
-        )
-        return begun.wait(_PATIENCE)
-
-    def _columns(self, query: str) -> Any:
+    def _columns(self, query: str) -> Sequence[int]:
         """The columns that a query line about columns means; all of them if it is empty."""
         index = self.index
-        every = np.arange(index.width)
         if not query:
-            return every
-        empty = ItemStatistics(*(np.zeros(0) for _ in range(6)))
-        scope = Scope(index, 0, every, empty, lambda _: empty, self.search)
-        condition = condition_of(parsed(query), scope)
-        if condition.level != "column":
+            return range(index.width)
+        condition = Fields(
+            {"column": index.design.columns_frame}, None, index.design.columns_frame.columns[4:]
+        )
+        chosen = condition.condition(parsed(query))
+        if chosen.level != "column":
             expected = "prompt:…, model:…, decoding:… or repeat:…"
             raise QuaverError("this chooses no columns", where="query", expected=expected, found=query)
-        shown = np.broadcast_to(condition.holds(Block(scope, slice(0, 0))), (1, index.width))[0]
-        return np.flatnonzero(shown)
+        return [int(column) for column in chosen.test.arg_true()]
 
-    def fields(self, asked: Asked) -> Fields:
+    def fields(self, asked: Asked) -> StudyFields:
         """The fields that a query may name."""
-        return Fields(self.scope(asked))
+        return self.scope(asked).fields
 
     # ------------------------------------------------------------------------ beside
 
@@ -221,7 +197,7 @@ class ViewedStudy:
         """What is marked: by kind, the values by item."""
         result: dict[str, dict[int, tuple[str, ...]]] = {}
         for name, marks in self.book.by_item().items():
-            if (index := self.index.ids.find(name)) is None:
+            if (index := self.index.places.get(name)) is None:
                 continue
             for kind, attribute in _OF_MARKS.items():
                 values = tuple(getattr(mark, attribute) for mark in marks if getattr(mark, attribute))
@@ -229,39 +205,21 @@ class ViewedStudy:
                     result.setdefault(kind, {})[index] = values
         return result
 
-    def changed(self, evaluator: int) -> Any:
+    def changed(self, evaluator: int) -> pl.Series | None:
         """The items whose most frequent label has changed since the last look; None without one."""
         before = self.looks.modal
-        if before is None or evaluator != 0:
+        if before is None or evaluator != 0 or len(before) != self.index.design.items:
             return None
-        modal = self.statistics(0).modal
-        if len(before) != len(modal):
-            return None
-        return before != modal
+        return before.ne_missing(self.numbers(0)["modal"].cast(pl.String))
 
-    def _modal_in(self, name: str) -> Any:
+    def _modal_in(self, name: str) -> pl.Series | None:
         """The most frequent labels that another open study has for this one's items."""
         other = self._others.get(name)
         if other is None or other is self:
             return None
-        places, codes = alignment(self.index, other.index)
-        return np.where(places >= 0, codes[other.statistics(0).modal[places]], 0)
-
-
-def alignment(index: Index, other: Index) -> tuple[Any, Any]:
-    """The numbers that this study's items have in another one, and what that one's legend codes are here.
-
-    An item that is not there has -1; a label that is not here gets a code after all of this study's.
-    """
-    if index is other:
-        return np.arange(index.design.items), np.arange(len(index.design.meanings))
-    places = {code: position for position, code in enumerate(both_codes(index, other), start=1)}
-    return index.ids.places_in(other.ids), np.array([0, *(places[code] for code in other.design.codes)])
-
-
-def both_codes(index: Index, other: Index) -> list[str]:
-    """The labels of two studies."""
-    return list(dict.fromkeys((*index.design.codes, *other.design.codes)))
+        theirs = pl.DataFrame({"item": other.index.ids, "modal": other.numbers(0)["modal"].cast(pl.String)})
+        ours = self.index.ids.to_frame("item")
+        return ours.join(theirs, on="item", how="left", maintain_order="left")["modal"]
 
 
 class Looks:
@@ -276,18 +234,18 @@ class Looks:
     """
 
     def __init__(self, root: Path) -> None:
-        self._noted, self._modal = root / "look.json", root / "look.npy"
+        self._noted, self._modal = root / "look.json", root / "look.parquet"
         self.before: dict[str, Any] | None = None
-        self.modal: Any = None
+        self.modal: pl.Series | None = None
         try:
             self.before = dict(json.loads(self._noted.read_text(encoding="utf-8")))
-            self.modal = np.load(self._modal)
-        except (OSError, ValueError, EOFError):  # nobody has looked before
+            self.modal = pl.read_parquet(self._modal)["modal"]
+        except (OSError, ValueError, pl.exceptions.PolarsError):  # nobody has looked before
             return
 
-    def note(self, numbers: dict[str, Any], modal: Any) -> None:
+    def note(self, numbers: dict[str, Any], modal: pl.Series) -> None:
         """Note what the study is like."""
         self._noted.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self._modal) as part, part.open("wb") as file:
-            np.save(file, modal)
+        with replacing(self._modal) as part:
+            modal.cast(pl.String).to_frame("modal").write_parquet(part)
         replace_text(self._noted, json.dumps({"when": time.time(), **numbers}))

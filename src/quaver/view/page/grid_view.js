@@ -94,12 +94,11 @@ export class GridView {
       this.cursor = null;
     } else this.data.refresh();
     this.bands = bandsOf(grid.columns, this.design);
-    this.app.count(grid.matched, grid.rows, !grid.searched ? " so far, still searching" : grid.partial ? " so far" : "");
+    this.app.count(grid.matched, grid.rows, grid.partial ? " so far" : "");
     this.facets.show(this.asked);
     this.#tools();
     this.#legendChips();
     this.#arrange();
-    if (!grid.searched) setTimeout(() => key === this.key && this.#load(false).catch((error) => this.app.refused(error)), 1000);
   }
 
   refresh() {

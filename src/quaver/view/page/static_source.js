@@ -153,7 +153,7 @@ export class StaticSource {
       }
     }
     const columns = own.grid.columns.map((one, at) => ({...one, matched: matched[at]}));
-    return {...own.grid, columns, rows: order.length, matched: matched.reduce((sum, n) => sum + n, 0), counts: [...counts].sort((one, other) => one[0] - other[0]), clusters: null, searched: true, partial: false};
+    return {...own.grid, columns, rows: order.length, matched: matched.reduce((sum, n) => sum + n, 0), counts: [...counts].sort((one, other) => one[0] - other[0]), clusters: null, partial: false};
   }
 
   async rows(study, view, from, count) {
