@@ -15,7 +15,7 @@ from quaver.errors import ItemError, nearest
 
 EMPTY: Final = "(an empty cell)"
 _LIKE_MISSING: Final = frozenset(
-    ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
+    ("na", "n/a", "n.a.", "#n/a", "nan", "null", "nil", "missing", "-", "--", ".", "?")
 )
 """What people write for a missing label too, folded: it is pointed out."""
 _CODES_LIKE_MISSING: Final = frozenset((-999, -99, -98, -9, -8, -1, 9, 66, 77, 88, 97, 98, 99, 999, 9999))

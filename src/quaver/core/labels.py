@@ -24,6 +24,8 @@ from quaver.core.records import Label, Level, Status
 
 _INVISIBLE: Final = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _UNSEEN: Final = re.compile(f"[{_INVISIBLE}]")
+_NEVER_MEANT: Final = re.compile("[\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a-\u202e]")
+"""Of these, what no spelling needs: joiners belong to Persian words and to emoji."""
 SIGNS: Final = {
     **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-"),
     **dict.fromkeys(map(ord, "\u2018\u2019\u02bc\uff07"), "'"),
@@ -59,7 +61,7 @@ def cleaned(text: str) -> str:
     >>> cleaned("in\u00a0favor\u200b"), cleaned("very\nbad")
     ('in favor', 'very bad')
     """
-    return " ".join(_UNSEEN.sub("", composed(text)).split())
+    return " ".join(_NEVER_MEANT.sub("", composed(text)).split())
 
 
 def shown(text: str) -> str:
@@ -275,6 +277,9 @@ def same_labels(
             label = number_of(label, measured=False) or label
         found |= {text: label for text in group if text != label}
     return dict(sorted(found.items()))
+
+
+TOLD_APART: Final = "labels that differ in more than capitals, white space, dashes or a number's form"
 
 
 def indistinct_labels(codes: Sequence[str]) -> tuple[str, str] | None:

@@ -150,7 +150,7 @@ class ReturnedLabels:
         self._cells = LabelCells(labels.labels, level=labels.level)
         self._texts = texts
         self._others = set(others)
-        self._ids = _Ids([*texts, *self._others])
+        self._ids = SheetIds([*texts, *self._others])
         self._owners = {_plain(text): item for item, text in texts.items() if text}
 
     def read(self, rows: Sequence[Returned], role: Role, source: str, now: str) -> pl.DataFrame:
@@ -163,18 +163,17 @@ class ReturnedLabels:
         outside: list[Returned] = []
         kept: list[tuple[str | None, ...]] = []
         for row in rows:
+            read = self._label(row.label.strip())
+            if read is not None and read.label is None:
+                continue
             item = self._item(row)
-            text = row.label.strip()
-            read = self._label(text)
             if read is None:
                 outside.append(row)
-                continue
-            if read.label is None:
                 continue
             coder = plain_cell(row.coder).removesuffix(ADJUDICATES)
             first = found.setdefault((item, coder), row)
             if first is not row:
-                if first.label.strip() != row.label.strip():
+                if self._label(first.label.strip()) != read:
                     raise _twice(item, first, row)
                 continue
             as_role = "adjudicator" if row.coder.endswith(ADJUDICATES) and role == "coder" else role
@@ -256,7 +255,7 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", plain_cell(text)).split())
 
 
-class _Ids:
+class SheetIds:
     """Finds ids as spreadsheets leave them: ``007`` as ``7``, ``=1`` as ``'=1``."""
 
     def __init__(self, ids: Iterable[str]) -> None:

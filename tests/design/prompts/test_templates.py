@@ -150,3 +150,10 @@ def test_reading_says_which_line() -> None:
     with pytest.raises(SpecError) as caught:
         check("one\n{{ two\nthree", ["two"], where="prompt.layout")
     assert "{{" in str(caught.value)
+
+
+def test_labels_that_hold_a_comma_are_listed_in_quotation_marks() -> None:
+    template = "One of: {{ answers | join(', ') }}."
+    assert render(template, {"answers": ["a", "b"]}, where="postfix") == "One of: a, b."
+    listed = render(template, {"answers": ["Law, Crime", "Trade"]}, where="postfix")
+    assert listed == 'One of: "Law, Crime", "Trade".'

@@ -60,10 +60,19 @@ def test_whole_numbers_are_codes_in_a_mapping_too(tmp_path: Path) -> None:
 
 
 def test_codes_with_leading_zeros_stay_as_written(tmp_path: Path) -> None:
-    study = STUDY.replace("[positive, negative]", "[007, 08, 7]")
-    asked = resolved(written(tmp_path, study, "id,text,truth\na,x,007\nb,y,08\nc,z,7\n"))
-    assert asked.labels.codes == ("007", "08", "7")
-    assert [item.gold for item in asked.items] == ["007", "08", "7"]
+    study = STUDY.replace("[positive, negative]", "[007, 08, 9]")
+    asked = resolved(written(tmp_path, study, "id,text,truth\na,x,007\nb,y,08\nc,z,9\n"))
+    assert asked.labels.codes == ("007", "08", "9")
+    assert [item.gold for item in asked.items] == ["007", "08", "9"]
+
+
+@pytest.mark.parametrize(
+    "labels", ["[us, US]", "['yes', 'yes ']", "[center-left, center left]", "[7, '7.0']"]
+)
+def test_labels_that_no_answer_tells_apart_are_refused(tmp_path: Path, labels: str) -> None:
+    with pytest.raises(SpecError, match="cannot be told apart") as caught:
+        read_study(written(tmp_path, STUDY.replace("[positive, negative]", labels)))
+    assert "task.labels[1]" in str(caught.value)
 
 
 def test_a_number_may_still_be_a_number(tmp_path: Path) -> None:

@@ -259,6 +259,27 @@ def test_a_sheet_half_done_leaves_the_rest_to_label(texts: Path) -> None:
     assert "of the sample by hand" in found.step
 
 
+def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sample(texts: Path) -> None:
+    numbered = texts.read_text().replace("\nk", "\n0")
+    texts.write_text(numbered)
+    (sheet,) = labelled(texts, error=0.1, by_hand=80).sheets
+    back = by_hand(sheet)
+    head, *rows = list(csv.reader(back.open(newline="")))
+    drawn = {row[head.index("item")] for row in rows}
+    other = next(f"0{n}" for n in range(300) if f"0{n}" not in drawn)
+    at, label = head.index("item"), head.index("label")
+    more = ["" for _ in head]
+    more[at], more[label] = other.lstrip("0") or "0", LABELS[0]
+    rows = [[*row[:at], row[at].lstrip("0") or "0", *row[at + 1 :]] for row in rows]
+    with back.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *rows, more])
+    found = labelled(texts, error=0.1, returned=[back])
+    kept = pl.read_csv(found.study.folder / "gold" / "labels.csv", infer_schema=False)
+    roles = dict(kept.filter(pl.col("source") != "the study's own table").group_by("role").len().iter_rows())
+    assert roles["coder"] >= len(rows) - 40
+    assert kept.filter(pl.col("role") == "apart")["item"].to_list() == [other]
+
+
 @pytest.mark.parametrize("error", ["0", "5", "100%", "many", -0.1])
 def test_no_share_of_wrong_labels_is_an_error(texts: Path, error: Any) -> None:
     with pytest.raises(QuaverError, match="share"):

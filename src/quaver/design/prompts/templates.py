@@ -12,8 +12,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, meta, nodes
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, meta, nodes, pass_eval_context
 from jinja2.exceptions import SecurityError
+from jinja2.nodes import EvalContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quaver.core.records import LabelSet, Variant
@@ -59,6 +60,22 @@ for _name in ("center", "format", "indent", "wordwrap", "pprint", "xmlattr", "ra
     del _ENVIRONMENT.filters[_name]
 # Jinja's own filter escapes quotation marks and comparison signs for HTML.
 _ENVIRONMENT.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False, default=str)
+
+
+_joined: Any = _ENVIRONMENT.filters["join"]
+
+
+@pass_eval_context
+def _listed(context: EvalContext, parts: Any, between: str = "", attribute: Any = None) -> Any:
+    """Parts in a row; in quotation marks where one holds what stands between them, such as a comma."""
+    shown = list(parts)
+    sign = between.strip()
+    if sign and attribute is None and any(sign in one for one in shown if isinstance(one, str)):
+        shown = [f'"{one}"' for one in shown]
+    return _joined(context, shown, between, attribute)
+
+
+_ENVIRONMENT.filters["join"] = _listed
 
 
 @lru_cache(maxsize=65536)

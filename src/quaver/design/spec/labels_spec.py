@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from quaver.core.labels import cleaned
 from quaver.core.number_format import composed
 from quaver.core.records import NO_LABEL, Label, Level
 from quaver.design.spec.yaml_file import Name, Part, PlacedError, as_yaml_reads
@@ -81,7 +82,8 @@ class LabelSpec(Part):
 
     def label(self) -> Label:
         """The record that the stages use."""
-        return Label(self.code, self.name or self.code, self.definition, self.synonyms, self.value)
+        name = cleaned(self.name or self.code)  # a line break would end the sentence that lists it
+        return Label(self.code, name, self.definition, self.synonyms, self.value)
 
 
 class LabelledSpec(Part):

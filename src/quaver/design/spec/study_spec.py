@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from quaver.core.column_names import column_of
+from quaver.core.labels import TOLD_APART, indistinct_labels, shown
 from quaver.design.spec.items_spec import ItemsSpec
+from quaver.design.spec.labels_spec import LabelledSpec
 from quaver.design.spec.models_spec import (
     ConclusionSpec,
     DecodingSpec,
@@ -289,6 +291,26 @@ class StudySpec(Part):
         for loc, (value, why) in own.items():
             if value:
                 raise PlacedError(f"a task with fields cannot have this: {why}", *loc)
+        return self
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> StudySpec:
+        """Refuse labels that nobody could tell apart in an answer; labels that are imported need not be."""
+        if self.has_labels_only:
+            return self
+        parts: dict[tuple[str, ...], LabelledSpec] = {("task", "labels"): self.task}
+        parts |= {("task", "fields", name, "labels"): one for name, one in self.task.fields.items()}
+        for loc, part in parts.items():
+            answers = self.prompt.answers if part is self.task else {}
+            shown_as = [answers.get(label.code, label.name or label.code) for label in part.labels]
+            if alike := indistinct_labels(shown_as):
+                place: tuple[str | int, ...] = (*loc, shown_as.index(alike[1]))
+                raise PlacedError(
+                    f"{shown(alike[0])} and {shown(alike[1])} cannot be told apart in an answer",
+                    *place,
+                    expected=TOLD_APART,
+                    fix="write them as one label, or give one of them another name",
+                )
         return self
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, cast
 
 from quaver.core.label_decisions import Decision, LabelRules, label_line, outside_label_set
-from quaver.core.labels import MISSING, LabelCells, folded, indistinct_labels, shown
+from quaver.core.labels import MISSING, TOLD_APART, LabelCells, folded, indistinct_labels, shown
 from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
@@ -373,7 +373,7 @@ def _labels(
         raise QuaverError(
             f"{shown(alike[0])} and {shown(alike[1])} cannot be told apart in an answer",
             where=where,
-            expected="labels that differ in more than capitals, white space, dashes or a number's form",
+            expected=TOLD_APART,
             fix="list each label once: cells that write it differently count as it",
         )
     if gold and (outside := [text for text in table.values(gold) if text in written.outside]):

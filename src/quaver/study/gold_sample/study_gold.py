@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,7 +15,7 @@ from quaver.core.options import with_defaults
 from quaver.core.transaction import Transaction, changing
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import LABEL, Format, column_of
-from quaver.gold.returned_labels import Rule
+from quaver.gold.returned_labels import Returned, Rule, SheetIds
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, round_sheets, write_sheets
 from quaver.study.gold_sample.gold_options import GoldOptions
@@ -216,7 +216,13 @@ class StudyGold:
 
     @guarded
     def take(
-        self, path: str | Path, *, coder: str | None = None, apart: str | None = None, replace: bool = False
+        self,
+        path: str | Path,
+        *,
+        coder: str | None = None,
+        apart: str | None = None,
+        replace: bool = False,
+        only: Literal["drawn", "others"] | None = None,
     ) -> GoldTaken:
         """Take back a file of labels; all of it, or nothing if something in it is wrong.
 
@@ -230,6 +236,7 @@ class StudyGold:
                 Their labels are kept apart from the sample.
             replace: Whether these labels take the place of the gold labels that their items came with. Items
                 that came with another gold label are left out by default.
+            only: Leave the rows about other items out: those of the sample, or those outside it.
 
         Returns:
             How many labels are new or changed, which items were left out, and where the sample stands.
@@ -249,11 +256,26 @@ class StudyGold:
             returned = zip(states, read_returned(path, self.columns), strict=True)
             checked = {
                 name: checked_labels(
-                    self._fields[name], states[name], rows, path.name, coder, apart, replace=replace
+                    self._fields[name],
+                    states[name],
+                    self._of(rows, only),
+                    path.name,
+                    coder,
+                    apart,
+                    replace=replace,
                 )
                 for name, rows in returned
             }
-            return self._with_labels(change, checked, path)
+            is_any = only is None or any(one.read.height for one in checked.values())
+            return self._with_labels(change, checked, path if is_any else None)
+
+    def _of(self, rows: Sequence[Returned], only: Literal["drawn", "others"] | None) -> list[Returned]:
+        """The rows about items of the sample, or about the others, unknown ones among these; or all."""
+        ids = SheetIds(item.id for item in self._source.experiment.items)
+        draw = self.state.draw
+        drawn = set() if draw is None else {*draw.filter("drawn")["item"]}
+        is_other = {"drawn": False, "others": True}.get(only or "")
+        return [row for row in rows if is_other in (None, (ids.of(row.item) or row.item) not in drawn)]
 
     def _with_labels(
         self, change: Transaction, checked: Mapping[str, CheckedLabels], path: Path | None

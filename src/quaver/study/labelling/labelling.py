@@ -44,7 +44,7 @@ from quaver.study.checking.check_design import (
 )
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.forecasts.forecast import Range
-from quaver.study.gold_sample.coder_sheets import read_returned, write_sheets
+from quaver.study.gold_sample.coder_sheets import write_sheets
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.label_study import FieldLabels, asked_before, label_study, study_of_doubtful
 from quaver.study.labelling.prompts_worth_asking import PromptChoice, chosen_prompts
@@ -257,9 +257,9 @@ class Labelling:
         """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
-            drawn = self._drawn()
-            of_sample = all(row.item in drawn for rows in read_returned(path, gold.columns) for row in rows)
-            gold.take(path, apart=None if of_sample else _APART, replace=not of_sample)
+            gold.take(path, apart=_APART, replace=True, only="others")
+            if gold.state.draw is not None:
+                gold.take(path, only="drawn")
         if self.error is not None and gold.state.draw is None:
             size = self.options["by_hand"] or sample_for(self.error)
             gold.draw(n=min(size, len(self.study.experiment.items)))
