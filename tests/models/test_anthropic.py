@@ -14,12 +14,10 @@ from tests.batches.anthropic_provider import message
 
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError
-from quaver.models.anthropic import Anthropic
-from quaver.models.served.anthropic_messages import VERSION, AskedOfClaude, message_body, read_message
+from quaver.models.anthropic import VERSION, Anthropic
 from quaver.models.served.http_pool import Endpoint, HttpPool, HttpReply
 
 KEY = "sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"
-PLAIN = AskedOfClaude(cache=False, thinking=0, body={})
 
 
 def request(choices: tuple[str, ...] = (), **decoding: Any) -> Request:
@@ -72,28 +70,35 @@ def test_a_message_is_asked_and_read(wire: list[dict[str, Any]]) -> None:
     assert (wire[0]["max_tokens"], wire[0]["temperature"]) == (5, 0.0)
 
 
-@pytest.mark.parametrize("asked", [PLAIN, AskedOfClaude(True, 2048, {}), AskedOfClaude(True, "adaptive", {})])
+@pytest.mark.parametrize("options", [{}, {"cache": True, "thinking": 2048}, {"thinking": "adaptive"}])
 @pytest.mark.parametrize("choices", [(), ("yes", "no")])
-def test_bodies_are_what_the_sdk_may_send(asked: AskedOfClaude, choices: tuple[str, ...]) -> None:
-    body = message_body("claude-x", request(choices, temperature=0.7, top_p=0.9, stop=("\n",)), asked)
+def test_bodies_are_what_the_sdk_may_send(
+    options: dict[str, Any], choices: tuple[str, ...], wire: list[dict[str, Any]]
+) -> None:
+    answered(Anthropic(model="c", **options), request(choices, temperature=0.7, top_p=0.9, stop=("\n",)))
+    body = wire[0]
     sent = TypeAdapter(MessageCreateParamsNonStreaming).validate_python(body)
     assert body.keys() - sent.keys() <= {"temperature", "top_p"}  # only older models take these two
     assert list(sent["messages"]) == body["messages"]  # an iterable is checked as it is read
 
 
-def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature() -> None:
-    body = message_body("c", request(max_tokens=8, temperature=1.0), AskedOfClaude(False, 2048, {}))
+def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature(wire: list[dict[str, Any]]) -> None:
+    found = answered(Anthropic(model="c", thinking=2048), request(max_tokens=8, temperature=1.0))
+    (body,) = wire
+    knobs = json.loads(str(found.instrument))["instrument"]
+    assert knobs["temperature"] == [1.0, None, "dropped"]
     assert body["max_tokens"] == 2056
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
     assert "temperature" not in body
 
 
-def test_the_cache_marks_system_message_and_prompt() -> None:
-    body = message_body("c", request(), AskedOfClaude(True, 0, {}))
+def test_the_cache_marks_system_message_and_prompt(wire: list[dict[str, Any]]) -> None:
+    answered(Anthropic(model="c", cache=True), request())
+    (body,) = wire
     assert body["system"][0]["cache_control"] == body["cache_control"] == {"type": "ephemeral"}
 
 
-def test_thinking_and_cached_tokens_are_read() -> None:
+def test_thinking_and_cached_tokens_are_read(reply: list[Reply]) -> None:
     usage = {
         "input_tokens": 5,
         "output_tokens": 70,
@@ -102,24 +107,25 @@ def test_thinking_and_cached_tokens_are_read() -> None:
         "output_tokens_details": {"thinking_tokens": 60},
     }
     blocks = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "no"}]
-    content = json.dumps(message("") | {"content": blocks, "usage": usage}).encode()
-    found = read_message(content)
+    reply[0] = lambda body: _reply(200, message("") | {"content": blocks, "usage": usage})
+    found = answered(Anthropic(model="c"), request(max_tokens=80))
     assert (found.text, found.thinking) == ("no", "Hm.")
     assert (found.prompt_tokens, found.cached_tokens) == (125, 100)
     assert (found.completion_tokens, found.thinking_tokens) == (70, 60)
 
 
-def test_a_label_is_taken_out_of_its_object() -> None:
-    found = read_message(json.dumps(message('{"label": "no"}')).encode(), ("yes", "no"))
-    assert found.text == "no"
+def test_a_label_is_taken_out_of_its_object(reply: list[Reply]) -> None:
+    reply[0] = lambda body: _reply(200, message('{"label": "no"}'))
+    assert answered(Anthropic(model="c"), request(("yes", "no"))).text == "no"
 
 
 @pytest.mark.parametrize(
     ("reason", "finish"),
     [("max_tokens", "length"), ("refusal", "content_filter"), ("stop_sequence", "stop")],
 )
-def test_ends(reason: str, finish: str) -> None:
-    assert read_message(json.dumps(message("x") | {"stop_reason": reason}).encode()).finish == finish
+def test_ends(reason: str, finish: str, reply: list[Reply]) -> None:
+    reply[0] = lambda body: _reply(200, message("x") | {"stop_reason": reason})
+    assert answered(Anthropic(model="c"), request()).finish == finish
 
 
 def _error(status: int, kind: str, said: str) -> Reply:
@@ -149,6 +155,21 @@ def test_what_ends_the_work(
     reply[0] = _error(status, kind, said)
     with pytest.raises(error):
         answered(Anthropic(model="c"), request())
+
+
+def test_a_refused_temperature_is_left_out_from_then_on(
+    reply: list[Reply], wire: list[dict[str, Any]]
+) -> None:
+    good, refuse = (
+        reply[0],
+        _error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
+    )
+    reply[0] = lambda body: (refuse if "temperature" in body else good)(body)
+    model = Anthropic(model="c")
+    found = [answered(model, request()) for _ in range(3)]
+    assert ["temperature" in body for body in wire] == [True, False, False, False]
+    knobs = json.loads(str(found[-1].instrument))["instrument"]
+    assert knobs["temperature"] == [0.0, None, "refused"]
 
 
 def test_an_overloaded_server_is_asked_again(reply: list[Reply], wire: list[dict[str, Any]]) -> None:

@@ -25,7 +25,7 @@ from tests.simulation.schedule import Killed
 
 from quaver.core.batch import BatchLimits
 from quaver.errors import QuaverError
-from quaver.models.served.anthropic_messages import AnthropicBatches
+from quaver.models.served.anthropic_batches import AnthropicBatches
 from quaver.models.served.gemini_batches import GeminiBatches
 from quaver.models.served.openai_batches import OpenAIBatches
 from quaver.study.session import Study

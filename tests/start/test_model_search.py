@@ -14,7 +14,14 @@ from tests.local_engines import JsonServer
 from quaver.errors import QuaverError
 from quaver.models.served.presets import PRESETS
 from quaver.start import model_search
-from quaver.start.model_search import found_models, keys_held, models_at, take_kept_keys, take_key
+from quaver.start.model_search import (
+    check_encrypted,
+    found_models,
+    keys_held,
+    models_at,
+    take_kept_keys,
+    take_key,
+)
 
 SECRET = "sk-planted-4bX9-4bX9-4bX9"
 
@@ -27,7 +34,8 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ollama_is_found_with_its_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = JsonServer(lambda path, _: {"data": [{"id": "llama3.2:latest"}, {"id": "qwen3:4b"}]})
+    models = {"data": [{"id": "llama3.2:latest"}, {"id": "qwen3:4b"}]}
+    server = JsonServer(lambda path, _: {"version": "0.9.1"} if path == "/api/version" else models)
     monkeypatch.setenv("OLLAMA_HOST", server.url)
     found = [one for one in found_models() if one.where.startswith("ollama")]
     server.close()
@@ -42,7 +50,22 @@ def test_a_server_that_the_environment_names_is_found_at_its_address(monkeypatch
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     found = [one for one in found_models() if one.base_url]
     server.close()
-    assert [(one.model, one.base_url, one.free) for one in found] == [("tiny", f"{server.url}/v1", True)]
+    assert [(one.model, one.base_url, one.free) for one in found] == [("tiny", f"{server.url}/v1", False)]
+
+
+def test_a_key_for_an_address_is_no_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-another-0123456789abcdef")
+    variable = take_key("an address", SECRET, url="https://models.lab.example/v1", keep=False)
+    assert (variable, os.environ[variable]) == ("QUAVER_KEY_MODELS_LAB_EXAMPLE", SECRET)
+    assert os.environ["OPENAI_API_KEY"] == "sk-another-0123456789abcdef"
+    monkeypatch.delenv(variable)
+
+
+def test_plain_http_to_another_machine_is_asked_about() -> None:
+    with pytest.raises(QuaverError, match="unencrypted"):
+        check_encrypted("http://models.lab.example/v1", agreed=False)
+    check_encrypted("http://127.0.0.1:8000/v1", agreed=False)
+    check_encrypted("http://models.lab.example/v1", agreed=True)
 
 
 def test_a_key_is_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:

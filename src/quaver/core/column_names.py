@@ -14,7 +14,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 
 _CALLS = """
     follow_up prompt output thinking finish error prompt_tokens cached_tokens completion_tokens
-    thinking_tokens latency received seed served_model fingerprint reused_from key"""
+    thinking_tokens latency received seed served_model fingerprint instrument reused_from key"""
 _GRIDS = "temperature top_p top_k min_p repeat_penalty max_tokens"
 _ESTIMATES = """
     measure value low high confidence_level n unit estimand warnings excluded details method reference

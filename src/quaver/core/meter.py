@@ -63,6 +63,7 @@ class Meter:
 
     Attributes:
         has_room: Whether the budget allows more.
+        waits: What the server asks to wait for, in its words; empty where it does not.
     """
 
     def __init__(self) -> None:
@@ -70,6 +71,19 @@ class Meter:
         self._unreported = self._untaken = NO_TRAFFIC
         self._listener: Callable[[Traffic], bool] | None = None
         self.has_room = True
+        self.waits = ""
+        self._news: list[str] = []
+
+    def tell(self, news: str) -> None:
+        """Note something that whoever watches should know, such as a field that the server refused."""
+        with self._lock:
+            self._news.append(news)
+
+    def told(self) -> list[str]:
+        """What was noted since the last call of this method."""
+        with self._lock:
+            told, self._news = self._news, []
+        return told
 
     def count(self, traffic: Traffic) -> None:
         """Add traffic."""

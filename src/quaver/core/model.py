@@ -7,7 +7,7 @@ To add one, write a class with the methods of ``Model`` in its own file and regi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from quaver.core.records import Condition, Message, Request, Response
@@ -56,6 +56,7 @@ class Needs:
         constraint: A choice among answers as constraint.
         schema: A JSON schema as constraint.
         seed: The same answer for the same seed.
+        varied: Knobs that the study varies (``temperature``, …), with their lowest and highest value.
     """
 
     repeats: int = 1
@@ -63,6 +64,7 @@ class Needs:
     constraint: bool = False
     schema: bool = False
     seed: bool = False
+    varied: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Model(Protocol):
@@ -169,6 +171,16 @@ class Keyed(Protocol):
         Raises:
             MissingKey: It is not in the environment.
         """
+        ...
+
+
+@runtime_checkable
+class Billed(Protocol):
+    """A model that somebody may have to pay for: one behind a server."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody has to, by what the server says of itself."""
         ...
 
 

@@ -355,6 +355,7 @@ class Response(NamedTuple):
         thinking_tokens: How many of ``completion_tokens`` were thinking.
         served_model: The model that answered, as the server names it.
         fingerprint: The server's name for the exact configuration that answered.
+        instrument: What was asked, sent and honoured of each knob, as ``core.instrument`` writes it.
     """
 
     text: str
@@ -370,6 +371,7 @@ class Response(NamedTuple):
     thinking_tokens: int | None = None
     served_model: str | None = None
     fingerprint: str | None = None
+    instrument: str | None = None
 
 
 class IntervalWarning(str):

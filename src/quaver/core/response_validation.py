@@ -7,9 +7,11 @@ kind.
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from operator import is_
 from typing import Any, Final
 
@@ -50,7 +52,7 @@ def valid_response(response: object) -> Response:
 
     >>> valid_response(Response("yes", prompt_tokens=-3, served_model={"a": 1}))
     ... # doctest: +ELLIPSIS
-    Response(text='yes', finish='stop', ... prompt_tokens=None, ... served_model=None, fingerprint=None)
+    Response(text='yes', finish='stop', ... prompt_tokens=None, ... served_model=None, ...)
     >>> valid_response("yes").error
     'the model gave a str, not a Response'
     """
@@ -80,8 +82,19 @@ def valid_response(response: object) -> Response:
         token_count(response.thinking_tokens),
         _name(response.served_model),
         _name(response.fingerprint),
+        _record(response.instrument) if isinstance(response.instrument, str) else None,
     )
     return response if all(map(is_, valid, response)) else Response(*valid)
+
+
+@lru_cache(maxsize=1024)
+def _record(text: str) -> str | None:
+    """A record of the instrument, if it is one."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return text if isinstance(found, dict) and isinstance(found.get("instrument"), dict) else None
 
 
 def is_bare(response: object) -> bool:

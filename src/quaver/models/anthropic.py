@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from quaver.core.batch import BatchService
-from quaver.core.model import Abilities
-from quaver.core.records import Response
-from quaver.models.served.anthropic_messages import MESSAGES, VERSION, AskedOfClaude, message_body, reply_of
-from quaver.models.served.flight import Landed, Part
-from quaver.models.served.served_model import ServedModel
+from quaver.core.model import Abilities, Needs
+from quaver.models.served.dialects import Knobs
+from quaver.models.served.presets import Preset
+from quaver.models.served.served_model import ServedModel, provenance_of
 from quaver.models.served.server_options import (
     address_of,
     checked_body,
@@ -24,10 +23,10 @@ from quaver.models.served.server_options import (
     checked_variable,
     is_here,
 )
-from quaver.models.served.server_reply import reading, sending
+from quaver.models.served.wire import Wire
 
-if TYPE_CHECKING:
-    from quaver.models.served.http_pool import Connection
+VERSION: Final = "2023-06-01"
+"""The API's version. The next one takes neither temperature nor cut-offs from any model."""
 
 _URL, _KEY = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
 
@@ -42,13 +41,14 @@ class Anthropic(ServedModel):
         thinking: Tokens for thinking before the answer, at least 1024 and beyond ``max_tokens``; or
             ``adaptive``, where the model decides. No thinking by default. Temperature and cut-offs are not
             sent with thinking, which does not take them.
+        effort: How much the model should think and write: ``low``, ``medium``, ``high`` …
         cache: Mark system message and prompt for Anthropic's prompt cache. Repeats of a long prompt then cost
             a tenth; the first one costs a quarter more, and short prompts are not cached at all.
         key: The environment variable that holds the key.
         base_url: The server's address, without ``/v1``.
         version: A version of the served model, if its name does not show it.
-        body: Extra fields of every request; null leaves a field out. Models from Claude Opus 4.7 on refuse
-            temperatures: ``body: {temperature: null}``.
+        body: Extra fields of every request; null leaves a field out.
+        unencrypted: Whether a key may be sent to another machine over plain HTTP.
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens.
@@ -56,7 +56,8 @@ class Anthropic(ServedModel):
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
 
-    Two are the same model if name, version, thinking and body are the same.
+    Two are the same model if name, version, thinking, effort and body are the same. A model that refuses
+    temperatures is asked without one, which is recorded.
     """
 
     abilities = Abilities(
@@ -68,11 +69,13 @@ class Anthropic(ServedModel):
         *,
         model: str,
         thinking: Thinking | None = None,
+        effort: str = "",
         cache: bool = False,
-        key: str = _KEY,
+        key: str | None = None,
         base_url: str | None = None,
         version: str = "",
         body: Mapping[str, Any] | None = None,
+        unencrypted: bool = False,
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
@@ -81,15 +84,22 @@ class Anthropic(ServedModel):
         patience: PositiveFloat = 300.0,
     ) -> None:
         self._model, self._version = checked_name("model", model), checked_name("version", version)
-        self._asked = AskedOfClaude(cache, thinking or 0, checked_body(body or {}))
-        self._base_url, self._key = address_of(base_url, "anthropic", _URL), checked_variable(key)
+        self._knobs, self._body = Knobs(effort, thinking or 0, cache), checked_body(body or {})
+        url = address_of(base_url, "anthropic", _URL)
+        self._key, self._names_key = checked_variable(key) or _KEY, key is not None
+        self._unencrypted = unencrypted
+        server = Preset(
+            url, _KEY, needs_key=not is_here(url), choice="json_schema", schema=True, body=self._body
+        )
+        self._wire, self._facts = Wire(server, model, self._knobs, "messages"), {}
         self._send_within(concurrency, requests_per_minute, tokens_per_minute, timeout, retries, patience)
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""
-        thinking, body = self._asked.thinking, self._asked.body
+        thinking, body = self._knobs.thinking, self._body
         parts = ["anthropic", self._model]
         parts += [f"thinking={thinking}"] * bool(thinking)
+        parts += [f"effort={self._knobs.effort}"] * bool(self._knobs.effort)
         parts += [f"{name}={body[name]!r}" for name in sorted(body)]
         return " ".join([*parts, self._version]).strip()
 
@@ -100,39 +110,37 @@ class Anthropic(ServedModel):
             "base_url": self._url,
             "model": self._model,
             "version": self._version,
-            "thinking": self._asked.thinking or None,
-            "cache": self._asked.cache,
-            "body": dict(self._asked.body),
+            "thinking": self._knobs.thinking or None,
+            "effort": self._knobs.effort or None,
+            "cache": self._knobs.cache,
+            "body": dict(self._body),
+            **provenance_of(self._wire),
         }
+
+    def probe(self, needs: Needs) -> None:
+        """Try the knobs that the study varies; nothing else can be ignored in silence."""
+        self._needing(needs)
+        if needs.varied:
+            super().probe(Needs(varied=needs.varied))
 
     def batches(self, folder: Path) -> BatchService:
         """Anthropic's Message Batches."""
-        from quaver.models.served.anthropic_messages import AnthropicBatches
+        from quaver.models.served.anthropic_batches import AnthropicBatches
         from quaver.models.served.batch_http import BatchHttp
 
         def connected() -> BatchHttp:
             key = self._secret()
             return BatchHttp(self._address, self._headers(key), key)
 
-        return AnthropicBatches(connected, self._model, self._asked, self._address)
-
-    async def _send(self, connection: Connection, part: Part) -> Landed:
-        request = part.request
-        with sending(self.meter, request, part.n):
-            came = await connection.post(MESSAGES, message_body(self._model, request, self._asked))
-        if isinstance(came, Response):
-            return Landed([came])
-        content, limits = came
-        with reading(self.meter, request, content):
-            return Landed([reply_of(content, request)], limits)
+        return AnthropicBatches(connected, self._wire, self._address)
 
     @property
-    def _url(self) -> str:
-        return self._base_url
+    def _usual_url(self) -> str:
+        return _URL
 
     @property
-    def _needs_key(self) -> bool:
-        return not is_here(self._base_url)
+    def _is_open(self) -> bool:
+        return self._unencrypted
 
     def _headers(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})

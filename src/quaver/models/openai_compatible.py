@@ -13,30 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
 from quaver.core.batch import BatchService
-from quaver.core.model import Abilities, Needs
+from quaver.core.model import Abilities
 from quaver.core.records import Message, Response
 from quaver.errors import SpecError, UnknownName
-from quaver.models.served.flight import Landed, Part
+from quaver.models.served.dialects import Knobs
 from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
-from quaver.models.served.served_model import ServedModel
+from quaver.models.served.served_model import ServedModel, provenance_of
 from quaver.models.served.server_options import (
-    CHAT,
-    PLAIN,
     address_of,
-    body_of,
     check_repeatable,
     checked_body,
     checked_name,
     checked_variable,
     is_here,
-    is_plain,
 )
-from quaver.models.served.server_reply import reading, reply_to, sending, spent_on
+from quaver.models.served.wire import Wire
 
 if TYPE_CHECKING:
     from quaver.models.served.http_pool import Connection
@@ -74,7 +71,13 @@ class OpenAICompatible(ServedModel):
         repeats: ``independent`` sends a request for each repeat; ``shared`` sends one for all repeats of a
             prompt, whose answers the server draws together (``n``).
         supports: Features of the server that differ from its preset.
-        body: Extra fields of every request (``reasoning_effort: low``); null leaves a field out.
+        effort: How much the model should think before it answers: ``none``, ``minimal``, ``low``, ``medium``,
+            ``high``, or another of the provider's words; the provider's default if left out.
+        api: The API that is spoken: ``chat``, OpenAI's ``responses``, or ``gemini`` for Google's own. A model
+            that is only in ``v1/responses``, as the server then says, is asked there in any case.
+        route: OpenRouter's hosts, in order, of which one must answer.
+        unencrypted: Whether a key may be sent to another machine over plain HTTP.
+        body: Extra fields of every request (``top_a: 0.2``); null leaves a field out.
         allow_downgrade: Features that the study does without if the server does not honour them; this is
             recorded. Any other feature that it does not honour is an error.
         mode: ``repeatable`` sends one call at a time and has its prompt read first, so that llama.cpp's
@@ -86,8 +89,10 @@ class OpenAICompatible(ServedModel):
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
 
-    Two are the same model if preset (or, without one, address), name, version, repeats, mode and body are the
-    same. A server may therefore move without anything being asked again.
+    Two are the same model if preset (or, without one, address), name, version, repeats, mode, effort, api,
+    route and body are the same. A server may therefore move without anything being asked again.
+    Thinking gets room beyond ``max_tokens``: where answers are cut off in thought, the limit that is sent
+    grows.
     """
 
     offers: ClassVar[Mapping[str, Abilities]] = {name: one.abilities() for name, one in PRESETS.items()}
@@ -103,9 +108,13 @@ class OpenAICompatible(ServedModel):
         version: str = "",
         repeats: Literal["independent", "shared"] = "independent",
         supports: Supports | None = None,
+        effort: str = "",
+        api: Literal["chat", "responses", "gemini"] = "chat",
+        route: Sequence[str] = (),
         body: Mapping[str, Any] | None = None,
         allow_downgrade: Sequence[Feature] = (),
         mode: Literal["repeatable", "fast"] = "fast",
+        unencrypted: bool = False,
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
@@ -116,15 +125,24 @@ class OpenAICompatible(ServedModel):
         self._model, self._preset = checked_name("model", model), preset
         self._version = checked_name("version", version)
         self._repeats, self._body = repeats, checked_body(body or {})
-        server = _server(preset, supports or {}, self._body)
+        routed = {"provider": {"only": [*route], "require_parameters": True}} if route else {}
+        server = _server(preset, supports or {}, routed | self._body)
+        self._usual = server.base_url
         url = address_of(base_url, preset, server.base_url)
-        self._key = checked_variable(key) or server.key
+        if api == "gemini":
+            url = url.removesuffix("/openai")
+        self._key, self._names_key = checked_variable(key) or server.key, key is not None
         needs_key = server.needs_key and not is_here(url)
-        self.found = (
-            replace(server, base_url=url, needs_key=needs_key, local=server.local or is_here(url)),
-            {},
+        server = replace(
+            server,
+            base_url=url,
+            needs_key=needs_key,
+            local=server.local or is_here(url),
+            n=server.n and api == "chat",
         )
-        self._allowed = frozenset(allow_downgrade)
+        self._effort, self._api, self._route, self._unencrypted = effort, api, tuple(route), unencrypted
+        self._wire, self._facts = Wire(server, model, Knobs(effort), api), {}
+        self._downgrades = frozenset(allow_downgrade)
         self._is_repeatable = mode == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
@@ -140,24 +158,21 @@ class OpenAICompatible(ServedModel):
                 fix=f"`repeats: independent`; or a preset that can: {able}",
             )
 
-    found: tuple[Preset, dict[str, Any]]
-    """The server's features as far as they are known, and what a probe found out about it."""
-
     @property
     def _kind(self) -> Preset:
-        return self.found[0]
+        return self._wire.server
 
     @property
-    def _url(self) -> str:
-        return self._kind.base_url
+    def _usual_url(self) -> str:
+        return self._usual
 
     @property
-    def _needs_key(self) -> bool:
-        return self._kind.needs_key
+    def _allowed(self) -> frozenset[str]:
+        return self._downgrades
 
     @property
-    def _start(self) -> str:
-        return self._kind.start
+    def _is_open(self) -> bool:
+        return self._unencrypted
 
     @property
     def _draws_together(self) -> bool:
@@ -177,15 +192,17 @@ class OpenAICompatible(ServedModel):
 
     def identity(self) -> str:
         """Kind of server, model, and extra fields."""
-        # "chat" was once an option's value; stored answers are found by it.
-        parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, "chat"]
+        parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, self._api]
         parts += [self._repeats] * (self._repeats != "independent")
         parts += ["repeatable"] * self._is_repeatable
+        parts += [f"effort={self._effort}"] * bool(self._effort)
+        parts += [f"route={'+'.join(self._route)}"] * bool(self._route)
         parts += [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
         return " ".join([*parts, self._version]).strip()
 
     def provenance(self) -> Mapping[str, Any]:
         """Address, names, versions, and what a probe found."""
+        about = {"effort": self._effort, "route": list(self._route)}
         return {
             "engine": "openai_compatible",
             "preset": self._preset,
@@ -195,7 +212,9 @@ class OpenAICompatible(ServedModel):
             "repeats": self._repeats,
             "mode": "repeatable" if self._is_repeatable else "fast",
             "body": dict(self._body),
-            **self.found[1],
+            **{name: value for name, value in about.items() if value},
+            **provenance_of(self._wire),
+            **self._facts,
         }
 
     def steadied_by(self) -> str:
@@ -203,21 +222,6 @@ class OpenAICompatible(ServedModel):
         if self._is_repeatable or not self._kind.steady:
             return ""
         return f"start the server with: {self._kind.steady.replace('MODEL', self._model)}"
-
-    def probe(self, needs: Needs) -> None:
-        """Reach the server and test the features that the study needs.
-
-        Raises:
-            Unavailable: It does not answer.
-            MissingKey: Its key is not in the environment.
-            ModelError: It does not honour a feature that the study needs.
-        """
-        from quaver.models.served.probe import tried
-
-        server = replace(self._kind, n=self._kind.n and self._repeats == "shared")
-        found = tried(server, needs, self._connected, self._address, self._trying, self._allowed)
-        shared = (found.server.n or self._kind.n) and "n" not in found.downgrades
-        self.found = replace(found.server, n=shared), {**found.facts, "downgrades": found.downgrades}
 
     def close(self) -> None:
         """Forget what was learnt about the server."""
@@ -229,42 +233,13 @@ class OpenAICompatible(ServedModel):
         from quaver.models.served.file_batches import service_of
 
         return service_of(
-            self._kind, self._model, self._address, self._secret, folder, together=self._draws_together
+            self._wire, self._model, self._address, self._secret, folder, together=self._draws_together
         )
 
-    # ------------------------------------------------------------------ one call
-
-    async def _send(self, connection: Connection, part: Part) -> Landed:
-        return await self._arriving(connection, self._kind, part)
-
-    async def _trying(self, connection: Connection, server: Preset, part: Part) -> Landed:
-        """Like ``_arriving``, but counts the cost of answers that are not stored."""
-        landed = await self._arriving(connection, server, part)
-        self.meter.count(spent_on(landed.responses))
-        return landed
-
-    async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
-        request = part.request
-        body = body_of(server, self._model, request, first=part.first, n=part.n)
-        path = PLAIN if is_plain(request.prompt.messages) else CHAT
-        with sending(self.meter, request, part.n):
-            came = await self._read(connection, path, body, request.prompt.messages) or await connection.post(
-                path, body
-            )
-        if isinstance(came, Response):
-            return Landed([came] * part.n)
-        content, limits = came
-        with reading(self.meter, request, content):
-            return Landed(reply_to(content, request, server, part.n), limits)
-
-    async def _read(
+    async def _begun(
         self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]
     ) -> Response | None:
-        """In the repeatable mode, have the prompt read first: its last token is then read alone.
-
-        Returns:
-            A response if the prompt is at fault.
-        """
+        """In the repeatable mode, have the prompt read first: its last token is then read alone."""
         if not self._is_repeatable:
             return None
         body["id_slot"] = 0
@@ -279,8 +254,12 @@ class OpenAICompatible(ServedModel):
 
     def _headers(self, key: str) -> dict[str, str]:
         """The key; for OpenAI alone also organization and project, as the environment has them."""
+        if self._api == "gemini":
+            return {"x-goog-api-key": key} if key else {}
+        if "api-version=" in self._url:
+            return {"api-key": key} if key else {}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        if "openai.com" in self._url:
+        if urlsplit(self._url).hostname == "api.openai.com":
             named = {name: os.environ.get(variable, "") for name, variable in _OF_OPENAI.items()}
             headers |= {name: value for name, value in named.items() if value}
         return headers

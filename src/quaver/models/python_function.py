@@ -5,6 +5,7 @@ It may be ``async def``: its calls then run concurrently.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import time
@@ -12,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from hashlib import sha256
 from numbers import Number
+from textwrap import dedent
 from typing import Any, Literal
 
 from pydantic import PositiveInt
@@ -29,6 +31,23 @@ _GROUP, _TOGETHER = 256, 0.001
 _RESPONSE = constructor(Response)
 _LATENCY = Response._fields.index("latency")
 _BEFORE_LATENCY, _AFTER_LATENCY = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
+
+
+def _meaning(source: str) -> str:
+    r"""Source code without what changes no answer: comments, layout, docstrings.
+
+    >>> _meaning("def f(x):\n    return x") == _meaning("def f( x ):  # why\n    'What.'\n    return x")
+    True
+    """
+    try:
+        tree = ast.parse(dedent(source))
+    except SyntaxError:  # a lambda in the middle of an expression
+        return source
+    for node in ast.walk(tree):
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        if isinstance(node, kinds) and ast.get_docstring(node):
+            del node.body[0]
+    return ast.dump(tree)
 
 
 def _compiled(function: Any) -> str | None:
@@ -116,7 +135,8 @@ class Function(Defaults):
             A new version asks everything again.
         concurrency: Maximum number of concurrent calls of an ``async def``.
 
-    Two functions are the same model if their source code and ``version`` are the same.
+    Two functions are the same model if their source code, without comments and docstrings, and ``version``
+    are the same.
     """
 
     def __init__(
@@ -141,7 +161,7 @@ class Function(Defaults):
         written = annotate if hasattr(annotate, "__qualname__") else type(annotate)
         name = written.__qualname__
         try:
-            source = inspect.getsource(written)
+            source = _meaning(inspect.getsource(written))
         except (OSError, TypeError):  # a builtin, or typed at a prompt
             source = _compiled(written) or name
         return f"function {name} {sha256(source.encode()).hexdigest()[:16]} {self._version}".strip()

@@ -12,7 +12,7 @@ from nicegui import ui
 from quaver.core.input_budget import read_parquet
 from quaver.core.number_format import duration
 from quaver.models.served.presets import PRESETS
-from quaver.start.model_search import FoundModel, found_models, keys_held, take_key
+from quaver.start.model_search import FoundModel, check_encrypted, found_models, take_key
 from quaver.start.page_frame import StepPage, main_button, other_button, words
 from quaver.study.forecasts.forecast import Range
 
@@ -75,20 +75,23 @@ def _other(page: StepPage) -> None:
     url = ui.input(label="Address, up to /v1 (only where it is not the provider’s own)")
     key = ui.input(label="Key (only where the environment has none)", password=True)
     keep = ui.checkbox("Keep the key in the system’s keyring")
+    plain = ui.checkbox("Send texts to this address although nothing encrypts them (http://)")
     for one in (provider, name, url, key):
         one.props("outlined dense").classes("qv-wide")
     words("p", "A key is never written into the study’s folder, and shown on no page.").classes("qv-small")
 
     def take() -> bool:
-        service = provider.value
-        if key.value.strip():
-            take_key("openai" if service == "an address" else service, key.value, keep=keep.value)
+        service, where = provider.value, url.value.strip().rstrip("/")
+        if where:
+            check_encrypted(where, agreed=plain.value)
+        variable = None
+        if key.value.strip():  # a key belongs to the address that it was typed for
+            variable = take_key(service, key.value, url=where, keep=keep.value)
             key.value = ""
-        keyed = service == "an address" and "openai" in keys_held()
-        prefix = service if service != "an address" else "openai" if keyed else ""
         page.begun.give(
-            model=f"{prefix}/{name.value.strip()}" if prefix else name.value.strip(),
-            base_url=url.value.strip().rstrip("/") or None,
+            model=name.value.strip() if service == "an address" else f"{service}/{name.value.strip()}",
+            base_url=where or None,
+            key_from=variable if where else None,
         )
         page.begun.prepared()
         return True

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx2
 
 from quaver.core.input_budget import InputBudget, TooLarge
 from quaver.errors import QuaverError
 from quaver.models.local.weights import BUNDLED
+from quaver.models.served.local_kinds import kind_at
 from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.server_options import address_of, is_here
 from quaver.study.sources.prices import COMPARED
@@ -33,7 +36,7 @@ class FoundModel(NamedTuple):
         base_url: What ``--base-url`` takes; None where that of the provider is meant.
         title: What it is called here.
         where: Where it runs, in a few words.
-        free: Whether it runs on this machine.
+        free: Whether it runs on this machine, by what its server says of itself.
     """
 
     model: str
@@ -86,13 +89,13 @@ def _places() -> Iterator[tuple[str, Preset, str]]:
 def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
     """The models of one server; none where nothing answers."""
     usual = url == preset.base_url or name == "ollama"
-    result = []
+    free, result = bool(kind_at(url)), []
     for model in models_at(url, os.environ.get(preset.key, "") if preset.key else ""):
         if usual:
-            result.append(FoundModel(f"{name}/{model}", None, model, f"{name} on this machine", True))
+            result.append(FoundModel(f"{name}/{model}", None, model, f"{name} on this machine", free))
         else:
             asked = f"{name}/{model}" if preset.needs_key and os.environ.get(preset.key) else model
-            result.append(FoundModel(asked, url, model, f"a server on this machine ({url})", True))
+            result.append(FoundModel(asked, url, model, f"a server on this machine ({url})", free))
     return result
 
 
@@ -117,13 +120,40 @@ def models_at(url: str, key: str = "") -> list[str]:
         return []
 
 
-def take_key(provider: str, key: str, *, keep: bool) -> str:
+def check_encrypted(url: str, *, agreed: bool) -> None:
+    """See that texts go to another machine encrypted, unless it was agreed that they need not.
+
+    Raises:
+        QuaverError: They would not be.
+    """
+    if url.startswith("http://") and not is_here(url) and not agreed:
+        raise QuaverError(
+            "texts and key would be sent to another machine unencrypted",
+            where=url,
+            expected="https://",
+            fix="correct the address, or tick the box if the network is your own",
+        )
+
+
+def key_variable(url: str) -> str:
+    """The name of the variable for the key of an address, which goes to that address alone.
+
+    >>> key_variable("https://models.lab.example:8443/v1")
+    'QUAVER_KEY_MODELS_LAB_EXAMPLE_8443'
+    """
+    parts = re.split(r"[^A-Z0-9]+", urlsplit(url).netloc.upper())
+    return "_".join(["QUAVER_KEY", *(part[:12] for part in parts)])
+
+
+def take_key(provider: str, key: str, *, url: str = "", keep: bool) -> str:
     """Hold a key for as long as this program runs, and in the system's keyring if that is wished.
 
     Returns:
-        The name of the variable.
+        The name of the variable: the provider's own, or that of the address for which the key was given.
     """
-    variable = PRESETS[provider].key
+    variable = key_variable(url) if url else PRESETS[provider].key if provider in PRESETS else ""
+    if not variable:
+        raise QuaverError("a key needs an address or a provider that it is for", where="key")
     if not key.strip():
         raise QuaverError("the key is empty", where=variable)
     os.environ[variable] = key.strip()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.run.ledger import instruments
 from quaver.core.annotations import FIELD
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
@@ -59,7 +60,10 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
     if not study.files.responses.exists():
         return {}
     now = now or status(study)
+    with study.answers() as store, store.at_once():
+        instrument = instruments(store)
     return {
+        **({"instrument": instrument} if instrument else {}),
         "reused": dict(now.reused),
         "warnings": now.warnings,
         "outside": now.outside,

@@ -68,7 +68,7 @@ def test_nothing_measured_is_from_one_token_to_the_longest() -> None:
     assert (tokens.prompt, tokens.cached) == (Range(5000, 5000), Range(0, 2000))
     assert (tokens.completion, tokens.measured) == (Range(100, 800), 0)
     price = Price(input=1, output=10, cached=0.1)
-    assert tokens.cost(price) == pytest.approx(((3000 + 200 + 1000) / 1e6, (5000 + 8000) / 1e6))
+    assert tokens.cost(price)[:2] == pytest.approx(((3000 + 200 + 1000) / 1e6, (5000 + 8000) / 1e6))
 
 
 def test_what_nobody_counted_is_a_quarter_off_either_way() -> None:
@@ -86,10 +86,10 @@ def test_what_was_measured_is_two_standard_errors_either_way() -> None:
         "completion_squares": 90.0,
     }
     tokens = expected_tokens(100, prompt=3000, shared=0, longest=450, counted=False, used=used)
-    assert tokens.prompt == pytest.approx((1000, 1000))
+    assert tokens.prompt[:2] == pytest.approx((1000, 1000))
     assert tokens.cached == pytest.approx((500, 500))
     error = 2 * (2 / 4) ** 0.5
-    assert tokens.completion == pytest.approx((100 * (4 - error), 450)), "and never more than is allowed"
+    assert tokens.completion[:2] == pytest.approx((100 * (4 - error), 450)), "and never more than is allowed"
     assert tokens.measured == 5
 
 

@@ -13,7 +13,7 @@ from quaver._secrets import Keys, without_keys
 from quaver.collect.run.progress import Budget, Gate
 from quaver.collect.store.batch_rows import BatchRow, StoredBatches
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.spill import Receipt, receipt
+from quaver.collect.store.spill import Receipt, receipt, receipts
 from quaver.core.batch import BatchService, BatchState, Gone, Look, NotNow, Problem, Unanswered
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Answered
@@ -184,14 +184,10 @@ class BatchCollector:
     def _write(self, row: BatchRow, group: _Group) -> None:
         if not group.outcomes:
             return
-        receipts = [self._receipt(row, one) for one in group.answered]
-        self._batches.settle(row, receipts, group.outcomes)
+        self._batches.settle(row, receipts(group.answered, row.source, self._keys), group.outcomes)
         if group.answered:
             self._stored(group.answered)
         group.answered, group.outcomes = [], {}
-
-    def _receipt(self, row: BatchRow, answered: Answered) -> Receipt:
-        return receipt(answered, row.source, self._keys)
 
     @staticmethod
     def _note(look: Look, foreign: int) -> str | None:

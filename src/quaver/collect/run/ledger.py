@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter, defaultdict, deque
@@ -13,6 +14,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import facts_of
 from quaver.collect.store.store_lock import REPAIR
 from quaver.collect.store.tallies import KEY, SUMS
+from quaver.core.instrument import record_in
 from quaver.core.meter import Traffic
 from quaver.core.model import Answered
 from quaver.core.number_format import moment
@@ -241,6 +243,40 @@ def done_without(store: Store) -> list[str]:
         "were collected without it"
         for (model, feature), reason in reasons.items()
     ]
+
+
+def instruments(store: Store) -> dict[str, dict[str, Any]]:
+    """What the records say of each model and decoding; empty where no answer has a record.
+
+    Returns:
+        By model and decoding: ``calls``, ``knobs`` (for each knob what was asked, sent and became of it, with
+        the number of calls), ``hosts`` and ``apis`` (the number of calls of each).
+    """
+    sql = "SELECT id, asked FROM terms WHERE asked LIKE '%, {\"instrument\": %'"
+    records = {number: record for number, asked in store.rows(sql) if (record := record_in(asked))}
+    if not records:
+        return {}
+    counted = store.rows(
+        """SELECT c.model, c.decoding, r.terms, count(*) FROM calls a JOIN responses r ON r.id = a.response
+        JOIN conditions c ON c.position = a.condition WHERE coalesce(c.follow_up, '') = ''
+        GROUP BY c.model, c.decoding, r.terms"""
+    )
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    sums: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for model, decoding, terms, n in counted:
+        if terms not in records:
+            continue
+        record = records[terms]
+        entry = found[model].setdefault(decoding, {"calls": 0, "knobs": {}, "hosts": {}, "apis": {}})
+        entry["calls"] += n
+        for name in ("host", "api"):
+            if value := record[name]:
+                entry[f"{name}s"][value] = entry[f"{name}s"].get(value, 0) + n
+        for name, knob in record["knobs"].items():
+            sums[model, decoding, name][json.dumps(knob)] += n
+    for (model, decoding, name), counts in sums.items():
+        found[model][decoding]["knobs"][name] = [[*json.loads(text), n] for text, n in counts.items()]
+    return dict(found)
 
 
 def cut_in_thought(entries: Iterable[Entry]) -> list[str]:

@@ -252,12 +252,13 @@ class _Expected:
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
-        self._n = 0
+        self._n = self._most = 0
         self._sum = self._squares = 0.0
         self._characters = self._read = 0
 
     def learn(self, request: Request, read: int, written: float) -> None:
         self._n += 1
+        self._most = max(self._most, int(written))
         self._sum += written
         self._squares += written * written
         self._characters += _characters(request)
@@ -270,11 +271,15 @@ class _Expected:
 
     @property
     def completion(self) -> float:
-        """Two standard deviations above the mean, at most the maximum length."""
+        """Two standard deviations above the mean, at most the maximum length, or the longest that came.
+
+        An answer may be longer than its maximum by what a model thinks before it.
+        """
+        longest = max(self._longest, self._most)
         if self._n < _ENOUGH:
-            return self._longest
+            return longest
         mean = self._sum / self._n
-        return min(self._longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
+        return min(longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
 
 
 def written(response: Response, together: int) -> float:
@@ -386,6 +391,7 @@ class Progress:
         tokens: Prompt and completion tokens in all runs of the study.
         money: US dollars spent in all runs of the study.
         given_up: Models that were given up in this run, with the reason; the others continue.
+        waits: What each model's server asks to wait for, in its words; empty where it does not.
     """
 
     total: int
@@ -398,6 +404,7 @@ class Progress:
     tokens: float = 0.0
     money: float = 0.0
     given_up: dict[str, Exception] = field(default_factory=dict)
+    waits: dict[str, str] = field(default_factory=dict)
 
     @property
     def elapsed(self) -> float:
@@ -423,7 +430,8 @@ class Progress:
             line += f", {self.tokens:,.0f} tokens"
         if self.money:
             line += f", ${self.money:,.4f}"
-        return line + "".join(f", {count:,} × {kind}" for kind, count in self.by_kind.most_common(3))
+        line += "".join(f", {count:,} × {kind}" for kind, count in self.by_kind.most_common(3))
+        return line + "".join(f"; {model} waits: {words}" for model, words in self.waits.items() if words)
 
     def outcome(self, ended: Ended, tokens: float, money: float) -> Outcome:
         """How the run ended that got this far."""
@@ -448,7 +456,7 @@ _TO_DO: Final = (
     (r"HTTP 5|no answer within|Connect|Read|Remote", f"see that the server runs, then {_AGAIN}"),
     (r"context overflow|prompt of #", "shorten these texts, or take a model with a larger context"),
     (
-        r"the reply|the request was refused",
+        r"the reply|the request was refused|refused by the provider",
         f"read what the server says in its log; {_AGAIN}",
     ),
     (r"the function returned|\w*(Error|Exception)$", f"repair the function or the program, then {_AGAIN}"),

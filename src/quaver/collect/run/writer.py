@@ -50,7 +50,8 @@ class Journal:
     tokens, money, rate), ``batch`` (one that was written, sent or closed: name, model, state,
     calls, done, refused, remote, closed, note), ``error`` (one call's: model, variant, decoding, follow_up,
     item, repeat, kind,
-    error), ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that cannot be
+    error), ``fingerprint`` (a model answers from another configuration), ``note`` (what was
+    learnt about a server: model, note), ``given_up`` (a model that cannot be
     used) and ``ended`` (how, done, missing; if how is ``error``, the error instead). Each has a ``time``, in
     seconds since 1970.
     """
@@ -117,6 +118,11 @@ class Journal:
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _EVERY
             self._line(str(progress))
+
+    def note(self, model: str, news: str) -> None:
+        """Something was learnt about a model's server."""
+        self._line(f"{model}: {news}")
+        self._event("note", model=model, note=news)
 
     def given_up(self, model: str, error: Exception) -> None:
         """A model was given up; the others continue."""
@@ -323,8 +329,13 @@ class Writer:
 
     def flush(self) -> None:
         """Write the group."""
-        for asked in self._asked.values():
-            if asked.meter and (traffic := asked.meter.take()) != NO_TRAFFIC:
+        for name, asked in self._asked.items():
+            if asked.meter is None:
+                continue
+            for news in asked.meter.told():
+                self._journal.note(name, news)
+            self._progress.waits[name] = asked.meter.waits
+            if (traffic := asked.meter.take()) != NO_TRAFFIC:
                 self._store.add_traffic(asked.source, traffic)
         if self._group:
             began = time.monotonic()

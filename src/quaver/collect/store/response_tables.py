@@ -30,7 +30,7 @@ __all__ = [
     "written_prompt",
 ]
 
-COLUMNS = ", ".join(Response._fields)
+COLUMNS = ", ".join(name for name in Response._fields if name != "instrument")
 SUMMED = f"seed, received, {COLUMNS}"
 """The columns that a checksum covers. A wrong key, prompt or source is noticed when it is looked up."""
 
@@ -141,6 +141,7 @@ _BESIDE, _BEYOND = slice(2, _LATENCY), slice(_LATENCY + 1, None)
 """What stands beside the text, the ending and the latency of a response."""
 _NO_ANSWER: tuple[Any, ...] = Response("")
 _NOTHING, _NO_MORE = _NO_ANSWER[_BESIDE], _NO_ANSWER[_BEYOND]
+_NONE_STORED = _NO_MORE[:-1]
 _EMPTY = (None,) * (_LATENCY - _BESIDE.start)
 
 
@@ -171,7 +172,7 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
         own is None and values[_BESIDE] == _NOTHING and values[_BEYOND] == _NO_MORE
     ):  # as most have nothing more
         text, finish, latency = response.text, response.finish, response.latency
-        return (text if text.isascii() else utf8(text), finish, *_EMPTY, latency, *_NO_MORE)
+        return (text if text.isascii() else utf8(text), finish, *_EMPTY, latency, *_NONE_STORED)
     text = own.out_of(response.text) if own else response.text
     # The tokens would still spell a key that was removed from the text.
     tokens = json.dumps(response.tokens) if response.tokens and text == response.text else None
@@ -199,6 +200,6 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
 
 def response_of(row: Sequence[Any]) -> Response:
     """The response in the values of ``COLUMNS``."""
-    stored = Response._make(row)
+    stored = Response(*row)
     tokens = valid_tokens(json.loads(stored.tokens)) if stored.tokens else ()  # type: ignore[arg-type]
     return stored._replace(tokens=tokens, raw=json.loads(stored.raw) if stored.raw else None)  # type: ignore[arg-type]

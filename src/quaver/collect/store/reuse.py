@@ -23,6 +23,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED, facts_of, written_prompt
 from quaver.collect.store.spill import Receipt
 from quaver.collect.store.store_lock import REPAIR
+from quaver.core.instrument import asked_in
 from quaver.core.records import Call, Request
 from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError
@@ -62,18 +63,18 @@ def _adopted(
 ) -> Iterator[Receipt]:
     """The wanted answers that one study has; they are removed from ``wanted``."""
     found = {
-        key: (source, seed, received, row)
+        key: (source, seed, received, terms, row)
         for key, source, seed, received, terms, row in other.find(wanted)
-        if terms == request_terms(wanted[key][0])
+        if terms and asked_in(terms) == request_terms(wanted[key][0])
     }
     for key in [key for key in wanted if key in found]:  # in the order of work
         request, call = wanted.pop(key)
-        source, seed, received, row = found[key]
+        source, seed, received, terms, row = found[key]
         mark = (name, source, request.model)
         if mark not in sources:
             identity, provenance = other.source(source)
             sources[mark] = store.register(request.model, identity, provenance, reused=name)
-        messages, terms = written_prompt(request.prompt.messages), request_terms(request)
+        messages = written_prompt(request.prompt.messages)
         yield Receipt(sources[mark], messages, seed, received, terms, [call], [row])
 
 

@@ -17,9 +17,10 @@ from pydantic_core import from_json, to_json
 
 from quaver._secrets import Keys
 from quaver.collect.store.response_tables import COLUMNS, row_of, written_prompt
+from quaver.core.instrument import terms_with
 from quaver.core.line_file import write_whole
 from quaver.core.model import Answered
-from quaver.core.records import Call, constructor
+from quaver.core.records import Call, Request, Response, constructor
 from quaver.core.replaced_file import put_in_place
 from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError
@@ -74,8 +75,32 @@ def receipts(group: Sequence[Answered], source: int, keys: Keys | None = None) -
         same = (request.decoding, request.choices, request.schema)
         if not all(map(is_, same, before)):  # the same objects as the last request's, mostly
             before, terms = same, request_terms(request)
-        found.append(_RECEIPT((source, messages, request.seed, received, terms, calls, rows)))
+        if not any(response.instrument for response in responses):
+            found.append(_RECEIPT((source, messages, request.seed, received, terms, calls, rows)))
+        else:
+            found += _by_record(source, messages, received, terms, request, responses, rows)
     return found
+
+
+def _by_record(
+    source: int,
+    messages: str,
+    received: float,
+    terms: str,
+    request: Request,
+    responses: Sequence[Response],
+    rows: Sequence[tuple[Any, ...]],
+) -> Iterator[Receipt]:
+    """A receipt for each record of the instrument among a request's responses."""
+    places: dict[str | None, list[int]] = {}
+    for index, response in enumerate(responses):
+        places.setdefault(response.instrument, []).append(index)
+    for record, some in places.items():
+        part = request.part(tuple(request.calls[index] for index in some))
+        under = terms_with(terms, record)
+        yield Receipt(
+            source, messages, part.seed, received, under, part.calls, [rows[index] for index in some]
+        )
 
 
 def line_of(document: Any) -> bytes:

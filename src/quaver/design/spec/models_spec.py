@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -50,10 +49,6 @@ def providers() -> dict[str, str]:
     return {"hf": "transformers", **engines, **dict.fromkeys(_PRESETS, "openai_compatible")}
 
 
-_REFUSES_TEMPERATURE = re.compile(r"gpt-5(?!.*chat)|o\d")
-"""OpenAI's reasoning models, by the beginning of their names."""
-
-
 def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
     """What would stand in a study file for a model that is written as one string.
 
@@ -82,8 +77,7 @@ def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
     if use is None:
         fix = "write PROVIDER/MODEL, such as openai/gpt-5-mini"
         raise UnknownName("provider", provider, known, where=where, fix=fix)
-    body = {"body": {"temperature": None}} if _REFUSES_TEMPERATURE.match(_short(model)) else {}
-    return {"name": _short(model), "use": use, "preset": _PRESETS[provider], "model": model, **body}
+    return {"name": _short(model), "use": use, "preset": _PRESETS[provider], "model": model}
 
 
 def _short(model: str) -> str:

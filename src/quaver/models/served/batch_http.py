@@ -20,13 +20,13 @@ from quaver.core.batch import BatchLimits, Gone, Look, NotNow, Unanswered
 from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json
 from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import error_response, printable, token_count
+from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES
-from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
-from quaver.models.served.server_options import CHAT, PLAIN, body_of, compact_json, is_plain
-from quaver.models.served.server_reply import objects_in, reading, reply_to
+from quaver.models.served.server_options import compact_json
+from quaver.models.served.server_reply import objects_in, reading
+from quaver.models.served.wire import Wire
 
 _CONNECT, _QUIET = 10.0, 120.0
 """Seconds for connecting, and without a byte."""
@@ -193,22 +193,17 @@ def seconds_in(moment: object) -> float | None:
 
 
 class LineReader:
-    """Reads what comes back for the requests of one model's batches.
+    """Writes and reads the lines of one model's batches.
 
     Args:
         address: For errors.
-        responses: The responses in a reply to a request.
+        wire: How the model is asked.
         together: Whether a request's calls are drawn together.
     """
 
-    def __init__(
-        self,
-        address: Address,
-        responses: Callable[[bytes, Request], list[Response]],
-        *,
-        together: bool = False,
-    ) -> None:
-        self._address, self._responses, self._together = address, responses, together
+    def __init__(self, address: Address, wire: Wire, *, together: bool = False) -> None:
+        self._address, self._wire, self._together = address, wire, together
+        self._taught: set[str] = set()
 
     def parts(self, request: Request) -> Sequence[Request]:
         """A request for each call, unless the server draws them together."""
@@ -224,7 +219,8 @@ class LineReader:
         meter = Meter()
         try:
             with reading(meter, request, content):
-                return self._responses(content, request)
+                n = len(request.calls)
+                return self._wire.read(content, request, n, self._wire.body(request, n=n))
         except Passing as fault:
             return Unanswered(fault.reason, traffic=meter.take())
 
@@ -236,35 +232,25 @@ class LineReader:
             return Unanswered(failure.reason, counts=not failure.limited)
         reason = printable(failure.found or failure.problem)
         if isinstance(failure, Refused):
-            return [error_response(f"the request was refused: {reason}")] * len(request.calls)
+            if failure.words in self._taught or self._wire.learn(failure, self._wire.body(request)):
+                self._taught.add(failure.words)  # the next batch asks without what is refused
+                return Unanswered(failure.words)
+            if failure.may_be_the_texts:
+                return [failure.response] * len(request.calls)
+            failure = failure.error
         return Unanswered(reason, counts=not isinstance(failure, RateLimited), fatal=failure)
 
 
 class ChatLines(LineReader):
-    """Writes and reads the lines of a batch as OpenAI's Batch API has them.
-
-    Args:
-        server: What the server honours.
-        model: The model's name there.
-        address: For errors.
-        together: Whether a request's calls are drawn together.
-    """
-
-    def __init__(self, server: Preset, model: str, address: Address, *, together: bool = False) -> None:
-        super().__init__(
-            address,
-            lambda content, request: reply_to(content, request, server, len(request.calls)),
-            together=together,
-        )
-        self._server, self._model = server, model
+    """The lines of a batch as OpenAI's Batch API has them."""
 
     def kind_of(self, request: Request) -> str:
         """The endpoint."""
-        return "/v1" + (PLAIN if is_plain(request.prompt.messages) else CHAT)
+        return "/v1" + self._wire.path(request)
 
     def line(self, request_id: str, request: Request) -> bytes:
         """The line of a request."""
-        body = body_of(self._server, self._model, request, n=len(request.calls))
+        body = self._wire.body(request, n=len(request.calls))
         return compact_json(
             {"custom_id": request_id, "method": "POST", "url": self.kind_of(request), "body": body}
         )

@@ -17,12 +17,12 @@ from quaver.core.records import Request, Response
 from quaver.core.replaced_file import replace_bytes, replacing
 from quaver.core.response_validation import printable
 from quaver.errors import StoreError
-from quaver.models.served.batch_http import MOST_LINE, BatchHttp, ChatLines, object_of
+from quaver.models.served.batch_http import MOST_LINE, BatchHttp, ChatLines, LineReader, object_of
 from quaver.models.served.gemini_batches import GeminiBatches, check_body
 from quaver.models.served.openai_batches import OpenAIBatches
-from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_reply import object_in
+from quaver.models.served.wire import Wire
 
 
 class FileBatches:
@@ -140,9 +140,10 @@ def _id(found: Mapping[str, Any]) -> str:
 
 
 def service_of(
-    server: Preset, model: str, address: Address, secret: Callable[[], str], folder: Path, *, together: bool
+    wire: Wire, model: str, address: Address, secret: Callable[[], str], folder: Path, *, together: bool
 ) -> BatchService | None:
     """Who takes the batches of a model; None if nobody does."""
+    server = wire.server
     if server.batch == "none":
         return None
 
@@ -151,10 +152,12 @@ def service_of(
         named = {"x-goog-api-key": key} if server.batch == "gemini" else {"authorization": f"Bearer {key}"}
         return BatchHttp(address, named if key else {}, key)
 
-    lines = ChatLines(server, model, address, together=together)
     if server.batch == "file":
-        return FileBatches(folder, lines)
+        return FileBatches(folder, ChatLines(address, wire, together=together))
     if server.batch == "gemini":
         check_body(server.body)
-        return GeminiBatches(connected, address.url, model, server.body, lines)
-    return OpenAIBatches(connected, lines)
+        native = wire.spoken("gemini")
+        return GeminiBatches(
+            connected, address.url, model, native, LineReader(address, native, together=together)
+        )
+    return OpenAIBatches(connected, ChatLines(address, wire, together=together))

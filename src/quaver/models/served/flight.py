@@ -13,60 +13,21 @@ import threading
 import time
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
+from quaver.core.meter import Meter
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_response, failed_response
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.pace import Health, Pace, Sent
+from quaver.models.served.parts import Part, Rejected
 from quaver.models.served.rate import Limits
-from quaver.models.served.server_faults import Address, Passing
-
-_CHARACTERS_A_TOKEN = 4
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """Some of a request's calls that are sent together.
-
-    Attributes:
-        request: The request.
-        first: The position of its first call in the request.
-        n: The number of its calls.
-        tries: How often sending it has failed.
-        responses: What came back.
-        whole: All parts of the request.
-        billed: Whether the server may have billed a failed try.
-    """
-
-    request: Request
-    first: int
-    n: int
-    tries: int = 0
-    responses: list[Response] = field(default_factory=list)
-    whole: list[Part] = field(default_factory=list)
-    billed: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """A rough upper bound of the tokens that it takes."""
-        read = sum(len(content) for _, content in self.request.prompt.messages) // _CHARACTERS_A_TOKEN
-        return read + self.n * self.request.decoding.max_tokens
-
-    def finish(self, responses: Sequence[Response], seconds: float) -> None:
-        """Take its responses, each with its share of the time and the number of tries."""
-        tries = {"tries": self.tries + 1} if self.tries else {}
-        self.responses = [
-            response._replace(
-                latency=seconds / self.n, raw=dict(response.raw or {}) | tries if tries else response.raw
-            )
-            for response in responses
-        ]
+from quaver.models.served.server_faults import Address, Passing, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +142,8 @@ class Flight:
         shared: Whether a request's calls are sent together.
         retries: How often a call is retried.
         patience: Seconds without an answer after which the server is given up.
-        has_room: Whether the budget has room for retrying a call that was billed.
+        meter: Knows whether the budget has room for retrying a call that was billed, and says what the server
+            asks to wait for.
     """
 
     def __init__(
@@ -193,9 +155,10 @@ class Flight:
         shared: bool,
         retries: int,
         patience: float,
-        has_room: Callable[[], bool] = lambda: True,
+        meter: Meter | None = None,
     ) -> None:
-        self._has_room = has_room
+        self._meter = meter or Meter()
+        self._rejected = Rejected()
         self._send, self._pace, self._address = send, pace, address
         self._shared, self._retries = shared, retries
         self._health, self._patience = Health(patience), patience
@@ -349,6 +312,9 @@ class Flight:
             landed = await self._send(self._connection, part)
         except Passing as fault:
             self._fault(part, sent, fault)
+        except Refused as fault:
+            self._pace.failed(sent, busy=False)
+            self._reject(part, fault)
         except ModelError as error:
             self._pace.failed(sent, busy=False)
             self._give_up(error)
@@ -363,8 +329,10 @@ class Flight:
             seconds = time.perf_counter() - started
             self._pace.answered(sent, landed.tokens, landed.limits)
             self._health.well()
+            self._meter.waits = ""
             part.finish(landed.responses, seconds)
             self._complete(part)
+            self._blame_texts()
 
     def _complete(self, part: Part) -> None:
         if all(one.responses for one in part.whole):
@@ -392,7 +360,24 @@ class Flight:
 
     # ------------------------------------------------------------------ failing
 
+    def _reject(self, part: Part, fault: Refused) -> None:
+        """Keep a rejected part until it is clear why, with those of its repeats that would be, too."""
+        for one in [one for one in part.whole if one is part or one in self._waiting]:
+            self._rejected.add(one, fault)
+            with suppress(ValueError):
+                self._waiting.remove(one)
+        if self._rejected.are_the_servers_fault(fault, self._health.answered_once):
+            self._give_up(fault.error)
+
+    def _blame_texts(self) -> None:
+        """Settle the parts that were rejected while others are answered: their texts are at fault."""
+        if self._error is None:
+            for part, fault in self._rejected.taken():
+                part.responses = [fault.response] * part.n
+                self._complete(part)
+
     def _fault(self, part: Part, sent: Sent, fault: Passing) -> None:
+        self._meter.waits = fault.reason
         if fault.limited:
             self._pace.refused(sent, fault.wait)
         else:
@@ -417,7 +402,7 @@ class Flight:
 
     def _is_unpaid(self, part: Part) -> bool:
         """Whether it was billed without an answer, and the budget has no room for another try."""
-        return part.billed and not self._has_room()
+        return part.billed and not self._meter.has_room
 
     def _rest(self, part: Part, seconds: float) -> None:
         def again() -> None:
@@ -454,6 +439,11 @@ class Flight:
     def _finish(self) -> None:
         if self._flying:
             return
+        if self._rejected.parts and self._ended and self._unfinished == self._rejected.complete:
+            if self._health.answered_once:
+                self._blame_texts()
+            else:
+                self._give_up(self._rejected.parts[0][1].error)
         if self._error is not None or (self._ended and not self._unfinished):
             self._done.set()
 

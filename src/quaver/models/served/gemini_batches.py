@@ -6,105 +6,33 @@ that of its file, by which both are found again. An expired batch has no results
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 from quaver.core.batch import BatchLimits, Lines, Look, NotNow, Problem, Unanswered
-from quaver.core.records import Decoding, Request, Response
+from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import SpecError
-from quaver.models._defaults import turns
 from quaver.models.served.batch_http import BatchHttp, HttpBatches, LineReader, count_in, name_in
-from quaver.models.served.server_options import ROOM, compact_json, one_of
-from quaver.models.served.server_reply import object_in, objects_in
-
-_DEFAULTS = Decoding("")
-_BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
-"""Tokens of thinking by ``reasoning_effort``, as Google documents it for models before Gemini 3."""
-
-_FILTERED = frozenset(
-    ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"]
-)
-
-
-def generate_content(model: str, request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A request as Gemini's ``GenerateContentRequest``."""
-    decoding, said = request.decoding, turns(request.prompt.messages)
-    system = [{"text": one["content"]} for one in said if one["role"] == "system"]
-    contents = [
-        {"role": "model" if one["role"] == "assistant" else "user", "parts": [{"text": one["content"]}]}
-        for one in said
-        if one["role"] != "system"
-    ]
-    config: dict[str, Any] = {"temperature": decoding.temperature, "maxOutputTokens": decoding.max_tokens}
-    if decoding.top_p != _DEFAULTS.top_p:
-        config["topP"] = decoding.top_p
-    if decoding.stop:
-        config["stopSequences"] = list(decoding.stop)
-    if len(request.calls) > 1:
-        config["candidateCount"] = len(request.calls)
-    if request.schema or request.choices:
-        schema = json.loads(request.schema) if request.schema else one_of(request.choices)
-        config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
-        config["maxOutputTokens"] += 0 if request.schema else ROOM
-    if effort := body.get("reasoning_effort"):
-        config["thinkingConfig"] = _thinking(model, str(effort))
-    found: dict[str, Any] = {"contents": contents, "generationConfig": config}
-    return found | ({"systemInstruction": {"parts": system}} if system else {})
+from quaver.models.served.dialects import EFFORTS
+from quaver.models.served.server_options import compact_json
+from quaver.models.served.server_reply import object_in
+from quaver.models.served.wire import Wire
 
 
 def check_body(body: Mapping[str, Any]) -> None:
     """Check that the extra fields of the study file have a counterpart in a batch."""
     unknown = sorted(name for name, value in body.items() if name != "reasoning_effort" and value is not None)
     effort = body.get("reasoning_effort")
-    if unknown or (effort is not None and effort not in _BUDGETS):
+    if unknown or (effort is not None and effort not in EFFORTS):
         raise SpecError(
             "Gemini's batches do not take this field",
             where="body",
-            expected=f"reasoning_effort, with one of {', '.join(_BUDGETS)}",
+            expected=f"reasoning_effort, with one of {', '.join(EFFORTS)}",
             found=unknown[0] if unknown else f"reasoning_effort: {effort}",
             fix="leave it out, or ask this model without batches",
         )
-
-
-def _thinking(model: str, effort: str) -> dict[str, Any]:
-    if model.removeprefix("models/").startswith(("gemini-1", "gemini-2")):
-        return {"thinkingBudget": _BUDGETS[effort]}
-    return {"thinkingLevel": effort}
-
-
-def as_completion(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Gemini's ``GenerateContentResponse`` as a chat completion, so that both are read by the same rules."""
-    candidates = objects_in(found.get("candidates"))
-    feedback, usage = object_in(found.get("promptFeedback")), object_in(found.get("usageMetadata"))
-    choices = [_choice(index, one) for index, one in enumerate(candidates)]
-    if not choices and feedback.get("blockReason"):
-        choices = [{"index": 0, "message": {"content": ""}, "finish_reason": "content_filter"}]
-    read = token_count(usage.get("promptTokenCount"))
-    counts = [token_count(usage.get(name)) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
-    return {
-        "model": found.get("modelVersion"),
-        "choices": choices,
-        "usage": {
-            "prompt_tokens": read,
-            "completion_tokens": None if counts == [None, None] else sum(count or 0 for count in counts),
-            "prompt_tokens_details": {"cached_tokens": token_count(usage.get("cachedContentTokenCount"))},
-            "completion_tokens_details": {"reasoning_tokens": counts[1]},
-        },
-    }
-
-
-def _choice(index: int, candidate: Mapping[str, Any]) -> dict[str, Any]:
-    texts: dict[bool, str] = {False: "", True: ""}
-    for part in objects_in(object_in(candidate.get("content")).get("parts")):
-        if isinstance(part.get("text"), str):
-            texts[part.get("thought") is True] += part["text"]
-    reason = str(candidate.get("finishReason"))
-    ends = "length" if reason == "MAX_TOKENS" else "content_filter" if reason in _FILTERED else "stop"
-    message = {"content": texts[False]} | ({"reasoning_content": texts[True]} if texts[True] else {})
-    return {"index": index, "message": message, "finish_reason": ends}
 
 
 _STATES: Mapping[str, Any] = {
@@ -135,7 +63,7 @@ class GeminiBatches(HttpBatches):
         connect: Opens the connection, with the key that is in the environment.
         base_url: The address of Gemini's interface for OpenAI's protocol, as the preset has it.
         model: The model's name there.
-        body: The extra fields of the study file.
+        wire: How it is asked in Gemini's own API.
         reader: Reads what comes back for requests.
     """
 
@@ -150,11 +78,11 @@ class GeminiBatches(HttpBatches):
         connect: Callable[[], BatchHttp],
         base_url: str,
         model: str,
-        body: Mapping[str, Any],
+        wire: Wire,
         reader: LineReader,
     ) -> None:
         super().__init__(connect, reader)
-        self._model, self._body = model, body
+        self._model, self._wire = model, wire
         parts = urlsplit(base_url.rstrip("/").removesuffix("/openai"))
         self._host, self._path = f"{parts.scheme}://{parts.netloc}", parts.path
 
@@ -164,7 +92,7 @@ class GeminiBatches(HttpBatches):
 
     def line(self, request_id: str, request: Request) -> bytes:
         """The line of a request."""
-        content = generate_content(self._model, request, self._body)
+        content = self._wire.body(request, n=len(request.calls))
         return compact_json({"key": request_id, "request": content})
 
     def upload(self, name: str, lines: Lines) -> str:
@@ -233,7 +161,7 @@ class GeminiBatches(HttpBatches):
         """A line of results as responses, or why there are none."""
         response, error = came.get("response"), object_in(came.get("error"))
         if isinstance(response, dict):
-            return self._reader.read(request, 200, as_completion(response))
+            return self._reader.read(request, 200, response)
         if error:
             code = token_count(error.get("code")) or 500
             return self._reader.read(request, _STATUS_OF_CODE.get(code, code), {"error": error})

@@ -150,13 +150,18 @@ class Connection:
         key: The key, which is removed from whatever comes back; an empty string if there is none.
         timeout: Seconds for one call.
         most: Maximum number of concurrent calls.
+
+    Attributes:
+        settling: Held by the call that finds out what the server takes.
     """
 
     def __init__(
         self, address: Address, headers: Mapping[str, str], key: str, timeout: float, most: int
     ) -> None:
         self._address, self._timeout = address, timeout
-        self._host, self._base = urlsplit(address.url).netloc, address.url.rstrip("/")
+        self._base, _, query = address.url.partition("?")
+        self._host, self._query = urlsplit(address.url).netloc, f"?{query}" if query else ""
+        self.settling = asyncio.Lock()
         self._headers = {**_COMMON, **headers}
         self._secret = Keys.of(key)
         self._replied = False
@@ -182,7 +187,9 @@ class Connection:
         content = compact_json(body)
         to = self._endpoints.get(path)
         if to is None:
-            to = self._endpoints[path] = self._pool.endpoint(self._base + path, {**self._headers, **_JSON})
+            to = self._endpoints[path] = self._pool.endpoint(
+                self._base + path + self._query, {**self._headers, **_JSON}
+            )
         reply = await self._sent(self._pool.post, to, content)
         if isinstance(reply, Response):
             return reply
@@ -190,7 +197,7 @@ class Connection:
 
     async def get(self, path: str) -> bytes:
         """Fetch a path below the base URL, or another URL of the server."""
-        url = path if "://" in path else self._base + path
+        url = path if "://" in path else self._base + path + self._query
         reply = await self._sent(self._pool.get, url, self._headers)
         return b"" if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)
 

@@ -12,13 +12,15 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from quaver.core.model import Needs
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, Unavailable
-from quaver.models.served.flight import Landed, Part
+from quaver.models.served.flight import Landed
+from quaver.models.served.parts import Part
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused
 
@@ -115,13 +117,13 @@ class _Probe:
             try:
                 lack = await tries()
             except Refused as error:
-                lack = f"it answers {error.found or error.problem}"
+                lack = f"it answers {error.words or error.found or error.problem}"
             honoured[name] = not lack
             if lack and name not in allowed:
                 raise self._dishonoured(name, lack)
             if lack:
                 result.downgrades[name] = lack
-                result.server = replace(result.server, **{name: _OFF[name]})
+                result.server = replace(result.server, **({name: _OFF[name]} if name in _OFF else {}))
         result.facts["honoured"] = honoured
         return result
 
@@ -134,7 +136,8 @@ class _Probe:
             ("seed", self._seed, needs.seed),
             ("n", self._n, self._server.n and needs.repeats > 1),
         ]
-        return [(name, tries) for name, tries, needed in trials if needed]
+        varied = [(knob, partial(self._varied, knob, ends)) for knob, ends in needs.varied.items()]
+        return [*varied, *((name, tries) for name, tries, needed in trials if needed)]
 
     # ------------------------------------------------------------------ the server
 
@@ -202,6 +205,14 @@ class _Probe:
             return "the same seed draws another answer"
         return "another seed draws the same answer" if len(set(texts)) == 1 else ""
 
+    async def _varied(self, knob: str, ends: tuple[float, float]) -> str:
+        """Whether the server takes both ends of what the study varies; it never learns to do without."""
+        whole = knob in ("max_tokens", "top_k")
+        for end in ends:
+            value: Any = {knob: int(end) if whole else end}
+            await self._ask(replace(Decoding("", max_tokens=16), **value))
+        return ""
+
     async def _n(self) -> str:
         wanted = self._needs.repeats
         responses = await self._ask(Decoding("", temperature=1.0, max_tokens=24), n=wanted)
@@ -235,21 +246,24 @@ class _Probe:
                 landed = await self._arriving(self._connection, self._server, Part(request, 0, n))
             except Passing as fault:
                 if not left:
-                    raise Refused(
+                    silent = ModelError(
                         "the server does not answer",
                         where=self._address.url,
                         found=fault.reason,
                         fix="check that it runs at this address, and read its log",
-                    ) from None
+                    )
+                    raise Refused(silent) from None
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
             else:
                 if error := landed.responses[0].error:
-                    raise Refused("the server does not answer", found=error)
+                    raise Refused(ModelError("the server does not answer", found=error))
                 return landed.responses
         raise AssertionError
 
     def _dishonoured(self, name: str, lack: str) -> ModelError:
-        where, instead = _ASKED[name]
+        where, instead = _ASKED.get(
+            name, (name, f"ask at one {name.replace('_', ' ')} only: levels that are not sent are repeats")
+        )
         return ModelError(
             f"the server does not honour {name}",
             where=self._address.url,

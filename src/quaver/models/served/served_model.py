@@ -1,22 +1,28 @@
-"""What models behind a server have in common: the key, the connection, and sending within limits."""
+"""What models behind a server have in common: the key, the connection, how they are asked, and the limits."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from quaver.core.meter import Meter
-from quaver.core.model import Answered
-from quaver.core.records import Request
-from quaver.errors import MissingKey
+from quaver.core.model import Answered, Needs
+from quaver.core.records import Message, Request, Response
+from quaver.errors import MissingKey, SpecError
 from quaver.models._defaults import Defaults
-from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.flight import Flight, Landed
 from quaver.models.served.pace import Pace
-from quaver.models.served.server_faults import Address
-from quaver.models.served.server_options import checked_key
+from quaver.models.served.parts import Part
+from quaver.models.served.presets import Preset
+from quaver.models.served.server_faults import Address, Refused
+from quaver.models.served.server_options import checked_key, is_here, is_named_by_environment
+from quaver.models.served.server_reply import reading, sending, spent_on
+from quaver.models.served.wire import Wire
 
 if TYPE_CHECKING:
     from quaver.models.served.http_pool import Connection
@@ -27,12 +33,14 @@ class ServedModel(Defaults):
 
     Attributes:
         meter: Counts replies that become no answer.
-        found: What a probe found out about the server.
     """
 
-    found: Any = None
     _model: str
     _key: str
+    _names_key: bool
+    _wire: Wire
+    _facts: dict[str, Any]
+    _is_local: bool | None = None
 
     def _send_within(
         self,
@@ -55,6 +63,15 @@ class ServedModel(Defaults):
         self._pace = self._new_pace()
 
     @property
+    def found(self) -> Any:
+        """What is known of the server, for the other workers."""
+        return self._wire.server, self._facts, self._wire.learnt
+
+    @found.setter
+    def found(self, found: Any) -> None:
+        self._wire.server, self._facts, self._wire.learnt = found
+
+    @property
     def is_rated(self) -> bool:
         """Whether the study limits the rate."""
         return any(self._rates.values())
@@ -74,9 +91,40 @@ class ServedModel(Defaults):
             shared=self._draws_together,
             retries=self._retries,
             patience=self._patience,
-            has_room=lambda: self.meter.has_room,
+            meter=self.meter,
         )
         yield from flight.answers(requests, self._connected)
+
+    def probe(self, needs: Needs) -> None:
+        """Reach the server and test the features that the study needs.
+
+        Raises:
+            Unavailable: It does not answer.
+            MissingKey: Its key is not in the environment.
+            ModelError: It does not honour a feature that the study needs.
+        """
+        from quaver.models.served.probe import tried
+
+        found = tried(
+            replace(self._wire.server, n=self._draws_together),
+            self._needing(needs),
+            self._connected,
+            self._address,
+            self._trying,
+            self._allowed,
+        )
+        n = (found.server.n or self._wire.server.n) and "n" not in found.downgrades
+        self._wire.server = replace(found.server, n=n)
+        self._facts = {**found.facts, "downgrades": found.downgrades}
+
+    def _needing(self, needs: Needs) -> Needs:
+        """The same needs; what the study rests on is never left out, whatever the server refuses."""
+        names = {"schema": needs.constraint, "logprobs": needs.logprobs, "seed": needs.seed}
+        allowed = self._allowed | ({"schema"} if "choice" in self._allowed else set())
+        self._wire.needed = frozenset(
+            name for name in (*(name for name, needed in names.items() if needed), *needs.varied)
+        ) - frozenset(allowed)
+        return needs
 
     def check_key(self) -> None:
         """See that the key is in the environment.
@@ -90,25 +138,69 @@ class ServedModel(Defaults):
         """Forget what was learnt about the server's limits; no connection stays open between runs."""
         self._pace = self._new_pace()
 
+    # ------------------------------------------------------------------ one call
+
     async def _send(self, connection: Connection, part: Part) -> Landed:
-        raise NotImplementedError
+        return await self._arriving(connection, self._wire.server, part)
+
+    async def _trying(self, connection: Connection, server: Preset, part: Part) -> Landed:
+        """Like ``_arriving``, but counts the cost of answers that are not stored."""
+        landed = await self._arriving(connection, server, part)
+        self.meter.count(spent_on(landed.responses))
+        return landed
+
+    async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
+        """Send a part; until the server has taken one request, one at a time, since it may refuse a field."""
+        if not self._wire.settled:
+            async with connection.settling:
+                if not self._wire.settled:
+                    return await self._taken(connection, server, part)
+        return await self._taken(connection, server, part)
+
+    async def _taken(self, connection: Connection, server: Preset, part: Part) -> Landed:
+        wire, request = self._wire, part.request
+        while True:
+            version, body = wire.version, wire.body(request, part.first, part.n, server)
+            path = wire.path(request)
+            try:
+                with sending(self.meter, request, part.n):
+                    begun = await self._begun(connection, path, body, request.prompt.messages)
+                    came = begun or await connection.post(path, body)
+            except Refused as fault:
+                if wire.version == version:
+                    if not wire.learn(fault, body):
+                        raise
+                    self.meter.tell(wire.news)
+                continue
+            if isinstance(came, Response):
+                return Landed([came._replace(instrument=wire.record(request, body, came))] * part.n)
+            content, limits = came
+            with reading(self.meter, request, content):
+                responses = wire.read(content, request, part.n, body, server)
+            wire.settled = True
+            if not (self.meter.has_room and wire.grows(responses, body)):
+                return Landed(responses, limits)
+            self.meter.count(spent_on(responses))
+            self.meter.tell(wire.news)
+
+    async def _begun(
+        self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]
+    ) -> Response | None:
+        """What must happen before a request is sent; a response if the prompt is at fault."""
+        return None
 
     def _headers(self, key: str) -> dict[str, str]:
         """The headers of every request."""
         raise NotImplementedError
 
     @property
+    def _allowed(self) -> frozenset[str]:
+        """Features that the study does without if the server does not honour them."""
+        return frozenset()
+
+    @property
     def _url(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def _needs_key(self) -> bool:
-        raise NotImplementedError
-
-    @property
-    def _start(self) -> str:
-        """The command that starts such a server."""
-        return ""
+        return self._wire.server.base_url
 
     @property
     def _draws_together(self) -> bool:
@@ -123,16 +215,96 @@ class ServedModel(Defaults):
 
     @property
     def _address(self) -> Address:
-        has_key = bool(self._key and os.environ.get(self._key))
-        return Address(self._url, self._model, self._key, has_key, self._start)
+        start, bound = self._wire.server.start, self._is_its_own
+        return Address(self._url, self._model, self._key, self.sends_key, start, bound)
+
+    # ------------------------------------------------------------------ the key
+
+    @property
+    def _is_its_own(self) -> bool:
+        """Whether the key may go to the address: its provider's, or one that was named for it."""
+        return self._names_key or is_bound(self._url, self._usual_url, self._key)
+
+    @property
+    def _usual_url(self) -> str:
+        raise NotImplementedError
 
     def _secret(self) -> str:
+        """The key, if there is one for this address.
+
+        Raises:
+            MissingKey: None is in the environment, or it belongs to another address.
+            SpecError: It would go over a network unencrypted.
+        """
         secret = os.environ.get(self._key, "").strip() if self._key else ""
-        if not secret and self._needs_key:
+        if secret and not self._is_its_own:
+            if not self._wire.server.needs_key:
+                return ""
+            raise MissingKey(
+                f"the key in {self._key} belongs to another address, and is not sent to this one",
+                where=self._url,
+                expected=f"{self._usual_url}, or an address that is named for it",
+                fix=f"if it is meant for this address, say so: `key: {self._key}` beside the model, or "
+                f"--key-from {self._key}; otherwise name the variable that holds this address's key",
+            )
+        if not secret and self._wire.server.needs_key:
             raise MissingKey(
                 f"the key for {self._model} is missing",
                 where=self._url,
                 expected=f"the environment variable {self._key}",
                 fix=f"export {self._key}=…; a study file never holds a key",
             )
+        if secret and urlsplit(self._url).scheme == "http" and not is_here(self._url) and not self._is_open:
+            raise SpecError(
+                "the key would be sent to another machine unencrypted",
+                where=self._url,
+                expected="https",
+                fix="use https, or a tunnel to 127.0.0.1; if the network is your own: `unencrypted: true` "
+                "beside the model",
+            )
         return checked_key(secret, self._key, self._url)
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether the study says that the network is trusted."""
+        return False
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no key is sent, and the server says that it is of a kind that people run themselves.
+
+        An address on this machine alone says nothing: a proxy to a paid service may listen there.
+        """
+        if self.sends_key:
+            return False
+        if self._is_local is None:
+            from quaver.models.served.local_kinds import kind_at
+
+            kind = kind_at(self._url)
+            if kind is None:  # nothing answers there now, so that nothing can be paid either
+                return bool(self._wire.server.start) and is_here(self._url)
+            self._is_local = bool(kind)
+        return self._is_local
+
+    @property
+    def sends_key(self) -> bool:
+        """Whether a key is sent with every request."""
+        return bool(self._key and self._is_its_own and os.environ.get(self._key, "").strip())
+
+
+def is_bound(url: str, usual: str, variable: str) -> bool:
+    """Whether an address is that to which the key in a variable belongs.
+
+    >>> is_bound("https://api.openai.com/v1", "https://api.openai.com/v1", "OPENAI_API_KEY")
+    True
+    >>> is_bound("https://openai.example/v1", "https://api.openai.com/v1", "OPENAI_API_KEY")
+    False
+    """
+    here, there = urlsplit(url), urlsplit(usual)
+    same = bool(usual) and (here.scheme, here.netloc) == (there.scheme, there.netloc)
+    return same or (is_here(url) and is_here(usual)) or is_named_by_environment(url, variable)
+
+
+def provenance_of(wire: Wire) -> Mapping[str, Any]:
+    """What a server has refused, for the provenance."""
+    return {"refused": dict(wire.changes)} if wire.changes else {}

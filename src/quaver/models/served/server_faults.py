@@ -6,8 +6,11 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from quaver.core.records import Response
@@ -21,7 +24,6 @@ _OVERFLOW = re.compile(
     r"|(prompt|input|request) is too (long|large)|reduce the length",
     re.IGNORECASE,
 )
-_FILTERED = frozenset(["content_filter", "content_policy_violation", "invalid_prompt"])
 _SPENT = frozenset(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
 
 
@@ -64,8 +66,40 @@ class Passing(Exception):
         self.wait, self.status, self.fix, self.billed = wait, status, fix, False
 
 
+_OF_TEXTS = frozenset([400, 403, 413, 422, 451])
+"""Statuses with which a server may refuse one text and take the others."""
+
+
 class Refused(ModelError):
-    """The server rejects a request; others may be answered."""
+    """The server rejects a request; others may be answered.
+
+    Args:
+        error: What to raise where all requests are rejected alike.
+        status: The status of the reply.
+        words: The provider's own sentence.
+        field: The field of the request that it names.
+    """
+
+    def __init__(self, error: ModelError, status: int = 0, words: str = "", field: str = "") -> None:
+        super().__init__(
+            error.problem, where=error.where, expected=error.expected, found=error.found, fix=error.fix
+        )
+        self.error, self.status, self.words, self.field = error, status, words, field
+
+    @property
+    def may_be_the_texts(self) -> bool:
+        """Whether the text may be at fault rather than the server or what every request asks."""
+        return self.status in _OF_TEXTS
+
+    @property
+    def response(self) -> Response:
+        """The response to a call whose text is at fault."""
+        return error_response(f"refused by the provider: {self.words or self.found or self.problem}")
+
+
+def refused_text(words: str) -> Response:
+    """The response to a call whose text the provider does not take."""
+    return Response("", finish="content_filter", error=f"refused by the provider: {words}"[:500])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +112,7 @@ class Address:
         key: The environment variable that holds its key; empty if it takes none.
         has_key: Whether that variable is set.
         start: The command that starts such a server; empty for services.
+        bound: Whether the key in that variable belongs to this address.
     """
 
     url: str
@@ -85,6 +120,7 @@ class Address:
     key: str = ""
     has_key: bool = False
     start: str = ""
+    bound: bool = True
 
     def silent(self, fault: Passing) -> Unavailable:
         """The error if no usable answer comes."""
@@ -126,17 +162,43 @@ def read_failure(
         codes & {"context_length_exceeded", "exceed_context_size_error"} or _OVERFLOW.search(message)
     ):
         return error_response(f"context overflow: {message or summary}")
-    if status in (400, 403, 422) and (codes & _FILTERED or "content management policy" in message):
-        return Response("", finish="content_filter", error=f"content filter: {message or summary}"[:500])
+    if status in _OF_TEXTS and _is_of_text(codes, message):
+        return refused_text(message or summary)
     if status == 429 and not codes & _SPENT:
-        return Passing(summary, limited=True, wait=retry_after(headers), status=status)
-    if status >= 500 or status < 200 or status in _PASSING:
+        wait = retry_after(headers)
+        return Passing(summary, limited=True, wait=_wait_in(content) if wait is None else wait, status=status)
+    if (status >= 500 and status != _NOT_MADE) or status < 200 or status in _PASSING:
         return Passing(summary, busy=status in (503, 529), wait=retry_after(headers), status=status)
     if status == 400 and _POOR.search(message):
         status = 402
     if 300 <= status < 400:
         return _sends_elsewhere(status, headers.get("location", ""), address)
-    return _refusal(status, message, address)
+    field = error.get("param")
+    refused = _refusal(status, message, address)
+    if isinstance(refused, RateLimited) or status == 401 or (status == 404 and not _SENTENCE.search(message)):
+        return refused
+    return Refused(refused, status, message, field if isinstance(field, str) else "")
+
+
+_NOT_MADE = 501
+_WAIT = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"|(?:retry|try again) in (\d+(?:\.\d+)?) ?s')
+
+
+def _wait_in(content: bytes) -> float | None:
+    """Seconds that a reply's body asks to wait."""
+    found = _WAIT.search(content)
+    return float(found[1] or found[2]) if found else None
+
+
+def _is_of_text(codes: Collection[str], message: str) -> bool:
+    hints = refusal_hints()["text"]
+    return not {*hints["codes"]}.isdisjoint(codes) or bool(re.search(hints["sentence"], message, re.I))
+
+
+@cache
+def refusal_hints() -> Mapping[str, Any]:
+    """Words that help to find what a refusal is about."""
+    return tomllib.loads((files("quaver.models.served") / "refusals.toml").read_text("utf-8"))
 
 
 def _refusal(status: int, message: str, address: Address) -> ModelError:
@@ -146,19 +208,20 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
             return MissingKey(
                 "the server requires a key",
                 where=address.url,
-                found=f"HTTP {status}",
+                found=found if status == 403 else f"HTTP {status}",
                 fix=f"put it in the environment variable {address.key}"
-                if address.key
-                else "name the environment variable that holds it with `key:`",
+                if address.key and address.bound
+                else "name the environment variable that holds this address's key: `key: NAME` beside the "
+                "model, or --key-from NAME",
             )
         # Services repeat part of the key in their message, so it is not passed on.
         return ModelError(
             "the server rejects the key",
             where=address.url,
-            found=f"HTTP {status}",
+            found=found if status == 403 else f"HTTP {status}",
             fix=f"check the environment variable {address.key}, and that its account may use {address.model}",
         )
-    if status == 404:
+    if status == 404 and not _SENTENCE.search(message):
         return ModelError(
             f"there is no model {address.model!r} at this address",
             where=address.url,
@@ -172,13 +235,19 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
             found=found,
             fix="add credit and run again; the run continues where it stopped",
         )
-    return Refused(
-        "the server rejects the request",
+    return ModelError(
+        f"the server rejects the request{f': {message}' if message else ''}",
         where=address.url,
-        found=found,
+        found=f"HTTP {status}",
         fix="change what it names in the decoding, or give the field another value with `body:` (null "
-        "leaves it out)",
+        "leaves it out)"
+        if status != 404
+        else "do what it says, for example with another `model:`; what is stored is kept",
     )
+
+
+_SENTENCE = re.compile(r"deprecat|retired|no endpoints|only supported|not supported|parameter", re.IGNORECASE)
+"""What a server says with 404 when it knows the model."""
 
 
 def _sends_elsewhere(status: int, location: str, address: Address) -> ModelError:

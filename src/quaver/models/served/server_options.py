@@ -66,6 +66,9 @@ def checked_url(url: str, preset: str | None) -> str:
             if azure
             else f"`base_url:`, or `preset:` with one of {', '.join(PRESETS)}",
         )
+    bare, _, version = url.partition("?")
+    if re.fullmatch(r"api-version=[\w.-]{1,40}", version):  # Azure's, which is no secret
+        return f"{checked_url(bare, preset)}?{version}"
     parts = _split(url)
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url or _names_key(url):
         raise SpecError(
@@ -92,6 +95,25 @@ _VARIABLES: Final = {
     "azure": "AZURE_OPENAI_ENDPOINT",
 }
 """The environment variables in which other tools keep the address of a kind of server."""
+
+
+_ADDRESS_OF: Final = {
+    "OPENAI_API_KEY": "OPENAI_BASE_URL",
+    "ANTHROPIC_API_KEY": "ANTHROPIC_BASE_URL",
+    "OLLAMA_API_KEY": "OLLAMA_HOST",
+    "AZURE_OPENAI_API_KEY": "AZURE_OPENAI_ENDPOINT",
+}
+"""The environment variable with the address for which the key in another is meant."""
+
+
+def is_named_by_environment(url: str, variable: str) -> bool:
+    """Whether the environment names an address for the key in a variable; Azure's hosts are its own."""
+    here = _split(url)
+    if variable == "AZURE_OPENAI_API_KEY" and (here.hostname or "").endswith(".azure.com"):
+        return here.scheme == "https"
+    named = os.environ.get(_ADDRESS_OF.get(variable, ""), "").strip()
+    there = _split(_of_ollama(named) if variable == "OLLAMA_API_KEY" and named else named)
+    return bool(named) and (here.scheme, here.netloc) == (there.scheme, there.netloc)
 
 
 def address_of(given: str | None, preset: str | None, usual: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from quaver.core.meter import TOKENS_A_CHARACTER, Meter, Traffic, reported_usage
 from quaver.core.records import Request, Response, Token
-from quaver.core.response_validation import token_count, valid_response, valid_tokens
+from quaver.core.response_validation import printable, token_count, valid_response, valid_tokens
 from quaver.errors import ModelError
-from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Passing
 from quaver.models.served.server_options import LABEL
 
@@ -18,48 +17,55 @@ _FAILED = ("error", "insufficient_system_resource", "abort")
 """Finish reasons that are faults of the server."""
 
 
-def reply_to(content: bytes, request: Request, server: Preset, n: int) -> list[Response]:
-    """The responses in a reply to ``n`` calls of a request."""
-    last = request.prompt.messages[-1]
-    return read_reply(
-        content,
-        n=n,
-        logprobs=request.decoding.logprobs,
-        begun=last.content if last.role == "assistant" else "",
-        wrapped=request.choices if server.choice == "json_schema" and not request.schema else (),
-    )
-
-
 def read_reply(
-    content: bytes, *, n: int, logprobs: int, begun: str = "", wrapped: Sequence[str] = ()
-) -> list[Response]:
-    """The responses in a reply."""
+    content: bytes,
+    *,
+    n: int,
+    logprobs: int,
+    begun: str = "",
+    wrapped: Sequence[str] = (),
+    completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
+) -> tuple[list[Response], str]:
+    """The responses in a reply, and the host that answered for the server, where it names one."""
     reply = parsed_reply(content)
+    reply = completion(reply) if completion else reply
     choices = objects_in(reply.get("choices"))
     if len(choices) > 1:
         choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
     if len(choices) < n or not all(map(_is_choice, choices)):
-        raise Passing("the reply holds no answer" if n == 1 else f"the reply holds fewer than {n} answers")
+        raise Passing(_no_answer(reply, choices, n))
     usage = object_in(reply.get("usage"))
     prompt, written = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
     cached = token_count(object_in(usage.get("prompt_tokens_details")).get("cached_tokens"))
     thought = object_in(usage.get("completion_tokens_details")).get("reasoning_tokens")
+    several = {"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None
     responses: list[Response] = []
     for choice in choices:
         response = _response(
             choice,
             logprobs,
             begun,
+            category=reply.get("filter"),
             prompt_tokens=prompt if not responses else prompt and 0,  # it was read and billed once
             cached_tokens=cached if not responses else cached and 0,
             completion_tokens=written if n == 1 else None,
             thinking_tokens=thought if n == 1 else None,
-            raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
+            raw=several or reply.get("raw"),
             served_model=reply.get("model"),
             fingerprint=reply.get("system_fingerprint"),
         )
         responses.append(unwrapped(response, wrapped) if wrapped else response)
-    return responses
+    host = reply.get("provider")
+    return responses, printable(host)[:60] if isinstance(host, str) else ""
+
+
+def _no_answer(reply: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], n: int) -> str:
+    """Why a reply is of no use, with what it holds instead."""
+    if n > 1:
+        return f"the reply holds fewer than {n} answers"
+    reason = next((str(one.get("finish_reason")) for one in choices), "")
+    words = reply.get("message") or reply.get("detail") or reply.get("error") or reason
+    return "the reply holds no answer" + (f": {printable(words)[:200]}" if words else "")
 
 
 def parsed_reply(content: bytes) -> dict[str, Any]:
@@ -99,20 +105,24 @@ def _is_choice(choice: Mapping[str, Any]) -> bool:
     return isinstance(choice.get("text"), str)
 
 
-def _response(choice: Mapping[str, Any], logprobs: int, begun: str, **beside: Any) -> Response:
+def _response(
+    choice: Mapping[str, Any], logprobs: int, begun: str, category: object, **beside: Any
+) -> Response:
     message = object_in(choice.get("message")) or {"content": choice.get("text")}
     text, thinking = _spoken(message.get("content")) or ("", "")
     for name in ("reasoning", "reasoning_content"):
         thinking = "".join(_spoken(message.get(name)) or ()) or thinking
     if not text and isinstance(message.get("refusal"), str):
         text = message["refusal"]
-    reason = choice.get("finish_reason")
+    reason = str(choice.get("finish_reason"))
     finish: Literal["stop", "length", "content_filter"] = "stop"
     error = None
     if reason == "length":
         finish = "length"
-    elif reason == "content_filter":
-        finish, error = "content_filter", "the server's content filter stopped the answer"
+    elif reason.startswith("content_filter"):
+        why = category if isinstance(category, str) else reason.partition(":")[2].strip()
+        finish, error = "content_filter", "content filter: the server's stopped the answer"
+        error += f" ({printable(why)[:60]})" if why else ""
     return valid_response(
         Response(
             text=text.removeprefix(begun),

@@ -15,6 +15,7 @@ from quaver.core.rows import Presentation, cell_columns, defined, ranked
 from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, first_and_last, names
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
+from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, capital, in_words, presentation_of, printed, section_of, slug
 
@@ -37,7 +38,7 @@ def numeric_column(
         levels = {estimate.cell[column] for estimate in estimates if column in estimate.cell}
         values = {level: _number(level) for level in levels}
         if column == "decoding":
-            column, values = "temperature", {level: _temperature(level, results) for level in levels}
+            column, values = "temperature", {level: temperature_sent(results.lock, level) for level in levels}
             if any("temperature" in estimate.cell for estimate in estimates):
                 continue
         known = [value for value in values.values() if value is not None]
@@ -57,11 +58,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _temperature(decoding: str, results: Results) -> float | None:
-    value = results.lock.get("decodings", {}).get(decoding, {}).get("temperature")
-    return float(value) if isinstance(value, (int, float)) else None
 
 
 def trend_figure(measure: str, results: Results) -> Figure | None:

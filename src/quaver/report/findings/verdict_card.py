@@ -18,6 +18,7 @@ import polars as pl
 from quaver.core.number_format import enumeration, rounded
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, of_measures
+from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.decision import recommendations
 from quaver.report.findings.recommendation import RECOMMENDED, NextStep, Recommendation, Recommended
@@ -165,7 +166,7 @@ class _Said:
             results=results,
             label=self._label,
             prompt_names=lambda some: [quoted(results.variant_name(name)) for name in some],
-            cold=bool(decodings) and not any(decoding.get("temperature") for decoding in decodings.values()),
+            cold=bool(decodings) and not any(temperature_sent(results.lock, name) for name in decodings),
             rounded=rounded,
             NAMED=_NAMED,
             HARDLY=_HARDLY,

@@ -20,6 +20,7 @@ from quaver.core.replaced_file import replace_text, room_for
 from quaver.core.rows import SECTIONS, of_measures
 from quaver.errors import StoreError
 from quaver.report.charts.figures import Gallery, gallery
+from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.recommendation import Reason, Recommendation
@@ -211,6 +212,7 @@ def write_report(
             measured=measured(measures),
             references=references(measures),
             rules=rules(results),
+            sampled=decodings_in_words(results.lock),
             printed_rows=_PRINTED_ROWS,
             listed_prompts=_LISTED_PROMPTS,
             prompts=list(shown_prompts(results, _MOST_PROMPTS)),

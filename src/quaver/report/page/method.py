@@ -10,6 +10,7 @@ from typing import Any
 from quaver.core.number_format import enumeration
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.core.rows import defined, measure_of, of_measures
+from quaver.report.decoding_words import decodings_in_words, hosts_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.verdicts import clusters
 from quaver.report.page_templates import paragraph
@@ -41,6 +42,9 @@ def method_paragraph(results: Results, cost: Table) -> str:
         conditions=[one for one in lock.get("conditions", ()) if not one.get("follow_up")],
         models=_models(lock.get("models", {})),
         engines=_engines(results),
+        sampled=decodings_in_words(lock),
+        hosts=hosts_in_words(lock),
+        own_limits=any(one.get("max_tokens") for one in lock.get("variants", ())),
         asked_times=_asked_times(lock.get("conditions", ())),
         measures=[in_words(name) for name in dict.fromkeys(measures)],
         thresholds=_thresholds(estimates),

@@ -15,6 +15,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.core.rows import defined
+from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.page_templates import phrases
 from quaver.report.table_rows import Table, left_out
@@ -105,6 +106,8 @@ def _facts(results: Results) -> dict[str, Any]:
         "crossed": len(asked) == models * variants * decodings,
         "left_out": left_out(results),
         "elicited": _elicited(results),
+        "sampled": (sampled := decodings_in_words(results.lock)),
+        "unseeded": [name for name, words in sampled.items() if "without a seed" in words],
         "gold": gold,
         "drawn": drawn,
     }

@@ -11,6 +11,7 @@ import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+from quaver.core.number_format import enumeration
 from quaver.core.records import Item
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
@@ -62,6 +63,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
     design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
     design |= {"gold": _gold_columns(study, gold) if digest else None}
     with study.answers() as store:
+        _check_placed(study, store)
         if store.read_only:
             frame = annotate(store.read(), Annotator(**design))
         else:
@@ -71,6 +73,35 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
             store.note("gold", digest)
         store.note("annotations", _mark(study, store))
     return frame
+
+
+def _check_placed(study: StudySource, store: Store) -> None:
+    """See that some stored answer belongs to the study: what is kept is not replaced by nothing.
+
+    Raises:
+        StoreError: None does, since the models or the design are others than when they were asked.
+    """
+    counts = store.calls.counts()
+    if counts.answered or not counts.unplaced:
+        return
+    changed = [f"“{name}”" for name in changed_models(study, store)]
+    raise StoreError(
+        "none of the stored answers belongs to the study as it is now",
+        where=str(study.files.responses),
+        expected="answers of the models, prompts and items that the study names",
+        found=f"{counts.unplaced:,} answers"
+        + (f" of {enumeration(changed)} before its code or options changed" if changed else ""),
+        fix="take the change back to measure them, or `quaver run` to ask anew; nothing was changed now",
+    )
+
+
+def changed_models(study: StudySource, store: Store) -> list[str]:
+    """The study's models that answered only under another identity: their code or options have changed."""
+    known: dict[str, set[str]] = {}
+    for model, identity in store.rows("SELECT DISTINCT model, identity FROM sources WHERE reused IS NULL"):
+        known.setdefault(model, set()).add(identity)
+    now = {name: facts.get("identity") for name, facts in study.served.items()}
+    return [name for name, identity in now.items() if name in known and identity not in known[name]]
 
 
 def gold_labels(study: StudySource) -> list[str | None]:

@@ -14,6 +14,7 @@ from polars.io.plugins import register_io_source
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import REPAIR
 from quaver.core.annotations import FIELD
+from quaver.core.instrument import record_text
 from quaver.core.label_values import fields_in
 from quaver.core.replaced_file import replacing
 from quaver.core.response_validation import error_line
@@ -83,9 +84,9 @@ _CHUNK = 20_000
 _SQL = """
     SELECT a.condition, a.item, a.repeat, p.messages, r.text, r.thinking, r.finish, r.error, r.prompt_tokens,
            r.cached_tokens, r.completion_tokens, r.thinking_tokens, r.latency, r.received, r.seed,
-           r.served_model, r.fingerprint, s.reused, lower(hex(r.key))
+           r.served_model, r.fingerprint, t.asked, s.reused, lower(hex(r.key))
     FROM calls a JOIN responses r ON r.id = a.response LEFT JOIN prompts p ON p.id = r.prompt
-    LEFT JOIN sources s ON s.id = r.source ORDER BY a.response"""
+    LEFT JOIN terms t ON t.id = r.terms LEFT JOIN sources s ON s.id = r.source ORDER BY a.response"""
 _STORED = {
     "prompt": pl.String,
     "output": pl.String,
@@ -101,6 +102,7 @@ _STORED = {
     "seed": pl.Int64,
     "served_model": pl.String,
     "fingerprint": pl.String,
+    "instrument": pl.String,
     "reused_from": pl.String,
     "key": pl.String,
 }
@@ -115,10 +117,11 @@ def export(path: Path, study: StudySource) -> int:
     each group (a factor ``output`` is ``factor_output``: see `core.column_names`), ``repeat``, ``gold``,
     ``prompt`` (the messages: role and content), ``output`` (as it came), ``thinking`` (from a field of its
     own, and from between marks in the output), ``finish``, ``error``, tokens, ``latency`` (seconds),
-    ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``, ``reused_from``, ``key``; and for each
-    evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct``
-    (empty where the item has no gold label; an answer without a label is not correct). Of a task with fields
-    they are ``gold.FIELD``, ``NAME.FIELD.label`` and so on.
+    ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``, ``instrument`` (what was asked, sent and
+    honoured of each knob, as JSON), ``reused_from``, ``key``; and for each evaluator ``NAME.label``,
+    ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no
+    gold label; an answer without a label is not correct). Of a task with fields they
+    are ``gold.FIELD``, ``NAME.FIELD.label`` and so on.
 
     Returns:
         How many calls were written.
@@ -227,7 +230,10 @@ class _Rows:
         for name in self._fields:
             put(f"gold.{name}", [item.golds.get(name) for item in items])
         for index, (name, dtype) in enumerate(_STORED.items(), start=3):
-            put(name, [_thinking(row) if name == "thinking" else row[index] for row in chunk], dtype)
+            values = [_thinking(row) if name == "thinking" else row[index] for row in chunk]
+            if name == "instrument":
+                values = [record_text(terms) if isinstance(terms, str) else None for terms in values]
+            put(name, values, dtype)
         frame = pl.DataFrame(columns).with_columns(
             pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
         )

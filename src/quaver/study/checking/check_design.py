@@ -33,6 +33,7 @@ from quaver.study.checking.text_table import TextTable, check_rows, read_text_ta
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
+from quaver.study.sources.prices import price_given
 from quaver.study.sources.study_file_source import asking
 
 PLAIN: Final = "Which label fits this text best?"
@@ -152,8 +153,7 @@ def with_prompt(annotate: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _TOKENS_OF_SERVED = 256
-_TOKENS_OF_REASONING = 2048
-"""What a model may write; one that reasons first needs room for that."""
+"""What a model may write; one that reasons first gets room for that beside."""
 
 HERE = ("llamacpp", "transformers")
 """Engines in this process: small models, which are held to the labels."""
@@ -233,7 +233,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
             where="--examples",
             fix="write it as label(text, prompt), or leave the examples out",
         )
-    asked, functions = model_entry(given["model"], given["base_url"])
+    asked, functions = model_entry(given["model"], given["base_url"], _asked_of_model(given))
     design = CheckDesign(
         name=source.stem if isinstance(data, Table | str | Path) else home.name,
         instructions=instruction_texts(
@@ -245,7 +245,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         sample=given["n"] if given["n"] < table.rows else None,
         more_gold=_MORE_GOLD * given["n"] if 0 < table.known < table.rows else 0,
         repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
-        max_tokens=max_tokens(asked, table.labels),
+        max_tokens=given["max_tokens"] or max_tokens(asked, table.labels),
         is_held=_made(asked)["use"] in HERE,
         options=given,
         definitions=book,
@@ -299,17 +299,25 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
     return rows
 
 
+def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
+    """What stands beside a model in the study file, by the options of a check."""
+    asked: dict[str, Any] = {"key": given["key_from"], "effort": given["effort"]}
+    if given["price"]:
+        asked["price"] = price_given(given["price"])
+    return {name: value for name, value in asked.items() if value is not None}
+
+
 def model_entry(
-    model: str | Callable[..., Any], base_url: str | None = None
+    model: str | Callable[..., Any], base_url: str | None = None, beside: Mapping[str, Any] | None = None
 ) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
     """What stands in the study file for a model, and the function that goes with it."""
     if isinstance(model, str) and base_url is not None:
-        return _at(base_url, model), {}
+        return {**_at(base_url, model), **(beside or {})}, {}
     if isinstance(model, str):
         made = model_of_name(model, where="--model")
         if made["use"] == "llamacpp":
             _check_weights(made["model"])
-        return model, {}
+        return ({**made, **beside} if beside else model), {}
     name = getattr(model, "__name__", "")
     name = name if name.isidentifier() else "annotate"
     return {"name": name, "use": "function"}, {name: with_prompt(model) if has_own_prompt(model) else model}
@@ -349,7 +357,7 @@ def max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
     made = _made(model)
     if made["use"] in HERE:
         return max(8, 4 + max((len(label.encode()) for label in labels), default=0) // 2)
-    return _TOKENS_OF_REASONING if "body" in made else _TOKENS_OF_SERVED
+    return _TOKENS_OF_SERVED
 
 
 def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,6 +27,12 @@ class CheckOptions(CellOptions, total=False):
             bundled model by default; or your own function ``annotate(text, prompt)`` or ``annotate(text)``.
         base_url: The address of the model's server, where it is not the provider's own. Left out, that in
             ``OPENAI_BASE_URL``, ``ANTHROPIC_BASE_URL`` or ``OLLAMA_HOST`` is used, where it is set.
+        key_from: The environment variable with the key for that address, if it is not the provider's own: a
+            key goes to no other address.
+        price: What the model costs in US dollars a million tokens read and written: ``0.15/0.60``; ``0`` if
+            it is free. That in the catalogue, if left out.
+        effort: How much the model should think before it answers: ``low``, ``medium``, ``high`` …
+        max_tokens: How long an answer may be; what a model thinks before it has room beyond that.
         gold: The column of true labels; recognised by its name, if left out.
         fields: Columns that are variables of their own, which one answer gives together: a label, a set
             (``tax;war``, or a column for each label: ``topic_tax``, ``topic_war``), a scale or a number.
@@ -62,6 +68,10 @@ class CheckOptions(CellOptions, total=False):
         Any, Option("PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file.", BUNDLED)
     ]
     base_url: Annotated[str | None, Option("The address of the model's server, up to /v1.")]
+    key_from: Annotated[str | None, Option("The environment variable with that address's key.")]
+    price: Annotated[str | None, Option("US dollars a million tokens, read/written: 0.15/0.60, or 0.")]
+    effort: Annotated[str | None, Option("How much the model thinks first: low, medium, high.")]
+    max_tokens: Annotated[int | None, Option("The longest answer, thinking not included.", least=1)]
     gold: Annotated[str | None, Option("The column of true labels, if you have one.")]
     fields: Annotated[Sequence[str], Option("Columns of several variables: tone,topics,amount.", ())]
     coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]

@@ -32,8 +32,9 @@ from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurement
+from quaver.study.collection.pilot import STORED_BY_MODEL, check_pilot, first_of_longest, is_worth_a_pilot
 from quaver.study.collection.study_batches import StudyBatches, expected_out
-from quaver.study.sources.prices import needs_of
+from quaver.study.sources.prices import FREE, needs_of
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
@@ -167,9 +168,10 @@ class Collecting:
 
         if in_batches:
             self._batches.write(self._requests, budget)
+        asked = [name for name in direct if name not in self._given_up]
+        pilot = self._pilot(asked, budget) if most is None and self._keep is None else None
         progress = self._progress()
         progress.given_up |= self._given_up
-        asked = [name for name in direct if name not in self._given_up]
         outcome = collect(
             {name: self._requests(name, most) for name in asked},
             self._models,
@@ -180,10 +182,39 @@ class Collecting:
             journal=self._journal,
             following=self._following,
         )
+        if pilot is not None:
+            outcome = replace(outcome, done=outcome.done + pilot.done, errors=outcome.errors + pilot.errors)
         if self._wait and outcome.ended == "finished":
             self._batches.wait(hand_over)
         if self._batches.batching.failures:
             raise next(iter(self._batches.batching.failures.values()))
+        return outcome
+
+    def _pilot(self, names: Sequence[str], budget: Budget) -> Outcome | None:
+        """Ask each model that costs money about a few of the longest texts, and look at the answers.
+
+        Raises:
+            ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
+        """
+        stored = Counter(dict(self._store.rows(STORED_BY_MODEL)))
+        pilots: dict[str, list[Request]] = {}
+        for name in names:
+            if self._prices.get(name) != FREE and is_worth_a_pilot(self._study, name, stored[name]):
+                pilots[name] = first_of_longest(self._requests(name), self._study.experiment.items)
+        if not any(pilots.values()):
+            return None
+        outcome = collect(
+            {name: iter(some) for name, some in pilots.items() if some},
+            self._models,
+            self._store,
+            self._progress(),
+            budget=budget,
+            watch=self._watch,
+            journal=self._journal,
+            following=None,
+        )
+        for name, some in pilots.items():
+            check_pilot(self._study, self._store, name, [request.calls[0] for request in some])
         return outcome
 
     def close(self) -> None:
@@ -236,8 +267,9 @@ class Collecting:
         ]
         most = study.models[name].abilities.logprobs
         decodings = [replace(decoding, logprobs=min(decoding.logprobs, most)) for decoding in follow_ups]
-        decodings += experiment.decodings.values()
-        model.probe(needs_of(decodings, experiment.variants, self._repeats(name), study.own_seed))
+        own = list(experiment.decodings.values())
+        needs = needs_of([*decodings, *own], experiment.variants, self._repeats(name), study.own_seed)
+        model.probe(replace(needs, varied=needs_of(own, (), 1).varied))
         study.served[name] |= study.models[name].provenance()
         study.files.write("study.lock.json", study.lock())
 

@@ -24,6 +24,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import collected_since, who_collects
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
+from quaver.study.analysis.annotation_frame import changed_models
 from quaver.study.sources.shards import Shards, ShardStatus
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
@@ -217,7 +218,9 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         errors=kinds.total(),
         by_kind=kinds,
         unplaced=store.calls.counts().unplaced if store else 0,
-        outside=outside_in_words(study, outside(study, entries)),
+        outside=outside_in_words(
+            study, outside(study, entries), changed_models(study, store) if store else ()
+        ),
         reused=dict(reused),
         tokens=used.tokens,
         money=used.money if known else None,
@@ -259,7 +262,7 @@ def outside_study(study: StudySource) -> dict[str, int]:
         return outside(study, ledger(store))
 
 
-def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
+def outside_in_words(study: StudySource, answers: Mapping[str, int], changed: Sequence[str] = ()) -> str:
     """How many answers are no part of the study, of which models, and whether they are still there."""
     if not answers:
         return ""
@@ -267,7 +270,9 @@ def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
     gone = {model: n for model, n in answers.items() if model not in asked}
     parts = [f"{n:,} of the model “{model}”, which is not in it" for model, n in gone.items()]
     parts += [
-        f"{n:,} of “{model}” to prompts, items, settings or repeats that are not in it"
+        f"{n:,} of “{model}” as it was before its code or options changed"
+        if model in changed
+        else f"{n:,} of “{model}” to prompts, items, settings or repeats that are not in it"
         for model, n in answers.items()
         if model in asked
     ]

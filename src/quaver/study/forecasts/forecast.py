@@ -81,17 +81,26 @@ _CHARACTERS_EITHER_WAY = 0.25
 
 
 class Range(NamedTuple):
-    """From the least to the most."""
+    """From the least to the most, with what is likely; None where nothing is measured."""
 
     low: float
     high: float
+    likely: float | None = None
+
+    def times(self, share: float) -> Range:
+        """A part of it."""
+        return Range(self.low * share, self.high * share, self.likely and self.likely * share)
 
     def __str__(self) -> str:
         """As dollars."""
         if self.high == 0:
             return "free"
         low, high = _dollars(self.low), _dollars(self.high)
-        return low if low == high else f"{low} to {high}"
+        if low == high:
+            return low
+        return (
+            f"{low} to {high}" if self.likely is None else f"about {_dollars(self.likely)} ({low} to {high})"
+        )
 
 
 def _dollars(amount: float) -> str:
@@ -118,9 +127,15 @@ class Tokens:
 
     def cost(self, price: Price) -> Range:
         """In US dollars: the least with as much as possible from the server's cache, the most with little."""
+        likely = None
+        if self.completion.likely is not None:
+            prompt = self.prompt.likely or (self.prompt.low + self.prompt.high) / 2
+            cached = min(prompt, (self.cached.low + self.cached.high) / 2)
+            likely = price.of(prompt, cached, self.completion.likely)
         return Range(
             price.of(self.prompt.low, min(self.prompt.low, self.cached.high), self.completion.low),
             price.of(self.prompt.high, min(self.prompt.high, self.cached.low), self.completion.high),
+            likely,
         )
 
 
@@ -146,7 +161,8 @@ def _mean(n: int, total: float, squares: float, calls: float, most: float = floa
     """A sum over calls like ``n`` measured ones, two standard errors either way."""
     mean = total / n
     error = 2 * sqrt(max(0.0, squares / n - mean * mean) / (n - 1))
-    return Range(max(0.0, mean - error) * calls, min(most, (mean + error) * calls))
+    high = max(mean, min(most / max(1.0, calls), mean + error))
+    return Range(max(0.0, mean - error) * calls, high * calls, mean * calls)
 
 
 _COUNTED = 48
@@ -368,7 +384,7 @@ def _of_model(
     left = (calls - stored) / calls
     whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
     if whole.measured and not counted:  # what some prompts took is nearer than what their length suggests
-        nearer = sum(whole.prompt) / 2 / prompt
+        nearer = (whole.prompt.low + whole.prompt.high) / 2 / prompt
         rate, prompt, new = nearer * rate, nearer * prompt, nearer * new
     rest = expected_tokens(
         calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used

@@ -214,7 +214,7 @@ class Labelling:
         """The calls of all texts with so many prompts, and their price; None where it is not known."""
         (forecast, *_), price = left_to_ask(self.study).models, asking(self.study.source).prices
         own, share = price.get(forecast.model), prompts / len(self.choice.variants)
-        cost = None if own is None else Range(*(end * share for end in forecast.whole.cost(own)))
+        cost = None if own is None else forecast.whole.cost(own).times(share)
         return round(forecast.calls * share), cost
 
     @cached_property

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from math import inf
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 from quaver.collect.run.progress import Price
 from quaver.core import registry
-from quaver.core.model import Abilities, Model, Needs
+from quaver.core.model import Abilities, Billed, Model, Needs
 from quaver.core.records import Condition, Decoding, Variant
 from quaver.design.spec import ModelSpec, StudySpec
+from quaver.design.spec.models_spec import GRID_SETTINGS
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ModelError, QuaverError, SpecError, UnknownName
 from quaver.study.sources.study_plugins import Plugins
@@ -34,7 +35,7 @@ COMPARED = (
 )
 """Models that ``quaver plan`` compares a study's cost on, where no others are named."""
 
-_FREE = Price(0.0, 0.0, 0.0)
+FREE = Price(0.0, 0.0, 0.0)
 _PROVIDERS = {"gemini": "google", "grok": "x-ai", "xai": "x-ai", "moonshot": "moonshotai", "bedrock": "aws"}
 """Names of providers that genai-prices calls differently."""
 
@@ -72,12 +73,34 @@ def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Pri
         return Price(price.input, price.output, price.input if price.cached is None else price.cached)
     if price is not None:
         return _like(str(price.like), where)
-    return _FREE if model is not None and _is_local(asked, model) else _looked_up(asked)
+    return FREE if model is not None and _is_free(model) else _looked_up(asked)
 
 
 def prices_of(names: Sequence[str]) -> dict[str, Price]:
     """The prices of some models by name, in that order."""
     return {name: _like(name, "--compare") for name in names}
+
+
+def price_given(text: str) -> float | str | dict[str, float]:
+    """A price as ``0.15/0.60`` (read/written), ``0``, or the name of a model with the same price.
+
+    >>> price_given("0.15/0.60"), price_given("0")
+    ({'input': 0.15, 'output': 0.6}, 0.0)
+    """
+    try:
+        numbers = [float(part) for part in text.split("/")]
+    except ValueError:
+        return text
+    if len(numbers) == 1 and numbers[0] == 0:
+        return 0.0
+    if len(numbers) != 2 or not all(0 <= number < inf for number in numbers):
+        raise QuaverError(
+            "this is not a price",
+            where="--price",
+            expected="US dollars a million tokens read and written: 0.15/0.60, or 0 if it is free",
+            found=text,
+        )
+    return {"input": numbers[0], "output": numbers[1]}
 
 
 def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Positions) -> None:
@@ -149,10 +172,9 @@ def _looked_up(model: ModelSpec) -> Price | None:
     return None if model.use == "function" or name is None else known_price(name, preset, url)
 
 
-def _is_local(asked: ModelSpec, model: Model) -> bool:
-    url = _text(asked.options.get("base_url"))
-    host = urlsplit(url).hostname if url else None
-    return model.abilities.local or host in ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+def _is_free(model: Model) -> bool:
+    """Whether asking a model costs nothing: it runs in this process, or on a server that says as much."""
+    return model.is_free if isinstance(model, Billed) else model.abilities.local
 
 
 def _text(value: Any) -> str | None:
@@ -234,7 +256,14 @@ def needs_of(
         constraint=any(decoding.constraint != "none" for decoding in given),
         schema=any(variant.schema for variant in variants),
         seed=any(_asks_for_seed(decoding, seed) for decoding in given),
+        varied=_varied(given),
     )
+
+
+def _varied(decodings: Sequence[Decoding]) -> dict[str, tuple[float, float]]:
+    """The knobs in which a study's decodings differ, with their lowest and highest value."""
+    values = {name: {float(getattr(one, name)) for one in decodings} for name in GRID_SETTINGS}
+    return {name: (min(some), max(some)) for name, some in values.items() if len(some) > 1}
 
 
 def _asks_for_seed(decoding: Decoding, seed: int | None) -> bool:

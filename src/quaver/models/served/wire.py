@@ -1,0 +1,338 @@
+"""How one model is asked: its dialect and fields, less what its server has refused; and the record of that.
+
+A server knows best what it takes. Where it refuses a request and its sentence names a field, the field is
+renamed, lowered or left out, and the request is sent again. What was learnt holds for the run, and every
+answer's record says what was sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from quaver.core.instrument import Knob, State, record_of
+from quaver.core.records import Decoding, Message, Request, Response
+from quaver.models.served.dialects import CHAT_API, DIALECTS, RESPONSES_API, Dialect, Knobs
+from quaver.models.served.presets import Preset
+from quaver.models.served.server_faults import Refused, refusal_hints
+from quaver.models.served.server_options import is_plain
+from quaver.models.served.server_reply import read_reply
+
+MOST_CHANGES: Final = 5
+"""What is learnt from refusals about one model, at most."""
+
+_ROOMS: Final = (4096, 16_384, 65_536)
+"""Tokens for thinking beyond the answer's own, each tried where the last left no room for the answer."""
+
+_PROTECTED = frozenset(["model", "messages", "prompt", "input", "contents", "n", "store", "system"])
+_NESTED = ("reasoning", "text", "generationConfig", "output_config", "stream_options")
+_DEFAULTS = Decoding("")
+_INSTEAD = re.compile(r"[Uu]se [`'\"“]?([A-Za-z_]{3,40})[`'\"”]? instead")
+_AT_MOST = re.compile(
+    r"(?:at most|maximum|max (?:value|allowed)|<=|less than or equal to|up to|exceed\w*)\D{0,40}?(\d[\d,_]*)"
+)
+_RESPONSES_ONLY = re.compile(r"v1/responses|responses (api|endpoint)", re.IGNORECASE)
+_SYSTEM = re.compile(r"(system|developer) (role|message|instruction|prompt)|role.{0,20}system", re.IGNORECASE)
+
+
+class Wire:
+    """The way to one model.
+
+    Args:
+        server: What the server honours, as far as it is known.
+        model: The model's name there.
+        knobs: What the study file says of every request.
+        api: The dialect.
+
+    Attributes:
+        changes: What was learnt from refusals: by field, what became of it.
+        needed: Knobs that the study cannot do without, since it varies them or rests on them.
+        room: Tokens for thinking beyond the answer's own.
+        settled: Whether the server has taken a request as it is made now.
+    """
+
+    def __init__(self, server: Preset, model: str, knobs: Knobs, api: str = "chat") -> None:
+        self.server, self._model, self._knobs = server, model, knobs
+        self._api = DIALECTS[api]
+        self.changes: dict[str, Any] = {}
+        self.needed: frozenset[str] = frozenset()
+        self.room = 0
+        self.settled = False
+
+    @property
+    def dialect(self) -> Dialect:
+        """The API that is spoken now."""
+        return RESPONSES_API if self.changes.get("api") == RESPONSES_API.name else self._api
+
+    @property
+    def learnt(self) -> tuple[dict[str, Any], int]:
+        """What another process needs to ask alike."""
+        return dict(self.changes), self.room
+
+    @learnt.setter
+    def learnt(self, found: tuple[dict[str, Any], int]) -> None:
+        self.changes, self.room = dict(found[0]), found[1]
+        self.settled = True
+
+    def spoken(self, api: str) -> Wire:
+        """The same model, asked in another API."""
+        return Wire(self.server, self._model, self._knobs, api)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with whatever is learnt."""
+        return len(self.changes) + self.room
+
+    @property
+    def news(self) -> str:
+        """What was learnt last, in words."""
+        if self.changes and not self.room:
+            field, change = next(reversed(self.changes.items()))
+            became = f"sent as {change[0]}" if isinstance(change, list) else str(change)
+            return f"asked differently from now on: {field}: {became}"
+        return f"it was cut off while it was thinking: it gets {self.room:,} tokens for that from now on"
+
+    def body(
+        self, request: Request, first: int = 0, n: int = 1, server: Preset | None = None
+    ) -> dict[str, Any]:
+        """The body for some of a request's calls."""
+        if self.changes.get("system"):
+            request = request._replace(prompt=request.prompt._replace(messages=_merged(request)))
+        body = self.dialect.body(server or self.server, self._model, request, self._knobs, first, n)
+        for field in self.dialect.fields["max_tokens"]:
+            if (limit := _at(body, field)) is not None:
+                _put(body, field, min(limit + self.room, self.changes.get("limit", limit + self.room)))
+        for field, change in self.changes.items():
+            if field in ("api", "system", "limit") or (value := _at(body, field)) is None:
+                continue
+            _put(body, field, None)
+            if isinstance(change, list):
+                _put(body, change[0], value)
+        return body
+
+    def path(self, request: Request) -> str:
+        """Where a request goes, below the base URL."""
+        return self.dialect.path(self._model, request.prompt.messages)
+
+    # ------------------------------------------------------------------ what refusals teach
+
+    def learn(self, fault: Refused, body: Mapping[str, Any]) -> bool:
+        """Change what is sent by what a server refuses; whether there is something to change."""
+        if len(self.changes) >= MOST_CHANGES:
+            return False
+        words = fault.words
+        if self.dialect is CHAT_API and _RESPONSES_ONLY.search(words) and fault.status in (400, 404):
+            self.changes["api"] = RESPONSES_API.name
+            return True
+        if fault.status not in (400, 404, 422, 501):
+            return False
+        field = self._field(fault, body)
+        if field and field not in self.changes and not self._is_needed(field):
+            return self._change(field, words, body)
+        roles = [one.get("role") for one in body.get("messages", ()) if isinstance(one, dict)]
+        if _SYSTEM.search(f"{fault.field} {words}") and "system" in roles and "system" not in self.changes:
+            self.changes["system"] = "joined to the user's message"
+            return True
+        return False
+
+    def _field(self, fault: Refused, body: Mapping[str, Any]) -> str:
+        """The field that a refusal is about; empty where it names none."""
+        fields = list(_fields(body))
+        for field in fields:
+            if fault.field and fault.field.split("[")[0] in (field, field.rpartition(".")[2]):
+                return field
+        found = [
+            (len(word), field) for field in fields for word in _words(field) if _names(fault.words, word)
+        ]
+        if found:
+            return max(found)[1]
+        unnamed = refusal_hints()["unnamed"]
+        if re.search(unnamed["sentence"], fault.words, re.IGNORECASE):
+            return next((field for field in unnamed["order"] if field in fields), "")
+        return ""
+
+    def _change(self, field: str, words: str, body: Mapping[str, Any]) -> bool:
+        instead, most = _INSTEAD.search(words), _AT_MOST.search(words)
+        value = _at(body, field)
+        if instead and instead[1] not in body and instead[1] not in _PROTECTED:
+            self.changes[field] = [instead[1]]
+        elif field in self.dialect.fields["max_tokens"] and most and isinstance(value, int):
+            limit = int(re.sub(r"\D", "", most[1]))
+            if not 0 < limit < value:
+                return False
+            self.changes["limit"] = limit
+        else:
+            self.changes[field] = " ".join(words.split())[:200] or "refused"
+            if field == "logprobs" or field == "top_logprobs":  # one is nothing without the other
+                self.changes |= {
+                    one: self.changes[field] for one in ("logprobs", "top_logprobs") if one in body
+                }
+        return True
+
+    def _is_needed(self, field: str) -> bool:
+        return any(field in names and knob in self.needed for knob, names in self.dialect.fields.items())
+
+    # ------------------------------------------------------------------ what comes back
+
+    def read(
+        self, content: bytes, request: Request, n: int, body: Mapping[str, Any], server: Preset | None = None
+    ) -> list[Response]:
+        """The responses in a reply, each with its record."""
+        last, way = request.prompt.messages[-1], server or self.server
+        wrapped = request.choices if way.choice == "json_schema" and not request.schema else ()
+        found, host = read_reply(
+            content,
+            n=n,
+            logprobs=request.decoding.logprobs,
+            begun=last.content if last.role == "assistant" else "",
+            wrapped=wrapped,
+            completion=self.dialect.completion,
+        )
+        return [one._replace(instrument=self.record(request, body, one, host, n)) for one in found]
+
+    def grows(self, responses: Sequence[Response], body: Mapping[str, Any]) -> bool:
+        """Whether answers were cut off in thought, and there is more room to give them."""
+        if not any(map(_is_cut_in_thought, responses)):
+            return False
+        limit = self._sent("max_tokens", body) or 0
+        if limit < min(self.room, self.changes.get("limit", self.room)):
+            return True  # it was sent before the room grew
+        larger = next((room for room in _ROOMS if room > self.room), None)
+        if larger is None or self.room >= self.changes.get("limit", larger):
+            return False
+        self.room = larger
+        return True
+
+    def record(
+        self, request: Request, body: Mapping[str, Any], response: Response, host: str = "", n: int = 1
+    ) -> str:
+        """The record of a response to what was sent."""
+        knobs = {}
+        for name, asked in _asked(request, self._knobs, self.server.body).items():
+            sent = self._sent(name, body)
+            if asked is not None or sent is not None:
+                knobs[name] = Knob(asked, _shown(name, sent), self._state(name, asked, sent, response, n))
+        return record_of(knobs, host, "" if self.dialect is CHAT_API else self.dialect.name)
+
+    def _sent(self, knob: str, body: Mapping[str, Any]) -> Any:
+        """What a body has of a knob; None where it has nothing."""
+        fields = self.dialect.fields.get(knob, ())
+        changed = [change[0] for field in fields if isinstance(change := self.changes.get(field), list)]
+        values = (_at(body, field) for field in (*fields, *changed))
+        return next((value for value in values if value is not None), None)
+
+    def _state(self, name: str, asked: Any, sent: Any, response: Response, n: int) -> State:
+        if sent is None:
+            fields = self.dialect.fields.get(name, ())
+            return "refused" if any(field in self.changes for field in fields) else "dropped"
+        if name == "max_tokens":
+            if asked is not None and sent < asked:
+                return "capped"
+            written = response.completion_tokens
+            return "sent" if written is None or n > 1 else "honoured" if written <= sent else "ignored"
+        if name == "logprobs":
+            if not response.tokens:
+                return "ignored" if response.text else "sent"
+            return "honoured" if all(len(one.top) >= (asked or 0) for one in response.tokens) else "capped"
+        if name == "schema":
+            return "honoured" if _follows(asked, response) else "ignored" if response.text else "sent"
+        return "sent"
+
+
+def _asked(request: Request, knobs: Knobs, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """What a study asks of each knob; None where it asks for nothing."""
+    decoding = request.decoding
+    constraint = json.dumps(list(request.choices)) if request.choices else None
+    return {
+        "temperature": decoding.temperature,
+        "top_p": decoding.top_p if decoding.top_p != _DEFAULTS.top_p else None,
+        "effort": knobs.effort or extra.get("reasoning_effort"),
+        "thinking": knobs.thinking or None,
+        "seed": True if decoding.temperature else None,
+        "max_tokens": decoding.max_tokens,
+        "stop": list(decoding.stop) or None,
+        "schema": "schema" if request.schema else constraint and "labels",
+        "logprobs": decoding.logprobs or None,
+    }
+
+
+def _shown(name: str, sent: Any) -> Any:
+    """A value as the record has it: of a schema its form, of a seed that it was sent."""
+    if name == "seed":
+        return None if sent is None else True
+    if name == "schema" and sent is not None:
+        return sent.get("type", "choice") if isinstance(sent, dict) else "choice"
+    return sent
+
+
+def _follows(asked: Any, response: Response) -> bool:
+    """Whether an answer has the form that was asked for: an object, or one of the labels."""
+    if asked == "labels":
+        return bool(response.text.strip())
+    try:
+        return isinstance(json.loads(response.text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_cut_in_thought(response: Response) -> bool:
+    if response.finish != "length":
+        return False
+    text = response.text.strip()
+    return not text or (text.startswith("<think>") and "</think>" not in text)
+
+
+def _merged(request: Request) -> tuple[Message, ...]:
+    """The messages with those of the system before the user's first."""
+    messages = request.prompt.messages
+    if is_plain(messages):
+        return messages
+    system = [one.content for one in messages if one.role == "system"]
+    rest = [one for one in messages if one.role != "system"]
+    first = next((index for index, one in enumerate(rest) if one.role == "user"), None)
+    if first is None:
+        return messages
+    rest[first] = rest[first]._replace(content="\n\n".join([*system, rest[first].content]))
+    return tuple(rest)
+
+
+def _words(field: str) -> Iterator[str]:
+    leaf = field.rpartition(".")[2]
+    yield from (field, leaf, *refusal_hints()["words"].get(leaf, ()))
+
+
+def _names(sentence: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", sentence, re.IGNORECASE) is not None
+
+
+def _fields(body: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in body.items():
+        if name in _PROTECTED:
+            continue
+        if name in _NESTED and isinstance(value, dict):
+            yield from (f"{name}.{inner}" for inner in value)
+        else:
+            yield name
+
+
+def _at(body: Mapping[str, Any], field: str) -> Any:
+    value: Any = body
+    for name in field.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _put(body: dict[str, Any], field: str, value: Any) -> None:
+    """Set a field; None takes it away, and what held nothing else."""
+    outer, _, leaf = field.rpartition(".")
+    inside = {**body[outer]} if outer else body  # what the study file says is shared by all requests
+    if value is None:
+        inside.pop(leaf, None)
+    else:
+        inside[leaf] = value
+    if outer and inside:
+        body[outer] = inside
+    elif outer:
+        del body[outer]

@@ -1,0 +1,262 @@
+"""What providers refuse, ignore and block: every run ends in answers, and nothing untrue is reported."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models import provider_rig as rig
+from tests.models.knob_table import knob_table
+from tests.models.provider_rig import Kind, rigged
+
+from quaver.core.instrument import record_in
+from quaver.errors import ModelError, RateLimited
+from quaver.models.served.presets import PRESETS as PRESETS_OF_SERVERS
+from quaver.study.session import Study
+
+TEXTS = 12
+
+KINDS: dict[str, Kind] = {
+    "plain": lambda body, path, n: rig.chat(body),
+    "refuses temperature": rig.refusing("temperature"),
+    "refuses temperature and top_p": rig.refusing("temperature", "top_p"),
+    "refuses in a sentence": rig.refusing("temperature", form="The {} setting is deprecated for this model."),
+    "refuses a seed": rig.refusing("seed"),
+    "refuses a stop": rig.refusing("stop"),
+    "refuses an effort": rig.refusing("reasoning_effort"),
+    "reasoning": rig.reasoning,
+    "thinking": rig.thinking,
+    "capping": rig.capping,
+    "no schema": rig.schemaless,
+    "no system": rig.systemless,
+    "responses only": rig.responses_only,
+    "routing": rig.routing,
+    "limiting": rig.limiting_for(0.2),
+}
+
+DECODINGS: dict[str, dict[str, Any]] = {
+    "cold": {"temperature": 0, "max_tokens": 256},
+    "warm": {"temperature": 0.7, "max_tokens": 256, "top_p": 0.9, "stop": ["###"]},
+}
+
+
+def study(folder: Path, model: dict[str, Any], decoding: dict[str, Any], **more: Any) -> Study:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"{n},This is {'good' if n % 2 else 'bad'} number {n}.\n" for n in range(TEXTS)]
+    (folder / "texts.csv").write_text("id,text\n" + "".join(rows))
+    document = {
+        "task": {"labels": ["pos", "neg"]},
+        "items": {"source": str(folder / "texts.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it pos or neg?", "system": "You label."},
+        "models": [{"name": "m", "use": "openai_compatible", "model": "m", "patience": 10} | model],
+        "decoding": {"d": decoding},
+        "repeats": 1,
+        "measures": ["compliance"],
+        **more,
+    }
+    return Study.open(document, folder=folder / "study")
+
+
+def answered(bodies: list[dict[str, Any]], found: Study) -> list[dict[str, Any]]:
+    """The bodies whose replies were stored: those as the last one was made."""
+    return [body for body in bodies if body.keys() == bodies[-1].keys()][-TEXTS:]
+
+
+def reported(found: Study) -> dict[str, str]:
+    """What is said of decoding: the methods paragraph, LaTeX, and the row of the checklist."""
+    paper = found.paper()
+    said = {"paragraph": paper.methods, "latex": paper.methods_as("latex")}
+    rows = [row for table in paper.checklists.values() for row in table.rows if "temperature" in str(row[-1])]
+    return said | {f"checklist {index}": str(row[-1]) for index, row in enumerate(rows)}
+
+
+PRESETS = ("openai", "openrouter", "vllm", "mistral", "groq", "together", "deepseek", "ollama", "lm_studio")
+CASES = [
+    *((kind, decoding, "openai") for kind in KINDS for decoding in DECODINGS),
+    *((kind, "cold", None) for kind in KINDS),
+    *((kind, "cold", preset) for kind in ("plain", "reasoning") for preset in PRESETS[1:]),
+]
+
+
+@pytest.mark.parametrize(("kind", "decoding", "preset"), CASES)
+def test_nothing_is_reported_that_was_not_sent(
+    kind: str, decoding: str, preset: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
+    with rigged(KINDS[kind]) as provider:
+        model = {"base_url": provider.url, "key": "RIG_API_KEY"} | ({"preset": preset} if preset else {})
+        model |= {} if preset else {"supports": {"seed": True}}
+        asked = dict(DECODINGS[decoding])
+        if preset is None:
+            asked = {name: value for name, value in asked.items() if name in ("temperature", "max_tokens")}
+        found = study(tmp_path, model | {"effort": "low"}, asked)
+        outcome = found.run()
+        bodies = [body for path, _, body in provider.sent]
+        assert (outcome.ended, outcome.done, outcome.errors) == ("finished", TEXTS, 0)
+        assert len(bodies) <= TEXTS + 5 + (TEXTS // 4 if kind == "limiting" else 0), "five requests to adapt"
+        last = bodies[-1]
+        for place, words in reported(found).items():
+            temperatures = {float(one) for one in re.findall(r"at temperature (\d+(?:\.\d+)?)", words)}
+            sent = {last["temperature"]} if "temperature" in last else set()
+            assert temperatures == sent, (place, words)
+            if "temperature" not in last:
+                assert "default temperature" in words, (place, words)
+            if "stop" in asked and "stop" not in last:
+                assert "ended by" not in words, place
+            if "top_p" in asked and "top_p" not in last:
+                assert "top_p 0.9" not in words.replace("\\_", "_"), place
+            if "reasoning_effort" not in last and "reasoning" not in last:
+                assert "effort “low”" not in words, place
+        _hold_against_the_log(found, bodies)
+
+
+def _hold_against_the_log(found: Study, bodies: list[dict[str, Any]]) -> None:
+    """Every knob of every record is what some request held."""
+    with found.source.answers() as store:
+        terms = [row[0] for row in store.rows("SELECT DISTINCT asked FROM terms")]
+    fields = {
+        "temperature": ("temperature",),
+        "top_p": ("top_p",),
+        "max_tokens": ("max_tokens", "max_completion_tokens", "max_output_tokens"),
+        "stop": ("stop",),
+    }
+    for record in filter(None, map(record_in, terms)):
+        for knob, names in fields.items():
+            if knob in record["knobs"]:
+                sent = [next((body[name] for name in names if name in body), None) for body in bodies]
+                assert record["knobs"][knob].sent in sent, (knob, record)
+
+
+def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path: Path) -> None:
+    with rigged(rig.thinking) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {"max_tokens": 64})
+        assert found.run().done == TEXTS
+        with found.source.answers() as store:
+            assert store.rows("SELECT finish, count(*) FROM responses GROUP BY 1") == [("stop", TEXTS)]
+        assert len(provider.sent) <= TEXTS + 5
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (403, "Your input was flagged by the moderation of this model.", 403),
+        (400, "Output data may contain inappropriate content.", "data_inspection_failed"),
+        (400, "Failed to generate JSON. See failed_generation.", "json_validate_failed"),
+        (413, "This text is not one that we take.", None),
+        (451, "Unavailable for legal reasons.", None),
+        (400, "We do not like this one.", None),
+        (422, "Unprocessable.", None),
+    ],
+)
+def test_a_blocked_text_costs_itself(tmp_path: Path, status: int, message: str, code: Any) -> None:
+    with rigged(rig.blocking(status, message, code)) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {})
+        assert found.run().ended == "finished"
+        with found.source.answers() as store:
+            rows = store.rows("SELECT error FROM responses WHERE finish != 'stop'")
+        assert len(rows) == 1
+        assert message.rstrip(".") in rows[0][0]
+
+
+def test_a_server_that_refuses_everything_is_left_with_its_own_sentence(tmp_path: Path) -> None:
+    with rigged(rig.dull) as provider:
+        with pytest.raises(ModelError) as caught:
+            study(tmp_path, {"base_url": provider.url}, {}).run()
+        assert "must be verified" in str(caught.value).splitlines()[0]
+        assert len(provider.sent) <= 10
+
+
+def test_a_model_that_is_taken_away_keeps_what_it_answered(tmp_path: Path) -> None:
+    with rigged(rig.gone) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {}, repeats=2)
+        with pytest.raises(ModelError, match="deprecated"):
+            found.run()
+        assert (found.status().answered, found.status().errors) == (12, 0)
+
+
+def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid(tmp_path: Path) -> None:
+    with rigged(rig.refusing("temperature")) as provider:
+        with pytest.raises(ModelError) as caught:
+            study(tmp_path, {"base_url": provider.url}, {"temperature": [0.1, 0.7, 1.5]}).run()
+        assert "temperature" in caught.value.problem
+        assert all("temperature" in body for _, _, body in provider.sent), "no request was answered"
+
+
+def test_hosts_are_kept_and_named(tmp_path: Path) -> None:
+    with rigged(rig.routing) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {})
+        found.run()
+        words = found.paper().methods
+    assert "Together (6 answers)" in words
+    assert "DeepInfra (6 answers)" in words
+
+
+@pytest.mark.parametrize("kind", ["claude", "gemini", "azure"])
+def test_other_apis(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
+    answers = {"claude": rig.claude, "gemini": rig.gemini, "azure": lambda body, path, n: rig.chat(body)}
+    with rigged(answers[kind]) as provider:
+        model: dict[str, Any] = {
+            "claude": {"use": "anthropic", "base_url": provider.root},
+            "gemini": {"base_url": provider.url, "api": "gemini"},
+            "azure": {"base_url": f"{provider.url}?api-version=2024-10-21"},
+        }[kind] | {"key": "RIG_API_KEY"}
+        assert study(tmp_path, model, {}).run().done == TEXTS
+        path, headers, _ = provider.sent[-1]
+        header = {"claude": "x-api-key", "gemini": "x-goog-api-key", "azure": "api-key"}[kind]
+        assert headers == {header: "sk-rig-0123456789abcdef"}
+        assert kind != "azure" or path.endswith("?api-version=2024-10-21")
+
+
+def test_a_limit_is_named_while_it_is_waited_for(tmp_path: Path) -> None:
+    seen: list[str] = []
+    limited = rig.limiting_for(1.5)
+    with rigged(limited) as provider:
+        found = study(tmp_path, {"base_url": provider.url, "concurrency": 1}, {})
+        found.run(watch=lambda progress: seen.append(str(progress)))
+    assert any("Quota exceeded" in line for line in seen)
+
+
+def test_a_record_costs_at_most_forty_bytes_a_call(tmp_path: Path) -> None:
+    with rigged(rig.routing) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {}, repeats=20)
+        found.run()
+        with found.source.answers() as store:
+            (records,) = store.rows("SELECT count(*) FROM terms")[0]
+    assert records == 2
+
+
+def test_the_documented_knobs_are_those_that_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for preset in PRESETS_OF_SERVERS.values():
+        monkeypatch.delenv(preset.key or "NONE", raising=False)
+    assert knob_table() in Path("docs/models.md").read_text(encoding="utf-8")
+
+
+def test_a_spent_account_is_said_so(tmp_path: Path) -> None:
+    with rigged(lambda body, path, n: rig.error(402, "Insufficient credits.")) as provider:
+        with pytest.raises(RateLimited, match="credit"):
+            study(tmp_path, {"base_url": provider.url}, {}).run()
+        assert len(provider.sent) <= 4
+
+
+def test_a_reply_without_an_answer_says_why(tmp_path: Path) -> None:
+    reply = (200, {"object": "error", "message": "The engine is asleep."})
+    with rigged(lambda body, path, n: reply) as provider:
+        found = study(tmp_path, {"base_url": provider.url, "retries": 1, "patience": 1}, {})
+        with pytest.raises(ModelError) as caught:
+            found.run()
+        assert "asleep" in str(caught.value)
+
+
+def test_the_record_of_a_call_is_exported(tmp_path: Path) -> None:
+    import polars as pl
+
+    with rigged(rig.refusing("temperature")) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {})
+        found.run()
+    found.export(tmp_path / "calls.parquet")
+    record = json.loads(pl.read_parquet(tmp_path / "calls.parquet")["instrument"][0])
+    assert record["instrument"]["temperature"] == [0.0, None, "refused"]
