@@ -16,7 +16,7 @@ from quaver.cli.label_file_options import separator_of, with_options
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.status_command import next_command, say_card
 from quaver.core.number_format import duration
-from quaver.study.checking.check_options import CheckOptions
+from quaver.study.checking.check_options import READERS, CheckOptions
 from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None)
     if card.step == "add prompts":
         inside = "write the function as label(text, prompt), asking what the prompt says, then "
         return f"{inside if prepared.design.in_function else ''}the same check with --prompts 20"
+    if card.step == "choose the evaluator":
+        return f"the same check with --evaluator {READERS[0]}"
     if prepared.design.sample and card.step == "add items":
         needed, rows = best_of(card.recommendations).needed, prepared.table.rows
         return f"the same check with --n {needed if prepared.design.sample < needed < rows else rows}"

@@ -60,7 +60,7 @@ def command(
         screen.print(table(("taken for", "what", "why"), rows, f"{file.name}:"))
     _ask(work, work.check, "The check", yes=agreed)
     screen.print()
-    for line in work.verdict.lines[:2]:
+    for line in filter(None, (work.verdict.reading, *work.verdict.lines[:2], *work.verdict.misread)):
         say(line)
     screen.print()
     _show_choice(work)

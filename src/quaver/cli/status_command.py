@@ -53,11 +53,13 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
 
 
 def say_card(card: Card, then: str, on: Console = screen) -> None:
-    """Print a verdict's three lines, the first one bold, and what to type next."""
+    """Print how answers were read, a verdict's three lines, the first one bold, and what to type next."""
     first, *others = card.lines
     on.print()
+    if card.reading:
+        say(card.reading, on=on)
     say(first, on=on, style="bold")
-    for line in others:
+    for line in (*others, *card.misread):
         say(line, on=on)
     say(f"Next: {then}", on=on)
 
@@ -124,7 +126,7 @@ def _verdict_document(card: Card | None) -> dict[str, Any] | None:
     models = [
         {name: getattr(recommendation, name) for name in names} for recommendation in card.recommendations
     ]
-    return {"lines": card.lines, "models": models}
+    return {"reading": card.reading, "lines": card.lines, "misread": card.misread, "models": models}
 
 
 def _show_batches(status: StudyStatus) -> None:

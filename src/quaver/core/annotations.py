@@ -99,6 +99,20 @@ def rows_with(frame: Frame, column: str, values: str | Iterable[str]) -> Frame:
     return frame.filter(pl.col(column).cast(pl.String).is_in(wanted))
 
 
+_MOST_ROWS: Final = 200_000
+"""Of more answers, what takes long is measured of as many whole items as that."""
+
+
+def few_items(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """All answers to some items, where there are too many."""
+    if frame.height <= _MOST_ROWS:
+        return frame
+    items = frame["item"].unique().cast(pl.String).sort()
+    count = max(2, int(len(items) * _MOST_ROWS / frame.height))
+    kept = items.sample(min(count, len(items)), seed=abs(seed))
+    return rows_with(frame, "item", kept.to_list())
+
+
 def misfit(schema: Mapping[str, pl.DataType]) -> str | None:
     """What keeps a file's columns from being annotations; None for nothing."""
     for name, kind in ANNOTATION_COLUMNS.items():

@@ -21,7 +21,7 @@ from quaver.start.page_frame import (
     words,
 )
 from quaver.study.checking.check_design import MOST, left_to_ask, spends
-from quaver.study.checking.check_options import CheckOptions
+from quaver.study.checking.check_options import READERS, CheckOptions
 from quaver.study.collection.study_status import StudyStatus
 from quaver.study.forecasts.forecast import Forecast
 
@@ -75,6 +75,8 @@ async def plan(page: StepPage) -> None:
         _slider("Times each", given["repeats"] or 2, 1, 5, lambda value: change(repeats=value))
         budget = ui.number(label="Limit in US dollars", value=given["budget"], min=0.01, format="%.2f")
         budget.props("outlined dense").on("change", lambda: change(budget=budget.value or None))
+        reader = ui.select([*READERS], value=given["evaluator"] or READERS[0], label="Read answers with")
+        reader.props("outlined dense").on_value_change(lambda event: change(evaluator=event.value))
     shown = ui.element("div")
     page.command(begun.command())
     await show()

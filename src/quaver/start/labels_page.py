@@ -15,6 +15,7 @@ from quaver.bundles.packing import pack_study
 from quaver.collect.store.store_lock import who_collects
 from quaver.core.annotations import FIELD
 from quaver.core.number_format import count, enumeration
+from quaver.core.records import NO_LABEL
 from quaver.core.replaced_file import replace_bytes, replace_text
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.report.page_templates import quoted
@@ -237,7 +238,7 @@ def _show_doubtful(page: StepPage, study: Study, doubtful: pl.DataFrame) -> None
     heads = {"item": "text", FIELD: "field", "label": "label", "needs_person": "why"}
     shown = doubtful.head(_DOUBTFUL).select(name for name in heads if name in doubtful.columns)
     shown = shown.with_columns(
-        pl.col("item").replace(texts).str.slice(0, 200), pl.col("label").fill_null("none")
+        pl.col("item").replace(texts).str.slice(0, 200), pl.col("label").fill_null(NO_LABEL)
     )
     people = doubtful["item"].n_unique()
     facts_table([heads[name] for name in shown.columns], shown.rows(), f"{people:,} texts need a person")

@@ -47,8 +47,10 @@ async def verdict(page: StepPage) -> None:
 
 def _show_card(card: Card) -> None:
     with ui.element("section").classes("qv-verdict"):
+        words("p", card.reading)
         words("h1", card.recommendation)
-        words("p", card.verdict)
+        for line in (card.verdict, *card.misread):
+            words("p", line)
     rows = [
         (
             short_name(recommendation.model),
@@ -129,6 +131,7 @@ def _show_next(page: StepPage, card: Card) -> None:
         "codebook": ("Edit the codebook and ask again", edit),
         "judge": ("Judge texts by hand", judge),
         "run": ("Go on asking", lambda: page.go("run")),
+        "reader": ("Read the answers in another way", lambda: page.go("plan")),
     }
     first = _BEST.get(card.step, "codebook")
     with ui.row():
@@ -140,6 +143,7 @@ def _show_next(page: StepPage, card: Card) -> None:
 _BEST: Final = {
     "run": "run",
     "ask again": "run",
+    "choose the evaluator": "reader",
     "add items": "texts",
     "add prompts": "prompts",
     "label by hand": "judge",

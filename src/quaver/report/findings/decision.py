@@ -69,15 +69,13 @@ _REPEATED = 0.1
 
 _CHOICE = (
     *("rest_", "best_prompt_", "broken_prompts"),
-    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ"),
+    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ", "reader_disagreement"),
 )
 """What the estimates begin with that are known beside a verdict's own."""
 
 _OF_GROUPS: Final = ("group_wrong", "group_agreement")
 _PARTS: Final = ("class_found", *_OF_GROUPS, "group_class_found", "step_given", "unlabelled_texts")
-
 _MOVES: Final = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
-
 _OFF: Final = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ")
 
 ELSEWHERE: Final = "elsewhere_"
@@ -125,6 +123,8 @@ def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
 
 def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Recommendation | None:
     """What is recommended for the texts outside groups that go wrong, where their labels may be used."""
+    if whole.reason == "reading":
+        return None
     own = [estimate for estimate in estimates if estimate.cell.get("model") == whole.model]
     elsewhere = [
         replace(estimate, measure=estimate.measure.removeprefix(ELSEWHERE))
@@ -340,13 +340,16 @@ def _recommended(known: _Known) -> Recommendation:
 
 
 def _without_answers(known: _Known) -> Recommendation | None:
-    """Too few answers to say anything."""
+    """Too few answers to say anything, or answers whose evaluator decides."""
     if known.verdict.kind == "no answers":
         return known.said("cannot tell", "no answers")
     if known.verdict.kind == "failed":
         return known.said("do not use", "failed", "failed_calls")
     if known.verdict.kind == "too few items":
         return known.said("cannot tell", "too few items", "label_in_use")
+    readers = known.estimates.get("reader_disagreement")
+    if readers is not None and "evaluators" in readers.details:
+        return known.said("cannot tell", "reading", "reader_disagreement")
     return None
 
 

@@ -42,6 +42,8 @@ def card_of_fields(cards: Mapping[str, Card]) -> Card:
         recommendations=tuple(recommendation for name in order for recommendation in found[name]),
         command=f"{worst.command} --field {order[0]}" if worst.command else "",
         facts=worst.facts,
+        reading=worst.reading,
+        misread=worst.misread,
     )
 
 

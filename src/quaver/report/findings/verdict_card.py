@@ -68,6 +68,9 @@ class Card(Rows):
         recommendations: One for each model, typed, with the estimates that decided.
         command: What to type for the next step, after ``quaver``, where that depends on numbers; else empty.
         facts: What the study was: model, texts, prompts, calls, date, cost, as far as they are known.
+        reading: How the answers were read, in one sentence that comes before the verdict; empty where it
+            was not looked at.
+        misread: Answers whose reading decides the verdict, with what was read in ‹…›.
     """
 
     headline: str
@@ -79,6 +82,8 @@ class Card(Rows):
     recommendations: tuple[Recommendation, ...]
     command: str
     facts: tuple[tuple[str, str], ...]
+    reading: str = ""
+    misread: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Recommended:
@@ -98,7 +103,7 @@ class Card(Rows):
         )
 
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(filter(None, (self.reading, *self.lines, *self.misread)))
 
     __repr__ = __str__
 
@@ -115,7 +120,8 @@ class Card(Rows):
         ]
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (self.verdict, self.moves, self.next_step))
+        said = filter(None, (self.reading, self.verdict, self.moves, self.next_step, *self.misread))
+        lines = "".join(f"<p>{escape(line)}</p>" for line in said)
         facts = " · ".join(f"{escape(name)}: {escape(value)}" for name, value in self.facts)
         return f"<div><h3>{escape(self.recommendation)}</h3>{lines}<p><small>{facts}</small></p></div>"
 
@@ -190,7 +196,27 @@ class _Said:
             recommendations=tuple(self.found),
             command=self._command(),
             facts=tuple(_facts(self.results)),
+            reading=self._reading(),
+            misread=tuple(self._misread()),
         )
+
+    def _reading(self) -> str:
+        """How the answers were read, as a sentence; empty where that was not looked at."""
+        readers = of_measures(self.results.audit, "reader_disagreement")
+        return _sentence(self._say("reading", readers)) if 0 < len(readers) <= _NAMED else ""
+
+    def _misread(self) -> Iterator[str]:
+        """Answers that evaluators read differently, where that decides."""
+        for recommendation in self.found:
+            readers = recommendation.known("reader_disagreement")
+            if recommendation.reason != "reading" or readers is None:
+                continue
+            for example in readers.details["examples"]:
+                read, marked = (
+                    "no label" if example[side] is None else self._label(example[side])
+                    for side in ("read", "marked")
+                )
+                yield f"{quoted(example['item'])}, read as {read}, marked as {marked}: {example['text']}"
 
     def _advised(self) -> str:
         """What to do with the labels; of one model also for which classes and groups not."""

@@ -248,7 +248,7 @@ def _verdict(model: str, estimates: Sequence[Estimate]) -> Verdict:
 _EVIDENCE = {
     *_ISSUES,
     *("flips_repeats", "flips_prompts", "flips_chance", "flips_agreement", "flips_noise"),
-    *("label_in_use", "wrong_labels", "gold_agreement", "gold_bias"),
+    *("label_in_use", "wrong_labels", "gold_agreement", "gold_bias", "reader_disagreement"),
 }
 
 

@@ -99,9 +99,11 @@ def first_screen(results: Results) -> FirstScreen:
     }
     alarms = [issue for issue in serious if (issue.model, issue.kind) not in said]
     lines = [
+        ("How the answers were read", _in_html(known.reading)),
         ("What was found", _in_html(known.verdict)),
         ("What moves the labels", _in_html(known.moves)),
         ("What to do next", _in_html(known.next_step)),
+        *(("Read differently", _in_html(line)) for line in known.misread),
     ]
     several = len(known.recommendations) > 1
     return FirstScreen(

@@ -38,7 +38,7 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
 def scan(study: StudySource) -> pl.LazyFrame:
     """The annotation frame, to be read as it is needed: memory does not grow with its rows."""
     if study.annotations is not None:
-        return _with_gold_of(study, study.annotations, study.gold_files).lazy()
+        return with_gold_of(study, study.annotations, study.gold_files).lazy()
     kept = _kept(study)
     return rescored(study) if kept is None else kept
 
@@ -113,11 +113,11 @@ def _gold_columns(study: StudySource, files: GoldFiles) -> pl.DataFrame:
     """The items' columns about gold labels, in the study's order, with the gold sample as it is now."""
     rows = [(item.id, item.gold) for item in study.experiment.items]
     items = pl.DataFrame(rows, schema={"item": pl.String, "gold": pl.String}, orient="row")
-    frame = _with_gold_of(study, items, files)
+    frame = with_gold_of(study, items, files)
     return frame.select(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS if name in frame)
 
 
-def _with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
+def with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
     """A frame with the gold sample as it is now; the same frame where there is none."""
     state = files.state()
     if state.draw is None and state.coded.is_empty():
@@ -169,8 +169,8 @@ def _kept(study: StudySource) -> pl.LazyFrame | None:
         return frame
     with study.answers() as store:
         if store.read_only:
-            return _with_gold_of(study, frame.collect(), gold).lazy()
-        rewrite_kept(kept, lambda part: _with_gold_of(study, part, gold))
+            return with_gold_of(study, frame.collect(), gold).lazy()
+        rewrite_kept(kept, lambda part: with_gold_of(study, part, gold))
         store.note("gold", digest)
     return scan_kept(kept)
 

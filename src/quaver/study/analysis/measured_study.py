@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from quaver.core.annotations import rows_with
+from quaver.core.annotations import few_items, rows_with
 from quaver.core.estimate_frame import Deviations
 from quaver.core.label_values import ASKED
 from quaver.core.records import Estimate, LabelSet, Numbers
@@ -33,6 +33,7 @@ from quaver.measures.variation.item_sensitivity import sensitivity_with_consiste
 from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import distributions
 from quaver.report.findings.decision import ELSEWHERE, EXCEPTED, wrong_groups
+from quaver.study.analysis.answer_readings import read_by_several
 from quaver.study.analysis.hidden_clusters import (
     IN_PASSING,
     clustered,
@@ -79,8 +80,6 @@ _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 _MOST_NUMBERS = 300
 """So many different numbers a verdict tells apart."""
 
-_MOST_ROWS = 200_000
-"""Of more answers, the baselines are made from as many whole items as that."""
 _MATRIX = 24
 _UNEQUAL = "unequal numbers of predictions"
 """What a warning says of cells that rest on different numbers, classes among them."""
@@ -106,6 +105,7 @@ class MeasuredStudy:
         self.study, self.experiment, self.seed = study, study.experiment, study.spec.seed
         _ = self.experiment.labels.codes  # one label set is measured: of several fields, none was named
         self.every = Gathered(measurable(study) if frame is None else frame)
+        self._is_whole = frame is None
         self.beside = [item.id for item in study.experiment.items if item.beside]
         self.evaluators = [evaluator.title for evaluator in study.spec.evaluators]
         if group is not None:
@@ -295,9 +295,16 @@ class MeasuredStudy:
         """
         if self.frame.is_empty():
             return []
-        few = known = self._judged_apart(_sample(self.first, self.seed))
+        own = self._judged()
+        if not self._is_whole:
+            return own
+        others = lambda frame: MeasuredStudy(self.study, frame, self.group)._judged()  # noqa: E731
+        return [*own, *read_by_several(self.study, own, others)]
+
+    def _judged(self) -> list[Estimate]:
+        few = known = self._judged_apart(few_items(self.first, self.seed))
         if self.beside:
-            known = self._judged_apart(_sample(self._first_of(self.every.frame), self.seed))
+            known = self._judged_apart(few_items(self._first_of(self.every.frame), self.seed))
         given: Any = {"labels": self._apart[0], "group": self.group, "seed": self.seed}
         asking = [name for name in self.several if name != "model"]
         chosen = prompt_choice(known, **given)
@@ -441,7 +448,7 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) ->
     if not asked:
         return estimates
     read = _first(whole)
-    few = _sample(read.frame, seed)
+    few = few_items(read.frame, seed)
     plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
     for one in asked:
         with suppress(QuaverError):
@@ -488,13 +495,3 @@ def _with_gold(
         return estimates
     others = [estimate for estimate in estimates if estimate.measure not in _OF_GOLD]
     return [*others, *(estimate for estimate in make(frame) if estimate.measure in _OF_GOLD)]
-
-
-def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """All answers to some items, where there are too many."""
-    if frame.height <= _MOST_ROWS:
-        return frame
-    items = frame["item"].unique().cast(pl.String).sort()
-    count = max(2, int(len(items) * _MOST_ROWS / frame.height))
-    kept = items.sample(min(count, len(items)), seed=abs(seed))
-    return rows_with(frame, "item", kept.to_list())

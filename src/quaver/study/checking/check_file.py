@@ -93,6 +93,8 @@ def study_text(
         f"repeats: {design.repeats} # how often each prompt asks about each text",
         _measures(table, design),
     ]
+    if evaluator := design.options["evaluator"]:
+        parts.append(f"evaluators: [{_yaml(evaluator)}] # turns answers into labels")
     if budget := design.options["budget"]:
         parts.append(f"budget: {{money: {budget:g}}} # US dollars, of all runs together")
     return "\n\n".join(parts) + "\n"

@@ -13,6 +13,10 @@ BUNDLED: Final = "smollm2-135m-instruct"
 """The model that is asked where none is named."""
 
 
+READERS: Final = ("marked_label", "label_match", "first_label", "answer_markers", "exact")
+"""The evaluators that find one label in an answer's text, the default first."""
+
+
 class CheckOptions(CellOptions, total=False):
     """How a check is made; every option may be left out.
 
@@ -50,6 +54,8 @@ class CheckOptions(CellOptions, total=False):
             labels in two orders.
         repeats: How often each prompt asks about each text: twice, or five times where your function takes no
             prompt, if left out.
+        evaluator: The rule that turns an answer into a label: by default the label that the answer marks,
+            else the only one that it names (``marked_label``).
         temperature: How freely the model answers; 0 takes the most likely answer.
         to: The folder for answers, report and study file: by default beside the table and named after it, or
             ``check`` for data without a file.
@@ -83,6 +89,7 @@ class CheckOptions(CellOptions, total=False):
     n: Annotated[int, Option("Ask about this many texts, and those with true labels.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]
     repeats: Annotated[int | None, Option("Ask each prompt this often; twice by default.", least=1)]
+    evaluator: Annotated[str | None, Option("Read the answers with this evaluator.")]
     temperature: Annotated[float, Option("0 takes the most likely answer.", 0.0, least=0)]
     to: Annotated[str | Path | None, Option("The folder for answers and report.")]
     budget: Annotated[float | None, Option("Spend at most this many US dollars.", above=0)]
