@@ -132,3 +132,36 @@ def test_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match="openai/gpt-5"):
         one(Inspect(model="openai/gpt-5"), request())
+
+
+class Refusal(Exception):
+    """What a provider's client raises."""
+
+    status_code = 400
+
+
+def _of(number: int, text: str) -> Any:
+    asked = request(text)
+    return asked._replace(calls=tuple(call._replace(item=number) for call in asked.calls))
+
+
+def test_a_provider_that_refuses_everything_is_left_with_its_own_words() -> None:
+    asked: list[int] = []
+
+    def answer(*_: Any) -> Any:
+        asked.append(1)
+        raise Refusal("temperature is deprecated for this model")
+
+    with pytest.raises(ModelError, match="temperature is deprecated"):
+        ask(mock(answer), *(_of(number, text) for number, text in enumerate(TEXTS * 10)))
+    assert len(asked) <= 10
+
+
+def test_one_text_that_a_provider_refuses_costs_itself() -> None:
+    def answer(messages: Any, *_: Any) -> Any:
+        if TEXTS[0] in messages[-1].text:
+            raise Refusal("this text is blocked")
+        return output()
+
+    found = ask(mock(answer), *(_of(number, text) for number, text in enumerate(TEXTS)))
+    assert [one.error for (one,) in found if one.error] == ["refused by the provider: this text is blocked"]

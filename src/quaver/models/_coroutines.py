@@ -17,15 +17,17 @@ _T = TypeVar("_T")
 
 
 def side_by_side(
-    requests: Iterable[Request], answer: Callable[[Request], Coroutine[Any, Any, list[Response]]], most: int
+    requests: Iterable[Request],
+    answer: Callable[[Request], Coroutine[Any, Any, list[Response]]],
+    most: Callable[[], int],
 ) -> Iterator[Answered]:
-    """Answer requests concurrently, in the order in which they finish."""
+    """Answer requests concurrently, as many calls as are allowed then, in the order in which they finish."""
     unasked = iter(requests)
     pending: dict[Future[list[Response]], Request] = {}
     calls = 0
     try:
         while True:
-            while calls < most and (request := next(unasked, None)) is not None:
+            while calls < most() and (request := next(unasked, None)) is not None:
                 pending[_started(answer(request))] = request
                 calls += len(request.calls)
             if not pending:

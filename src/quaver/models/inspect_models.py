@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -16,12 +17,19 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
-from quaver.core.response_validation import FailedItems, error_response, failed_response
+from quaver.core.response_validation import FailedItems, error_response, failed_response, printable
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models._coroutines import side_by_side
 from quaver.models._defaults import Defaults, sendable
 from quaver.models.local.extras import require
 from quaver.models.served.server_options import checked_body, checked_url
+
+_FIRST = 4
+"""Calls at a time until one is answered, and refusals until then after which no more are asked."""
+
+_REFUSED = "refused by the provider: "
+_CLIENT, _PASSING = (400, 500), (408, 409, 425, 429)
+"""Statuses of requests that are refused, and those of them that pass."""
 
 _LOGPROBS = ("google", "grok", "hf", "openai")
 _SEEDS = ("google", "groq", "hf", "mistral", "openai", "vllm")
@@ -92,17 +100,30 @@ class Inspect(Defaults):
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Keep as many calls in flight as there are connections; answers come as they finish."""
         model, failed = self._model, FailedItems(self._name, self.identity)
+        answered, refused = False, 0
 
         async def answers(request: Request) -> list[Response]:
             return await self._answers(model, request)
 
-        for request, responses in side_by_side(requests, answers, self._connections):
+        def most() -> int:
+            return self._connections if answered else min(_FIRST, self._connections)
+
+        for request, responses in side_by_side(requests, answers, most):
+            last = responses[-1].error or ""
             if all(response.finish == "error" for response in responses):
                 failed.add(request)
+                refused += last.startswith(_REFUSED)
             else:
                 failed.clear()
+                answered, refused = True, 0
+            if refused >= _FIRST and not answered:  # as every other request would be
+                raise ModelError(
+                    f"the provider refuses the requests: {last.removeprefix(_REFUSED)}",
+                    where=self._name,
+                    fix="change what it names, in the decoding or in the model's `options:`",
+                )
             yield request, responses
-            failed.check(responses[-1].error)
+            failed.check(last or None)
 
     # ------------------------------------------------------------------ one request
 
@@ -143,7 +164,7 @@ class Inspect(Defaults):
             output = await model.generate(_messages(request.prompt.messages), config=config)
             return _response(output, time.perf_counter() - started)
         except Exception as error:  # whatever a provider raises is that call's result
-            return failed_response(error)
+            return _failed(error)
 
     def _options_of(self, request: Request, seed: int) -> dict[str, Any]:
         """What the decoding asks for beyond a provider's own defaults."""
@@ -161,6 +182,23 @@ class Inspect(Defaults):
         if request.schema:
             options["response_schema"] = _schema(request.schema)
         return {name: value for name, value in options.items() if value is not None}
+
+
+def _failed(error: BaseException) -> Response:
+    """A failure in the provider's own words, which inspect-ai wraps in an error of its own."""
+    causes, cause = [error], error.__cause__ or error.__context__
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    codes = [(getattr(one, "status_code", None), str(one)) for one in causes]
+    status, said = next(((code, words) for code, words in codes if isinstance(code, int)), (0, str(error)))
+    if not status and (
+        found := re.search(r"\b(?:error code|status|HTTP)\D{0,12}(4\d\d)\b", said, re.IGNORECASE)
+    ):
+        status = int(found[1])
+    if _CLIENT[0] <= status < _CLIENT[1] and status not in _PASSING:
+        return error_response(f"{_REFUSED}{printable(said)}")
+    return failed_response(error)
 
 
 def _messages(messages: Sequence[Message]) -> list[Any]:

@@ -181,7 +181,7 @@ class Function(Defaults):
 
     def _groups(self, requests: Iterable[Request], most: int) -> Iterator[Sequence[Answered]]:
         answered: Iterable[Answered] = (
-            side_by_side(requests, self._answers, self._concurrency)
+            side_by_side(requests, self._answers, lambda: self._concurrency)
             if self._is_async
             else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
         )
