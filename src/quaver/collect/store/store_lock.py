@@ -25,11 +25,11 @@ def is_full(error: Exception, folder: Path) -> bool:
         return error.errno in FULL
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        code = {"full": sqlite3.SQLITEFULL, "disk I/O": sqlite3.SQLITE_IOERR}.get(
+        code = {"full": sqlite3.SQLITE_FULL, "disk I/O": sqlite3.SQLITE_IOERR}.get(
             next((word for word in ("full", "disk I/O") if word in str(error)), ""), 0
         )
     primary = code & 0xFF
-    return primary == sqlite3.SQLITEFULL or (primary == sqlite3.SQLITE_IOERR and not _has_room(folder))
+    return primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and not _has_room(folder))
 
 
 def _has_room(folder: Path) -> bool:
