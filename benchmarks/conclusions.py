@@ -1,9 +1,9 @@
-"""How often conclusions from simulated labels come out as they should, one by one and all together.
+"""How often conclusions from simulated labels come out as they should, one by one.
 
 `groups` compares two groups of items, with few labels or few groups on one side, beside a z test that knows
 the true shares; `prompts` draws the truth with log-odds ``slope`` times a covariate, which a prompt gives
-with a certain accuracy, perhaps with the covariate turned round; `joint` judges 20 specifications that err
-together; `together` compares Dawid & Skene's labels with the prompts'. Run it as
+with a certain accuracy, perhaps with the covariate turned round; `together`
+compares Dawid & Skene's labels with the prompts'. Run it as
 ``python benchmarks/conclusions.py [RUNS]``; 400 runs take some minutes.
 """
 
@@ -15,10 +15,8 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from quaver.core.records import Label, LabelSet
 from quaver.estimation.score_tests import LinearTest, LogisticTest
 from quaver.measures.validity.claims import read_effect
-from quaver.measures.validity.conclusions import conclusion
 from quaver.measures.validity.consensus import dawid_skene, majority
 
 GROUPS = (
@@ -57,17 +55,6 @@ PROMPTS = (
     (400, 0.5, 0.95, True),
     (400, 0.0, 0.95, False),
     (100, 0.0, 0.95, False),
-)
-JOINT = (
-    # items, share of the label, correlation of specifications, groups (0: none), effect
-    (300, 0.3, 0.0, 0, 0.0),
-    (300, 0.3, 0.6, 0, 0.0),
-    (300, 0.3, 0.9, 0, 0.0),
-    (300, 0.05, 0.6, 0, 0.0),
-    (200, 0.3, 0.6, 20, 0.0),
-    (300, 0.3, 0.2, 0, 0.25),
-    (300, 0.3, 0.6, 0, 0.25),
-    (300, 0.3, 0.9, 0, 0.25),
 )
 ACCURACIES = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 EFFECT = read_effect("x > 0", ["Intercept", "x"])
@@ -138,55 +125,6 @@ def prompts(items: int, slope: float, accuracy: float, turned: bool, runs: int) 
     return found
 
 
-def joint(items: int, share: float, shared: float, count: int, effect: float, runs: int) -> dict[str, object]:
-    """How often 20 specifications together, and one of them, show an effect on half of the items."""
-    rng = np.random.default_rng([items, round(100 * share), round(100 * shared), count])
-    codes = np.arange(items) * max(count, 1) // items
-    x = (codes % 2 if count else np.arange(items) % 2) * 1.0
-    labels = LabelSet((Label("yes", "yes"), Label("no", "no")))
-    table = pl.DataFrame({"item": np.arange(items), "x": x})
-    rows = []
-    for run in range(runs):
-        score = shared**0.5 * rng.standard_normal((items, 1))
-        score = score + (1 - shared) ** 0.5 * rng.standard_normal((items, 20))
-        if count:
-            score = 0.3**0.5 * rng.standard_normal((count, 1))[codes] + 0.7**0.5 * score
-        said = np.where(score < ndtri(share) + effect * (x - 0.5)[:, None], "yes", "no")
-        frame = pl.DataFrame(
-            {
-                "item": np.repeat(np.arange(items), 20),
-                "variant": [f"v{at}" for at in range(20)] * items,
-                "label": said.ravel(),
-                "group": np.repeat(codes, 20),
-            }
-        )
-        found = conclusion(
-            frame,
-            formula="share(yes) ~ x",
-            effect="x > 0",
-            items=table,
-            labels=labels,
-            seed=run,
-            resamples=200,
-            group="group" if count else None,
-        )
-        together = next(one for one in found if one.measure == "conclusion_joint")
-        details = together.details
-        rows.append((details["p_share"], details["p_median"], details["count"], details["expected"]))
-    p_share, p_median, holding, expected = np.array(rows).T
-    return {
-        "items": items,
-        "share": share,
-        "correlation": shared,
-        "groups": count,
-        "effect": effect,
-        "p share": percent(p_share <= 0.05),
-        "p median": percent(p_median <= 0.05),
-        "hold": round(float(holding.mean()), 2),
-        "by chance": round(float(expected.mean()), 2),
-    }
-
-
 def together(items: int, shared: float, runs: int) -> dict[str, object]:
     """Accuracy of the median and the best prompt, of the majority's and of Dawid & Skene's labels.
 
@@ -222,6 +160,5 @@ if __name__ == "__main__":
     print("two groups: verdicts in percent", pl.DataFrame([groups(*case, 5 * runs) for case in GROUPS]))
     print("items in groups", pl.DataFrame([clustered(*case, 5 * runs) for case in CLUSTERED], strict=False))
     print("prompts: holds / reverses", pl.DataFrame([prompts(*case, runs) for case in PROMPTS]), flush=True)
-    print("20 specifications", pl.DataFrame([joint(*case, min(runs, 200)) for case in JOINT]), flush=True)
     cases = [(items, shared) for items in (50, 400) for shared in (0.0, 0.5, 1.0)]
     print("labels together", pl.DataFrame([together(*case, min(runs, 200)) for case in cases]))

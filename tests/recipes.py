@@ -182,7 +182,6 @@ _PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
         {"path": "paraphrases.csv"},
         files={"paraphrases.csv": "name,paraphrase\na,Good or bad?\nb,Bad or good?\n"},
     ),
-    "format": ParaphraserRecipe({"n": 5}),
     "llm": ParaphraserRecipe({"model": "any", "k": 2, "temperatures": [0.5]}),
     "pegasus": ParaphraserRecipe({"k": 2}, needs_weights=True),
     "surface": ParaphraserRecipe({"k": 4, "strengths": [0.1, 0.5]}),

@@ -210,7 +210,6 @@ _FAMILIES = (
     ),
     *(
         "{use: paraphrases, engine: surface, n: 3}",
-        "{use: paraphrases, engine: format, n: 3}",
         "{use: option_order}",
         "{use: padding, answer: text}",
     ),

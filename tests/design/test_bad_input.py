@@ -328,22 +328,6 @@ STUDIES = {
         "study.yaml:12: variants[0]: k",
         "30",
     ),
-    "a grammar with one point": (
-        STUDY
-        + "variants: [{use: paraphrases, engine: format, separators: [' '], spaces: [' '], casings: [lower], "
-        + "fields: {text: [A], question: [B], answer: []}}]\n",
-        SpecError,
-        "study.yaml:12: variants[0]: format",
-        "one layout",
-    ),
-    "a smaller grammar than asked for": (
-        STUDY
-        + "variants: [{use: paraphrases, engine: format, separators: [' '], spaces: [' '], casings: [lower], "
-        + "fields: {text: [A, B], question: [C], answer: []}}]\n",
-        SpecError,
-        "study.yaml:12: variants[0]: n",
-        "2 layouts",
-    ),
     "a file of paraphrases that is not there": (
         STUDY + "variants: [{use: paraphrases, engine: file, path: none.csv}]\n",
         SpecError,

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.long
 ENGINES: Mapping[str, str] = {
     "file": "engine: file, path: words.csv",
     "surface": "engine: surface, strengths: [0.2, 0.6], k: 2",
-    "format": "engine: format, n: 2",
     "llm": "engine: llm, model: small, temperatures: [0.7, 1.2], k: 2",
     "llm of each": "engine: llm, each: [small, large], temperatures: [0.7, 1.2], k: 2",
     "llm beside": "engine: llm, model: {use: rewording}, temperatures: [0.7, 1.2], k: 2",

@@ -22,7 +22,6 @@ from quaver.errors import ModelError, QuaverError
 from quaver.watch.alarms import Alarm, Looked, alarms_of
 from quaver.watch.drift import Change, Drift, Occasion, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
-from quaver.watch.telling_apart import tell_apart
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -462,12 +461,3 @@ def test_answers_with_fields_that_give_no_labels_stay_readable(tmp_path: Path) -
     study = _of_fields(tmp_path, lambda text, prompt: said)
     assert watch(study, SMALL).number == 0
     assert watch(study).alarms == []
-
-
-def test_models_whose_answers_have_fields_are_told_apart(tmp_path: Path) -> None:
-    study = _of_fields(tmp_path, lambda text, prompt: '{"tone": "positive", "topics": [], "amount": 1}')
-    study.run()
-    found = tell_apart(study, "fake", "other", most=12)
-    assert (found.apart, found.calls) == (False, 12)
-    with pytest.raises(QuaverError, match="for all fields of a study together"):
-        watch(study.fields["tone"], SMALL)

@@ -10,7 +10,6 @@ from rich.console import Group
 
 from quaver.cli.console import table, texts
 from quaver.core.number_format import decimals, p_heading, percent, rounded, short_name, span
-from quaver.core.rows import of_measures
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -67,14 +66,8 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
         return tuple(estimate.cell.get(column, "") for column in apart)
 
     lines_of = texts("conclusion", VERDICTS=_VERDICTS, share=_share, decimals=decimals)
-    every: list[Estimate] = []
     for key, group in groupby(sorted(estimates, key=cell), key=cell):
         rows = list(group)
-        joint = of_measures(rows, "conclusion_joint")
-        rows = [estimate for estimate in rows if estimate.measure != "conclusion_joint"]
-        if not rows:  # of all models, decodings and evaluators, which come next
-            every = joint
-            continue
         counts = [estimate for estimate in rows if "verdict" not in estimate.details]
         drawn = sorted((estimate for estimate in rows if "verdict" in estimate.details), key=_in_order)
         shown = [
@@ -88,8 +81,7 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             for estimate in drawn
         ]
         about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
-        title = lines_of("title", key[0], about, drawn, counts, joint, every)
-        every = []
+        title = lines_of("title", key[0], about, drawn, counts)
         level = f"{drawn[0].confidence_level:.0%} interval"
         columns = ("labels of", "estimate", level, "verdict", "right", "n")
         yield table(columns, shown, "\n".join(title))

@@ -27,15 +27,13 @@ def command(
     every: str = "",
     looks: Annotated[int | None, typer.Option(min=1)] = None,
     renew: bool = False,
-    apart: Annotated[tuple[str, str] | None, typer.Option(metavar="MODEL MODEL")] = None,
-    most: Annotated[int, typer.Option(min=2)] = 200,
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Notice when the model behind a name has changed.
 
     Asks some of the study's prompts again. The first look locks them, and later looks are compared with it.
-    Exits with 1 at an alarm, and where two models are told apart.
+    Exits with 1 at an alarm.
 
     Options:
       prompts: Prompts of a look (20).
@@ -45,18 +43,12 @@ def command(
       every: Look again and again, this long apart: 30m, 2h, 1d. Ends at an alarm.
       looks: With --every: how many looks.
       renew: Begin a new watch; the old one stays beside it.
-      apart: Take no look; say whether two of the study's models are the same.
-      most: With --apart: how many calls at most.
 
     Examples:
       quaver watch study.yaml
       quaver watch study.yaml --every 2h
       quaver watch study.yaml --json > message.json
-      quaver watch study.yaml --apart hosted local
     """
-    if apart is not None:
-        _told_apart(study, function, apart, most, as_json=as_json)
-        return
     from quaver.watch.watching import watch
 
     pause = _seconds(every) if every else 0.0
@@ -76,22 +68,6 @@ def command(
         if not every or taken == looks:
             return
         time.sleep(pause)
-
-
-def _told_apart(
-    study: StudyArgument, function: FunctionOption, names: tuple[str, str], most: int, *, as_json: bool
-) -> None:
-    from quaver.watch.telling_apart import tell_apart
-
-    found = tell_apart(open_study(study, function), *names, most=most)
-    if as_json:
-        print_json(found.document())
-    else:
-        say(found.text)
-        for item, variant, *answers in found.examples[:3]:
-            say(f"{item}, {variant}: {' / '.join(answers)}")
-    if found.apart:
-        raise typer.Exit(1)
 
 
 def _options(

@@ -24,7 +24,7 @@ from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import clopper_pearson
 from quaver.measures.validity.conclusion_cell import VERDICTS
-from quaver.measures.validity.conclusions import ESTIMATED, JOINT
+from quaver.measures.validity.conclusions import ESTIMATED
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.session import Study
 from quaver.study.sources.study_plugins import Measurement
@@ -32,7 +32,7 @@ from quaver.study.sources.study_plugins import Measurement
 LOSS: Final = "loss"
 """The bound by what users lose: overall, in each class and in each declared group."""
 
-CONCLUDED: Final = (*ESTIMATED, *VERDICTS, JOINT)
+CONCLUDED: Final = (*ESTIMATED, *VERDICTS)
 """What a bound may name beside measures and their estimates: conclusions."""
 
 _PART = re.compile(r",(?=[^,=]+=|\s*$)")  # a level may hold commas

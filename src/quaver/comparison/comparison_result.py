@@ -19,7 +19,6 @@ from quaver.comparison.difference_verdict import (
     gravest,
     size_of,
     verdict_on,
-    worded,
 )
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
@@ -51,8 +50,6 @@ class Comparison(Rows):
         must_see: The size of a loss that must not have gone unseen; None where any may.
         notes: What a reader must know besides.
         look: Which of many looks at the same baseline this is; None where it is judged by itself.
-        repeats: How much more often labels differ between the sides than between repeats of one side (see
-            `beyond_repeats`); one for each pair of studies of which both have repeats.
     """
 
     before: str
@@ -67,13 +64,11 @@ class Comparison(Rows):
     must_see: float | None = None
     notes: Sequence[str] = ()
     look: LookAt | None = None
-    repeats: Sequence[Estimate] = ()
 
     @property
     def beside(self) -> list[str]:
-        """What a reader must know beside the verdicts: of many looks and of repeats."""
-        lines = [] if self.look is None else [self.look.sentence]
-        return [*lines, *(worded("repeats", estimate) for estimate in self.repeats)]
+        """What a reader must know beside the verdicts: of many looks."""
+        return [] if self.look is None else [self.look.sentence]
 
     @property
     def held(self) -> bool:
@@ -208,7 +203,6 @@ class Comparison(Rows):
                 verdict.estimate.document() | verdict.document() | {"subject": verdict.subject}
                 for verdict in self.losses
             ],
-            "repeats": [estimate.document() for estimate in self.repeats],
             "notes": list(self.notes),
             "held": self.held,
             "outcome": self.outcome,

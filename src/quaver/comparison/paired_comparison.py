@@ -17,7 +17,6 @@ from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, by_interval, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
 from quaver.comparison.kept_looks import Looks
-from quaver.comparison.second_run import beyond_repeats
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
@@ -174,7 +173,6 @@ def compared(task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None 
     shared = look is not None
     each_has_its_share = shared and any(bound.measure == LOSS for bound in bounds)
     lost = [by_interval(estimate) for estimate in lost] if each_has_its_share else adjusted(lost)
-    repeats = [beyond_repeats(pair.judged, pair.group, resampling) for pair in task.pairs]
     return Comparison(
         task.before,
         task.after,
@@ -188,7 +186,6 @@ def compared(task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None 
         losses=[*gone, *(verdict_on(estimate, margin) for estimate in lost)],
         must_see=judging.must_see,
         look=look,
-        repeats=[estimate for estimate in repeats if estimate is not None],
     )
 
 

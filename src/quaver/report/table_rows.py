@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup, escape
 
-from quaver.core.number_format import count, decimals, p_heading, rounded, span, with_interval
+from quaver.core.number_format import count, p_heading, rounded, with_interval
 from quaver.core.records import Estimate
 from quaver.core.rows import cell_columns
 from quaver.report.estimate_index import Results
@@ -287,54 +287,6 @@ def noise_table(results: Results) -> Table:
         Column("largest difference of a log-probability", largest),
     )
     return listed([{**row, "model": model} for model, rows in results.noise.items() for row in rows], columns)
-
-
-def joint_conclusions(estimates: Iterable[Estimate]) -> list[Estimate]:
-    """The joint inference of each conclusion: that over all cells, where there are several.
-
-    >>> cells = ({"conclusion": "c", "model": "m"}, {"conclusion": "c"})
-    >>> found = [Estimate("conclusion_joint", 0.5, cell=cell) for cell in cells]
-    >>> [one.cell for one in joint_conclusions(found)]
-    [{'conclusion': 'c'}]
-    """
-    found: dict[str, Estimate] = {}
-    for estimate in estimates:
-        if estimate.measure == "conclusion_joint":
-            known = found.setdefault(estimate.cell["conclusion"], estimate)
-            if len(estimate.cell) < len(known.cell):
-                found[estimate.cell["conclusion"]] = estimate
-    return list(found.values())
-
-
-def by_chance(estimate: Estimate) -> str:
-    """How many specifications would hold were there no effect, and how likely as many are; empty if untested.
-
-    >>> details = {"count": 9, "expected": 0.31, "expected_high": 2.0, "p_share": 0.002}
-    >>> by_chance(Estimate("conclusion_joint", 0.9, n=10, unit="specification", details=details))
-    'Were there no effect, about 0.31 of 10 specifications would hold, at most 2 in 95% of cases (p = 0.002).'
-    """
-    found = estimate.details
-    if "p_share" not in found:
-        return ""
-    return (
-        f"Were there no effect, about {rounded(found['expected'])} of "
-        f"{count(estimate.n, estimate.unit)} would hold, "
-        f"at most {round(found['expected_high'])} in 95% of cases (p = {decimals(found['p_share'])})."
-    )
-
-
-def median_effect(estimate: Estimate) -> str:
-    """The median estimate with its interval and the p value of no effect; empty if untested.
-
-    >>> details = {"median": 0.07, "median_low": 0.04, "median_high": 0.1, "p_median": 0.002}
-    >>> median_effect(Estimate("conclusion_joint", 0.9, details=details))
-    'The median estimate is 0.07 [0.04 to 0.10] (p = 0.002).'
-    """
-    found = estimate.details
-    if "p_median" not in found:
-        return ""
-    ends = span(found["median_low"], found["median_high"])
-    return f"The median estimate is {rounded(found['median'])} [{ends}] (p = {decimals(found['p_median'])})."
 
 
 def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:

@@ -9,7 +9,6 @@ import pytest
 from tests.studies import written
 
 import quaver
-from quaver.cli.terminal_tables import conclusion_tables
 from quaver.errors import QuaverError, UnknownName
 from quaver.study.session import Study
 
@@ -70,15 +69,10 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
         "conclusion_holds",
         "conclusion_reverses",
         "conclusion_undecided",
-        "conclusion_joint",
     }
-    joint = {one.cell["conclusion"]: one for one in alone if one.measure == "conclusion_joint"}
-    assert joint["age"].value == 1.0
-    assert joint["age"].details["p_share"] < 0.05
     page = study.report().read_text(encoding="utf-8")
     assert "age: age &gt; 0" in page
     assert "2 specifications: holds under 2" in page
-    assert "Were there no effect" in page
     assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
 
 
@@ -113,7 +107,6 @@ def test_weights_and_a_multinomial_regression_are_drawn_under_every_prompt(tmp_p
         for one in study.estimates(["conclusions"])
         if one.cell.get("variant", "paraphrase=curt") == "paraphrase=curt"
     }
-    assert not any(name in ("age", "odds") for name, measured in found if measured == "conclusion_joint")
     ages = np.arange(20.0, 50.0)
     positive = np.array([annotate(f"Thing {n}.", "Positive or") == "positive" for n in range(30)])
     matrix = np.stack([np.ones(30), ages], 1)
@@ -248,18 +241,3 @@ def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path: Path, bound: st
     if bound == "conclusion_holds < 0":
         with pytest.raises(QuaverError, match="conclusion"):
             quaver.compare(bare, bare, fail_if=[bound], resamples=100)
-
-
-def test_the_terminal_shows_each_models_specifications_and_those_of_all(tmp_path: Path) -> None:
-    text = STUDY.replace(
-        "  - {name: fake, use: function}", "  - {name: fake, use: function}\n  - {name: other, use: function}"
-    )
-    study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": annotate, "other": annotate})
-    study.run()
-    found = study.estimates(["conclusions"])
-    of_age = [one for one in found if one.measure == "conclusion_joint" and one.cell["conclusion"] == "age"]
-    assert [(one.cell.get("model"), one.n) for one in of_age] == [("fake", 2), ("other", 2), (None, 4)]
-    titles = [str(table.renderables[0]) for table in conclusion_tables(found)]
-    assert len(titles) == 4
-    assert ["of 2 specifications" in title for title in titles] == [True] * 4
-    assert sum("of all 4 specifications" in title for title in titles) == 2

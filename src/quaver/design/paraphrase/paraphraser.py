@@ -1,11 +1,11 @@
 """The protocol of a paraphraser: an engine that rewords a prompt.
 
 An engine fills a `Draft` with paraphrases: the draft knows the original, drops echoes and duplicates, and
-names what it keeps. Engines that cost nothing (``surface``, ``format``, ``file``) fill a new draft every
+names what it keeps. Engines that cost nothing (``surface``, ``file``) fill a new draft every
 time, and give the same paraphrases on every machine. Engines that ask a model (``llm``, ``pegasus``) get the
 draft that the study keeps, and add what is missing.
 
-Engines reword the instruction (``format``: the layout). The postfix never changes.
+Engines reword the instruction. The postfix never changes.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class Paraphrases:
     """Paraphrases that an engine makes; the original prompt is the level ``original``.
 
     Args:
-        engine: A registered engine: llm, pegasus, surface, format, file.
+        engine: A registered engine: llm, pegasus, surface, file.
         each: Models of the study that reword for themselves, for the engine ``llm``: each is asked the
             original and its own paraphrases.
         **options: The engine's own options.

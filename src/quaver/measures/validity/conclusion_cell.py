@@ -24,7 +24,6 @@ from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import contrast_bound, linear, logistic
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, outcome_numbers
-from quaver.measures.validity.conclusion_joint import Drawn
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
 from quaver.measures.validity.specifications import Specifications
 
@@ -114,10 +113,6 @@ class ConclusionCell:
         missing: What an answer without a label is.
         designed: Whether gold labels were drawn by design, so that their estimate is given elsewhere.
         source: What estimates refer to.
-
-    Attributes:
-        drawn: The tests of single specifications, for what they say together; none of a multinomial or
-            weighted regression.
     """
 
     def __init__(
@@ -143,7 +138,6 @@ class ConclusionCell:
             self._weighted = WeightedRegression(self._matrix, weights, *given)
         numbers = self._numbers if asked.label is None and self._numbers.size else np.array([0.0, 1.0])
         self._ends = (float(numbers.min()), float(numbers.max()))
-        self.drawn: list[Drawn] = []
 
     def estimates(self) -> Iterator[Estimate]:
         """Each variant's, those of all together, the gold labels', and the verdicts counted."""
@@ -184,13 +178,8 @@ class ConclusionCell:
             self._ends,
             self._cell.units.clusters,
         )
-        estimates = [
-            self._one(part, one, where, outcomes[:, index], tested, index)
-            for index, (part, one, where) in enumerate(labelled)
-        ]
-        if not labelled[0][0]:
-            self.drawn.append(Drawn(self._cell, tested, estimates))
-        yield from estimates
+        for index, (part, one, where) in enumerate(labelled):
+            yield self._one(part, one, where, outcomes[:, index], tested, index)
 
     def _labelled(self, index: int) -> Labelled:
         counts = label_counts(self._cell.codes[:, index], len(self._cell.labels))

@@ -15,7 +15,6 @@ from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.corrected.labelled_items import designed, label_names, populations
 from quaver.measures.validity.conclusion_cell import ConclusionCell
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, read_regression
-from quaver.measures.validity.conclusion_joint import Drawn, joint_estimate
 from quaver.measures.validity.corrected_conclusion import CORRECTED, DSL, PPI, Concluding
 
 GOLD = "conclusion_gold"
@@ -23,9 +22,6 @@ GOLD = "conclusion_gold"
 
 ESTIMATED = (CORRECTED, "conclusion", "conclusion_majority", "conclusion_dawid_skene", GOLD, PPI, DSL)
 """The measures that are estimates of the effect."""
-
-JOINT = "conclusion_joint"
-"""The measure of all specifications together."""
 
 
 @measure(
@@ -58,8 +54,7 @@ def conclusion(
         ``threshold``, its two-sided ``p``, ``accuracy`` against the gold labels). Of all variants' labels
         ``conclusion_majority`` and ``conclusion_dawid_skene``; of the gold labels ``conclusion_gold``; the
         shares of variants by verdict, ``conclusion_holds``, ``_reverses`` and ``_undecided``, with Clopper &
-        Pearson's interval. ``conclusion_joint`` (see `joint_estimate`), of linear and logistic regressions
-        without weights.
+        Pearson's interval.
 
     Of two items in each group, 2 and 0 are labelled ``a``, so the shares differ by 1:
 
@@ -80,16 +75,10 @@ def conclusion(
 def _estimates(
     data: MeasureInput, asked: Regression, table: ItemTable, regression: Kind, missing: Missing
 ) -> Iterator[Estimate]:
-    """Those of the true labels, where they were drawn by design; those of each cell; those of all cells."""
+    """Those of the true labels, where they were drawn by design; those of each cell."""
     known = designed(data.frame)
     for population in populations(data) if known else ():
         yield from Concluding(data, population, table, asked, regression).estimates(each=True)
-    drawn: list[Drawn] = []
     for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
         given = (cell, asked, table, regression, missing)
-        one = ConclusionCell(*given, designed=known, source=conclusion.source)
-        yield from one.estimates()
-        yield from joint_estimate(one.drawn, table, data.resampling)
-        drawn += one.drawn
-    if len(drawn) > 1:
-        yield from (replace(estimate, cell={}) for estimate in joint_estimate(drawn, table, data.resampling))
+        yield from ConclusionCell(*given, designed=known, source=conclusion.source).estimates()

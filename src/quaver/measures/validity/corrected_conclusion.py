@@ -12,7 +12,6 @@ from scipy import special
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.correction.estimators import Corrected, Question
-from quaver.correction.gold_power import Pilot
 from quaver.correction.prediction_powered import dsl, ppi
 from quaver.correction.regressions import Kind
 from quaver.estimation.declaration import measure
@@ -59,10 +58,9 @@ def corrected_conclusion(
 
     Returns:
         For each population (``by`` columns that belong to items) ``conclusion_corrected``, with ``verdict``,
-        ``gold_alone``, ``effective_gold`` (how many gold labels alone would be as precise), ``more_gold``
-        (what twenty more would bring), ``gold_needed`` (for a power of 80% if the estimate were the truth;
-        None where labels for all items would not be enough) and ``p`` in ``details``; ``conclusion_gold``,
-        from gold labels alone; for each prompt ``conclusion_ppi`` (PPI++) and ``conclusion_dsl``.
+        ``gold_alone``, ``effective_gold`` (how many gold labels alone would be as precise) and ``p`` in
+        ``details``; ``conclusion_gold``, from gold labels alone; for each prompt ``conclusion_ppi`` (PPI++)
+        and ``conclusion_dsl``.
 
     Of 80 items 40 were drawn, and 24 of these are ``a``; the model's labels are all right, 44 in all being
     ``a``. Gold alone says 0.6, the corrected estimate 0.55:
@@ -133,7 +131,7 @@ class Concluding:
         bounded = _ENDS if set(np.unique(self._numbers)) <= {0.0, 1.0} else None
         found = Correcting(self._question, together[:, :, varying], self._seed, bounded)
         method = f"{self._regression} regression on gold labels drawn by design, contrast {self._effect.text}"
-        beside = found.beside(self._reading.resampling) | self._foreseen(found)
+        beside = found.beside(self._reading.resampling)
         corrected = f"{method}; corrected by {int(varying.sum())} predictors, stacked and cross-fitted"
         yield self._judged(found, CORRECTED, found.corrected, corrected, SOURCE, {}, beside)
         yield self._judged(found, "conclusion_gold", found.alone, method, SOURCE, {}, {})
@@ -146,14 +144,6 @@ class Concluding:
             yield self._judged(found, PPI, made, said, _PPI_SOURCE, where, {})
             made = dsl(self._question, prediction[:, :, None], self._seed)
             yield self._judged(found, DSL, made, f"{method}; DSL with one prompt", _DSL_SOURCE, where, {})
-
-    def _foreseen(self, found: Correcting) -> dict[str, Any]:
-        """How many gold labels the conclusion takes, and what twenty more would bring."""
-        if found.corrected is None or found.alone is None or not found.corrected.spread.variance > 0:
-            return {}
-        level = self._reading.resampling.confidence_level
-        sample = self._question.sample
-        return Pilot(found.corrected, found.alone, sample, self._effect.threshold, level).details()
 
     def _judged(
         self,

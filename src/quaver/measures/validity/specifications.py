@@ -20,24 +20,6 @@ _FEW_GROUPS = 4.0
 """Below this many groups on a side, their variance is hardly known."""
 
 
-class Held(NamedTuple):
-    """What one specification's labels leave where the contrast is held at a value.
-
-    Attributes:
-        items: Which items it labelled.
-        residual: y − μ of these, on a scale from 0 to 1.
-        working: Their variances μ(1 − μ).
-        variance: Of Σ a_i y_i.
-        statistic: (value − held) / its standard error.
-    """
-
-    items: NDArray[np.int64]
-    residual: Floats
-    working: Floats
-    variance: float
-    statistic: float
-
-
 class _Side(NamedTuple):
     """As how many items, and groups of them where there are groups, one side of a contrast counts."""
 
@@ -77,7 +59,7 @@ class Specifications:
         self._known = [np.frombuffer(mask, np.bool_) for mask in kinds]
         self._place = [self._kind[:index].count(kind) for index, kind in enumerate(self._kind)]
         self._tests: dict[int, tuple[ScoreTest | None, float]] = {}
-        self._held: dict[float, list[Held | None]] = {}
+        self._statistics: dict[tuple[int, float], Floats] = {}
         self._intervals: dict[tuple[int, float], tuple[Floats, Floats]] = {}
         self._smaller: dict[int, _Side] = {}
 
@@ -101,11 +83,6 @@ class Specifications:
                 self._tests[kind] = test, total
         return self._tests[kind]
 
-    @property
-    def scale(self) -> float:
-        """From an outcome between 0 and 1 to the unit of the contrast."""
-        return self._ends[1] - self._ends[0] if self.linear else 1.0
-
     def interval(self, column: int, confidence_level: float) -> Interval | None:
         """The score interval of one specification; None where it has no value."""
         kind = self._kind[column]
@@ -126,18 +103,18 @@ class Specifications:
         low, high = self._ends
         return value * (high - low) + low * total if self.linear else value
 
-    def held(self, at: float) -> list[Held | None]:
-        """Each specification with the contrast held at a value; None where it has no value of its own."""
-        if at not in self._held:
-            self._held[at] = self._holding(at)
-        return self._held[at]
-
     def p(self, column: int, at: float) -> float | None:
         """The two-sided p value of one specification's contrast being ``at``."""
-        found = self.held(at)[column]
-        if found is None:
+        kind, place = self._kind[column], self._place[column]
+        test, total = self._tested(kind)
+        if test is None or not np.isfinite(test.value[place]):
             return None
-        return float(2 * special.stdtr(self._freedom(self._kind[column]), -abs(found.statistic)))
+        if (kind, at) not in self._statistics:
+            low, high = self._ends
+            value = (at - low * total) / (high - low) if self.linear else at
+            self._statistics[kind, at] = test.statistic(np.full(self._kind.count(kind), value))
+        statistic = float(self._statistics[kind, at][place])
+        return float(2 * special.stdtr(self._freedom(kind), -abs(statistic)))
 
     def _freedom(self, kind: int) -> float:
         """Of a test over groups: as many as there are, less the two sides of the contrast."""
@@ -154,26 +131,6 @@ class Specifications:
             groups = None if self._clusters is None else _smaller_side(lever, self._clusters[known])
             self._smaller[kind] = _Side(items, groups)
         return self._smaller[kind]
-
-    def _holding(self, at: float) -> list[Held | None]:
-        low, high = self._ends
-        found: dict[int, list[Held | None]] = {}
-        for kind in dict.fromkeys(self._kind):
-            test, total = self._tested(kind)
-            size = self._kind.count(kind)
-            if test is None:
-                found[kind] = [None] * size
-                continue
-            value = np.full(size, (at - low * total) / (high - low) if self.linear else at)
-            left, statistic = test.restricted(value), test.statistic(value)
-            variance, items = test.variance(left), np.flatnonzero(self._known[kind])
-            found[kind] = [
-                Held(items, left.residual[:, k], left.working[:, k], float(variance[k]), float(statistic[k]))
-                if np.isfinite(test.value[k])
-                else None
-                for k in range(size)
-            ]
-        return [found[kind][index] for kind, index in zip(self._kind, self._place, strict=True)]
 
     def warnings(self, column: int, unit: str) -> tuple[str, ...]:
         """What a reader must know of how little one side of the contrast rests on.

@@ -19,12 +19,9 @@ from quaver.report.page_words import in_words, interval, number, percent_measure
 from quaver.report.table_rows import (
     Column,
     Table,
-    by_chance,
     corrected_conclusions,
     in_true_labels,
-    joint_conclusions,
     listed,
-    median_effect,
     text,
 )
 
@@ -160,13 +157,6 @@ def conclusions(results: Results) -> Iterator[Figure]:
         verdicts = [estimate.details["verdict"] for estimate in single]
         counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
         found = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
-        joint = joint_conclusions(some)
-        chance = "".join(
-            f" {said}"
-            for estimate in joint
-            for said in (by_chance(estimate), median_effect(estimate))
-            if said
-        )
         gold = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
         true = corrected_conclusions(some).get(name)
         first = "" if true is None else f"The claim {in_true_labels(true)}. "
@@ -181,8 +171,8 @@ def conclusions(results: Results) -> Iterator[Figure]:
             measure="conclusion",
             title=title,
             subtitle=f"{found} Circle: holds; diamond: reverses; square: not distinguishable.{gold} Below: "
-            f"the choices behind each estimate.{chance}",
-            alternative=f"{found}{chance}",
+            f"the choices behind each estimate.",
+            alternative=found,
         )
 
 

@@ -26,7 +26,7 @@ from quaver.report.page_words import (
     printed,
     value_and_interval,
 )
-from quaver.report.table_rows import by_chance, corrected_conclusions, in_true_labels, joint_conclusions
+from quaver.report.table_rows import corrected_conclusions, in_true_labels
 
 FEW = 3
 """As many estimates are reported one by one, each with its interval; and as many models."""
@@ -263,13 +263,16 @@ class _Said:
                 yield self._say("replacement", estimate, next(same, None))
 
     def conclusions(self) -> Iterator[Markup]:
-        """Under how many specifications each of a few conclusions holds, and how many would by chance."""
+        """Under how many specifications each of a few conclusions holds, in these labels."""
         estimates = self.results.estimates
-        joint, true = joint_conclusions(estimates), corrected_conclusions(estimates)
+        held, true = (
+            [one for one in estimates if one.measure == "conclusion_holds"],
+            corrected_conclusions(estimates),
+        )
         for name, estimate in list(true.items())[:FEW]:
             yield self._say("in_true_labels", name, in_true_labels(estimate))
-        for estimate in joint[:FEW]:
-            yield self._say("conclusion", estimate, len(joint) == 1 and bool(true), by_chance(estimate))
+        for estimate in held[:FEW]:
+            yield self._say("conclusion", estimate, len(held) == 1 and bool(true))
 
     def _label(self, code: str) -> str:
         """A label in quotation marks, or that there is none."""

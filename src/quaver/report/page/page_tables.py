@@ -23,7 +23,6 @@ from quaver.report.tables.audit_tables import (
     coders_table,
     compliance_table,
     flips_table,
-    gold_power_table,
     missing_table,
     parse_rates_table,
     recovered_table,
@@ -56,7 +55,6 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         "edits": edits_table(results),
         "accepted": accepted_table(results),
         "treatment": treatment_table(results),
-        "gold-power": gold_power_table(results),
         "checklist": checklist(results, raw, paid),
     }
     tables |= {table.name: table for table in field_checklists(results, raw_kept=raw, paid=paid).values()}

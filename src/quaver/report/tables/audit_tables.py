@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from quaver.core.number_format import promised
 from quaver.core.records import Estimate
-from quaver.core.rows import defined, of_measures
+from quaver.core.rows import defined
 from quaver.report.estimate_index import Results, varying
 from quaver.report.findings.key_results import coder_gaps
 from quaver.report.page_words import between, in_words, interval, number
@@ -285,31 +285,3 @@ def coders_table(results: Results) -> Table:
 
 def _over_prompts(results: Results, measure: str) -> list[Estimate]:
     return [estimate for estimate in results.known(measure) if "variant" not in estimate.cell]
-
-
-def gold_power_table(results: Results) -> Table:
-    """A row for each conclusion that gold labels correct; no rows where none does."""
-    estimates = of_measures(results.estimates, "conclusion_corrected")
-
-    def concluded(estimate: Estimate) -> str:
-        where = ", ".join(value for name, value in estimate.cell.items() if name != "conclusion")
-        return estimate.cell.get("conclusion", "") + (f" ({where})" if where else "")
-
-    def width(estimate: Estimate) -> float | None:
-        return None if estimate.low is None or estimate.high is None else estimate.high - estimate.low
-
-    def needed(estimate: Estimate) -> str:
-        labels = estimate.details.get("gold_needed")
-        return "more than there are items" if labels is None else f"{labels:,}"
-
-    columns = (
-        text("conclusion", concluded),
-        tally("gold labels", "gold"),
-        tally("like", "effective_gold"),
-        plain("width now", width),
-        plain("with 20 more", lambda one: one.details["more_gold"]["width"]),
-        share("decided then", lambda one: one.details["more_gold"]["decided"]),
-        Column("labels for 80% power", needed),
-    )
-    some = [estimate for estimate in defined(estimates) if "more_gold" in estimate.details]
-    return listed(some, columns, name="gold-power")
