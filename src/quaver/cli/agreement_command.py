@@ -40,6 +40,7 @@ def command(
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
     sheet: SheetOption = None,
+    quote: Literal["none"] | None = None,
     distinct: bool = False,
     as_json: JsonLinesOption = False,
     **cells: Unpack[CellOptions],
@@ -58,6 +59,7 @@ def command(
       missing: Leave missing labels out, or count them as a category.
       resamples: Resamples of items; 0 for no interval.
       seed: Root seed.
+      quote: none where quotation marks are text like any other.
       distinct: Keep labels apart that differ only in capitals, white space or how a number is written.
 
     Examples:
@@ -75,6 +77,7 @@ def command(
         label=label,
         by=by or (),
         labels=parts(valid, "--valid") or None,
+        quote=quote,
         distinct=distinct,
         **cells,
         level=level,

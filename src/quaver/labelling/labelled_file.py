@@ -14,7 +14,7 @@ import polars as pl
 
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
-from quaver.design.items.table_files import SPREADSHEETS
+from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, cells_of_lines
 from quaver.errors import ItemError
 from quaver.labelling.spreadsheet_edits import Addition, Cell, write_spreadsheet
 
@@ -31,12 +31,14 @@ class TableFile:
         encoding: Of a text file.
         separator: Of its cells; by its ending, if left out.
         sheet: Of a spreadsheet; the first that holds something, if left out.
+        quote: "none" where quotation marks enclose no cells.
     """
 
     path: Path
     encoding: str = "utf-8"
     separator: str | None = None
     sheet: str | None = None
+    quote: str | None = None
 
 
 def labelled_path(source: Path) -> Path:
@@ -112,7 +114,9 @@ def _write_delimited(
     encoding = _with_mark(table)
     with table.path.open(encoding=encoding, newline="") as file:
         lines = file.readlines()
-    reader = csv.reader(lines, delimiter=separator, strict=True)
+    if match := EXCEL_SEPARATOR.fullmatch(lines[0] if lines else ""):
+        separator = match[1]
+    reader = cells_of_lines(lines, separator, table.quote)
     new: dict[int, Sequence[Cell]] = {}
     for record in reader:
         if record:  # the first is the header

@@ -24,7 +24,7 @@ from quaver.start.page_frame import (
     upload_box,
     words,
 )
-from quaver.study.checking.text_table import doubts_about
+from quaver.study.checking.table_audit import doubts_about
 from quaver.study.collection.study_status import answered_calls
 
 _ROWS: Final = 5
@@ -131,7 +131,7 @@ async def texts(page: StepPage) -> None:
         with shown:
             _columns(page, fill)
             for doubt in doubts_about(begun.table, _column_of(begun, "text"), _column_of(begun, "gold")):
-                words("p", doubt).classes("qv-doubt")
+                words("p", f"{doubt.column}: {doubt.why}.").classes("qv-doubt")
             if problem is not None:
                 words(
                     "p", f"{problem.problem[:1].upper()}{problem.problem[1:]}. {problem.fix or ''}"

@@ -267,7 +267,11 @@ def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(tex
     assert len(drawn) == 10
     assert {item.id for item in items if item.gold} == {str(n) for n in range(0, 30, 5)}
     assert all(item.gold for item in beside)
-    assert any(len(beside) == int(one.column.split()[-1]) for one in found.taken if "and" in one.column)
+    assert any(
+        len(beside) == int(one.column.split()[-1])
+        for one in found.taken
+        if one.role == "texts" and "and" in one.column
+    )
     (right,) = found.study.measure("accuracy", by=["model"])
     assert right.n == 6
     plain = quaver.check(bare, **options).study
@@ -406,7 +410,6 @@ def test_every_mistake_names_its_fix(
         ("", "no texts"),
         ("tweet,gold\n", "no texts"),
         ("a;b\nc;d\n", "--separator"),
-        ("tweet,gold\n,a\nx,b\n", "remove"),
     ],
 )
 def test_a_file_that_holds_no_texts(tmp_path: Path, content: str, fix: str) -> None:
@@ -552,12 +555,15 @@ def test_labels_that_are_too_much_alike_are_reported_of_the_table(
     assert listed.counts["Ja"] == 6
 
 
-def test_all_rows_without_a_text_are_counted(tmp_path: Path) -> None:
+def test_rows_without_a_text_are_counted_and_not_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,gold\n,a\none two three,b\n,a\nfour five six,b\n")
-    with pytest.raises(ItemError, match=r"2 of 4 rows have no text") as caught:
-        prepared(path)
-    assert "a.csv:2, a.csv:4" in str(caught.value)
+    found = prepared(path)
+    assert ("table", "2 of 4 rows have no text") in [(one.role, one.column) for one in found.taken]
+    assert [item.id for item in found.study.experiment.items] == ["2", "4"]
+    path.write_text("text,gold\n,a\n,b\n")
+    with pytest.raises(ItemError, match="no row has a text"):
+        prepared(path, text="text", to="other")
 
 
 @pytest.mark.parametrize(

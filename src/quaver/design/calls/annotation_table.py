@@ -267,7 +267,8 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
     hint = "`{name}: {value}` under annotations"
     try:
         path = source.home / asked.source
-        rows = read_rows(path, asked.encoding, asked.separator, sheet=asked.sheet, hint=hint)
+        sheet, quote = asked.sheet, asked.quote
+        rows = read_rows(path, asked.encoding, asked.separator, sheet=sheet, quote=quote, hint=hint)
     except SpecError as error:
         error.where = source.where("annotations", "sheet")
         raise

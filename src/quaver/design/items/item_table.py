@@ -151,7 +151,8 @@ def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
     try:
-        return read_rows(source.path_of(name), table.encoding, table.separator, table.line, sheet=table.sheet)
+        file, sheet, quote = source.path_of(name), table.sheet, table.quote
+        return read_rows(file, table.encoding, table.separator, table.line, sheet=sheet, quote=quote)
     except SpecError as error:
         error.where = source.where(*loc, "sheet" if error.where == "sheet" else "line")
         raise

@@ -7,9 +7,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class _Written:
     separator: str | None
     line: str | None
     sheet: str | None
+    quote: str | None
     hint: str
     columns: Sequence[str]
 
@@ -52,16 +54,19 @@ def read_rows(
     line: str | None = None,
     *,
     sheet: str | None = None,
+    quote: str | None = None,
     columns: Sequence[str] = (),
     hint: str = "`{name}: {value}` under items",
 ) -> list[Row]:
     """Read a file of items or another table.
 
     A text file without a header has its ``columns`` named; ``_`` leaves one out. What separates the cells is
-    then the usual sign of its kind of file, or white space where it has none.
+    then the usual sign of its kind of file, or white space where it has none. With the ``quote`` "none",
+    quotation marks are text like any other.
 
     Returns:
-        One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped.
+        One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped, and so are the
+        further headers that a survey program writes below the first.
     """
     _check_options(path, line, sheet, columns)
     ending = path.suffix.lower()
@@ -74,7 +79,17 @@ def read_rows(
             fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
         )
     with _translated(path, encoding, hint), little_garbage():
-        return reader(path, _Written(encoding, separator, line, sheet, hint, columns))
+        written = _Written(encoding, separator, line, sheet, quote, hint, columns)
+        return _below_headers(reader(path, written))
+
+
+def _below_headers(rows: list[Row]) -> list[Row]:
+    """The rows below Qualtrics' second and third header: the questions, and what it calls them."""
+    for at, row in enumerate(rows[:2]):
+        cells = [cell for cell in row.values() if isinstance(cell, str) and cell]
+        if cells and 2 * sum(cell.startswith('{"ImportId"') for cell in cells) > len(cells):
+            return rows[at + 1 :]
+    return rows
 
 
 def _check_options(path: Path, line: str | None, sheet: str | None, columns: Sequence[str]) -> None:
@@ -187,10 +202,24 @@ def _bom_aware(encoding: str) -> str:
 def _delimited(usual: str) -> _Reader:
     def read(path: Path, written: _Written) -> list[Row]:
         with path.open(encoding=_bom_aware(written.encoding), newline="") as file:
-            reader = csv.reader(file, delimiter=written.separator or usual, strict=True)
-            return list(_records(reader, path, written.columns))
+            reader = cells_of_lines(file, written.separator or usual, written.quote)
+            return list(_records(reader, path, written))
 
     return read
+
+
+EXCEL_SEPARATOR = re.compile(r'"?sep=(.)"?\s*')
+"""The line with which Excel names the separator, above the header."""
+
+
+def cells_of_lines(lines: Iterable[str], separator: str, quote: str | None) -> Any:
+    """A reader of the cells in a text file's lines."""
+    rest = iter(lines)
+    first = next(rest, "")
+    if match := EXCEL_SEPARATOR.fullmatch(first):
+        separator, first = match[1], "\n"
+    quoting = {"quoting": csv.QUOTE_NONE} if quote == "none" else {}
+    return csv.reader(chain([first], rest), delimiter=separator, strict=True, **quoting)  # type: ignore[arg-type]
 
 
 class _SingleCell(Exception):
@@ -200,15 +229,24 @@ class _SingleCell(Exception):
         self.header, self.separator = header, separator
 
 
-def _records(reader: Any, path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
+def _records(reader: Any, path: Path, written: _Written) -> Iterator[Row]:
     """The rows of a text file; where its columns are named, its first line is one of them."""
-    name, shared = path.name, dict[str, str]()
+    name, shared, columns = path.name, dict[str, str](), written.columns
+    no_quotes = f"if quotation marks are text, {written.hint.format(name='quote', value='none')}"
     try:
-        header: list[str] = list(columns) or next(reader, [])
+        header: list[str] = list(columns) or next((cells for cells in reader if cells), [])
         if not header:
             return
         if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
             raise _SingleCell(header[0], json.dumps(other))
+        if header.count("") > 1:
+            raise ItemError(
+                "the first row does not name the columns",
+                where=f"{path.name}:1",
+                expected="a name in each of its cells",
+                found=", ".join(cell for cell in header if cell)[:120] or "empty cells",
+                fix="if a title stands there, delete the rows above the columns' names",
+            )
         if twice := [name for name in header if name != _LEFT_OUT and header.count(name) > 1]:
             raise ItemError(
                 f"two columns are named {twice[0]!r}",
@@ -226,7 +264,9 @@ def _records(reader: Any, path: Path, columns: Sequence[str] = ()) -> Iterator[R
                     where=f"{path.name}:{reader.line_num}",
                     expected=count(len(header), "cell"),
                     found=count(len(cells), "cell"),
-                    fix=named if columns else "quote texts that hold the separator or a line break",
+                    fix=named
+                    if columns
+                    else f"quote texts that hold the separator or a line break; {no_quotes}",
                 )
             if len(shared) < _SHARED:
                 cells = [shared.setdefault(cell, cell) for cell in cells]
@@ -240,7 +280,7 @@ def _records(reader: Any, path: Path, columns: Sequence[str] = ()) -> Iterator[R
         raise ItemError(
             f"damaged row: {error}",
             where=f"{path.name}:{reader.line_num}",
-            fix="close every quotation mark, and double those inside a quoted text",
+            fix=f"close every quotation mark, and double those inside a quoted text; {no_quotes}",
         ) from None
 
 
@@ -320,7 +360,7 @@ def _lines(path: Path, written: _Written) -> list[Row]:
             return rows_of_lines(file, path.name, written.line)
         lines = file if written.separator else (" ".join(line.split()) for line in file)
         reader = csv.reader(lines, delimiter=written.separator or " ", quoting=csv.QUOTE_NONE)
-        return list(_records(reader, path, written.columns))
+        return list(_records(reader, path, written))
 
 
 FORMATS: dict[str, _Reader] = {

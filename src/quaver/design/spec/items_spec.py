@@ -196,6 +196,9 @@ class TableSpec(Part):
     sheet: Name | None = Field(
         None, description="The sheet of a spreadsheet; needed only where several hold something."
     )
+    quote: Literal["none"] | None = Field(
+        None, description="none: quotation marks in a CSV or TSV file are text, and enclose no cells."
+    )
     line: Text | None = Field(
         None,
         description="The pattern of a line of a .txt file, such as {label}: {text}; if left out, the whole "

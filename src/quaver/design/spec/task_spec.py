@@ -191,6 +191,9 @@ class AnnotationsSpec(Part):
     sheet: Name | None = Field(
         None, description="The sheet of a spreadsheet; needed only where several hold something."
     )
+    quote: Literal["none"] | None = Field(
+        None, description="none: quotation marks in a CSV or TSV file are text, and enclose no cells."
+    )
     item: Name | None = Field(
         None, description="The column of the items' ids; if left out, each row is an item."
     )

@@ -29,7 +29,8 @@ from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
 from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_in
 from quaver.study.checking.coding_sheet import coding_sheet
-from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
+from quaver.study.checking.table_audit import doubts_about
+from quaver.study.checking.text_table import TextTable, read_text_table, without_blank
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
@@ -223,8 +224,8 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     source = rows.path
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
-    table = read_text_table(rows, given)
-    check_rows(rows, table.text)
+    table = without_blank(rows, read_text_table(rows, given))
+    doubts = doubts_about(rows, table.text, table.gold)
     instruction, prompts = given["instruction"], given["prompts"]
     own = callable(given["model"]) and has_own_prompt(given["model"])
     if own and table.examples:
@@ -254,7 +255,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     file = home / "study.yaml"
     write_check_file(file, check_file(file, source, table, design), replaces=replaces)
     study = Study.open(file, functions=functions)
-    return PreparedCheck(study, file, table, design, (*table.taken, *_decided(study, table, design)))
+    return PreparedCheck(study, file, table, design, (*table.taken, *doubts, *_decided(study, table, design)))
 
 
 def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Table]:
@@ -445,8 +446,8 @@ def starting_file(
 ) -> tuple[str, list[Decision]]:
     """The text of a study file for a table of texts, and what each column was taken for."""
     table = Table(source, rows_of(source, written))
-    found = read_text_table(table, {"text": text, "gold": gold, "coders": coders, "labels": labels})
-    check_rows(table, found.text)
+    given: CheckOptions = {"text": text, "gold": gold, "coders": coders, "labels": labels}
+    found = without_blank(table, read_text_table(table, given))
     made = model_of_name(model, where="--model")
     design = CheckDesign(
         name=source.stem,

@@ -170,9 +170,10 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
     lines += [f"  {option}: {_yaml(value)}" for option, value in written_in(design.options).items()]
     lines += [f"  id: {_yaml(table.item)}"] if table.item else []
     lines += [f"  text: {_yaml(column_template(table.text))}"]
-    if table.left:
-        lines += ["  # What the prompts show as examples is no test."]
-        lines += [f"  where: {_yaml({table.text: {'none_of': table.left}})}"]
+    where = ({"none_of": table.left} if table.left else {}) | ({"empty": False} if table.blank else {})
+    if where:
+        lines += ["  # What the prompts show as examples is no test."] if table.left else []
+        lines += [f"  where: {_yaml({table.text: where})}"]
     lines += [f"  group: {_yaml(table.group)}"] if table.group else []
     lines += [f"  groups: {_yaml(table.compare)}"] if table.compare else []
     lines += [f"  coders: {_yaml(table.coders)}"] if table.coders else []

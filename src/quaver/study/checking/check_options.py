@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from quaver.core.options import Option
 from quaver.study.imports.cell_options import CellOptions
@@ -64,6 +64,7 @@ class CheckOptions(CellOptions, total=False):
         encoding: Of a text file.
         separator: Between the cells of CSV.
         sheet: Of a spreadsheet.
+        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
     """
 
     text: Annotated[str | None, Option("The column of texts.")]
@@ -97,9 +98,10 @@ class CheckOptions(CellOptions, total=False):
     encoding: Annotated[str | None, Option("Encoding of a text file.")]
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
     sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
+    quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
 
 
 def written_in(options: CheckOptions) -> dict[str, str]:
     """How the file of texts is written, where that had to be said."""
-    said = {"encoding": options["encoding"], "separator": options["separator"], "sheet": options["sheet"]}
-    return {name: value for name, value in said.items() if value is not None}
+    names = ("encoding", "separator", "sheet", "quote")
+    return {name: str(value) for name in names if (value := options.get(name)) is not None}

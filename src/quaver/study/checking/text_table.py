@@ -56,6 +56,7 @@ class TextTable:
         fields: Columns that are variables of their own, in place of true labels of one.
         examples: Texts that each prompt shows, each with its true label.
         left: The texts of rows that hold one of these, as they stand there; such rows are not asked about.
+        blank: How many rows have no text; they are not asked about either.
     """
 
     rows: int
@@ -75,6 +76,7 @@ class TextTable:
     fields: tuple[FieldColumn, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     left: tuple[str, ...] = ()
+    blank: int = 0
 
 
 def read_text_table(table: Table, given: CheckOptions) -> TextTable:
@@ -139,8 +141,8 @@ def _with_examples(table: Table, found: TextTable, ids: Sequence[str]) -> TextTa
                 found=one,
             )
     examples = tuple(labelled[one] for one in dict.fromkeys(ids))
-    forms = {_plain(text) for text, _ in examples}
-    gone = [row for row in table.rows if _plain(row.text(found.text)) in forms]
+    forms = {plain_text(text) for text, _ in examples}
+    gone = [row for row in table.rows if plain_text(row.text(found.text)) in forms]
     labels = [label for row in gone if (label := _true_label(row, found))]
     return replace(
         found,
@@ -170,7 +172,7 @@ def _true_label(row: Row, found: TextTable) -> str:
     return first if most > second[1] else ""
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """A text without what makes no difference to a reader."""
     return " ".join(text.casefold().split())
 
@@ -444,36 +446,25 @@ def _cells(table: Table, column: str) -> list[str]:
     return [text for row in table.rows if (text := row.text(column))]
 
 
-def check_rows(table: Table, text: str) -> None:
-    """See that there is something to label."""
-    if empty := [row for row in table.rows if not row.text(text)]:
-        have = "has" if len(empty) == 1 else "have"
+def without_blank(table: Table, found: TextTable) -> TextTable:
+    """What a table holds in the rows that have a text: no other is asked about.
+
+    Raises:
+        ItemError: No row has a text.
+    """
+    blank = [row for row in table.rows if not row.text(found.text)]
+    if len(blank) == len(table.rows):
         raise ItemError(
-            f"{len(empty):,} of {count(len(table.rows), 'row')} {have} no text",
-            where=f"{table.path.name}: {text}",
-            expected="a text to label in each row",
-            found=f"empty cells at {', '.join(row.where for row in empty[:5])}{', …' * (len(empty) > 5)}",
-            fix="remove these rows, and others without an answer; nothing can be asked about them",
+            "no row has a text",
+            where=f"{table.path.name}: {found.text}",
+            expected="a text to label",
+            found="empty cells",
         )
-
-
-_GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")
-"""What UTF-8 becomes where it is read as something else."""
-
-
-def doubts_about(table: Table, text: str | None, gold: str | None) -> list[str]:
-    """What a person should know of a table before its texts are asked about, a sentence each."""
-    result, rows = [], len(table.rows)
-    if text:
-        counts = table.counts(text)
-        if empty := counts.get("", 0):
-            result.append(f"{empty:,} of {rows:,} rows have no text: remove them from the table.")
-        if twice := rows - empty - sum(1 for count in counts if count):
-            result.append(f"{twice:,} rows repeat the text of another row.")
-        if garbled := sum(bool(_GARBLED.search(count)) for count in counts):
-            result.append(f"{garbled:,} texts have signs of a wrong encoding: save the table as UTF-8.")
-    if gold and (without := table.counts(gold).get("", 0)):
-        result.append(
-            f"{rows - without:,} of {rows:,} rows have a hand label; accuracy is measured on these."
-        )
-    return result
+    labels = [label for row in blank if (label := _true_label(row, found))]
+    return replace(
+        found,
+        rows=found.rows - len(blank),
+        blank=len(blank),
+        known=max(0, found.known - len(labels)),
+        counts=found.counts - Counter(labels) if found.gold else found.counts,
+    )

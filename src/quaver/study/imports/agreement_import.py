@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -75,6 +75,7 @@ def read_table(
     separator: str | None = None,
     sheet: str | None = None,
     columns: Sequence[str] = (),
+    quote: str | None = None,
 ) -> list[Row]:
     """The rows of a file of labels."""
     if not os.path.isfile(path):
@@ -83,7 +84,8 @@ def read_table(
             where=str(path),
             expected="a CSV, TSV, XLSX, ODS, JSON Lines or Parquet file of labels",
         )
-    rows = read_rows(path, encoding, separator, sheet=sheet, columns=columns, hint="--{name}={value}")
+    hint = "--{name}={value}"
+    rows = read_rows(path, encoding, separator, sheet=sheet, quote=quote, columns=columns, hint=hint)
     if not rows:
         raise ItemError(
             "there are no annotations", where=str(path), expected="a header and rows", found="no row"
@@ -114,6 +116,7 @@ def measure_agreement(
     encoding: str = "utf-8",
     separator: str | None = None,
     sheet: str | None = None,
+    quote: Literal["none"] | None = None,
 ) -> Estimates:
     """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
 
@@ -142,6 +145,7 @@ def measure_agreement(
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
         sheet: Of a spreadsheet, where several hold something.
+        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
 
     Returns:
         Five estimates for each cell, six where ratings are numbers; they say in ``details["taken"]`` what
@@ -177,7 +181,7 @@ def measure_agreement(
         frame, taken = _read_frame(frame, column, rules)
         return Estimates(_with_taken(asked.of(frame, column, resampling), taken))
     with _named_in_errors(path := Path(annotations)):
-        rows = read_table(path, encoding, separator, sheet)
+        rows = read_table(path, encoding, separator, sheet, quote=quote)
         used = {"item": asked.item, "rater": asked.rater, "by": asked.by, "group": asked.group}
         named: dict[str, Any] = {**used, "label": names}
         named = Table(path, [*rows]).naming(named, [*named])

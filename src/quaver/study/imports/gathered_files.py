@@ -41,7 +41,7 @@ def files_of(path: Path) -> list[Path]:
 def rows_of_files(files: Sequence[Path], options: ImportOptions, decisions: list[Decision]) -> list[Row]:
     """The rows of all files, each with what its file's path, or a batch's id, says as further columns."""
     said_by = parts_of_name(options["name"], "this name") if options["name"] is not None else None
-    read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
+    read = (options["encoding"], options["separator"], options["sheet"], options["columns"], options["quote"])
     rows: list[Row] = []
     fields: dict[str, None] = {}
     is_log = False

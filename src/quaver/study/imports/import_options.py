@@ -54,6 +54,7 @@ class ImportOptions(CellOptions, total=False):
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
         sheet: Of a spreadsheet, where several hold something.
+        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
     """
 
     item: Annotated[str | Sequence[str], Option("The column of items, or several that make up an id.", ())]
@@ -92,3 +93,4 @@ class ImportOptions(CellOptions, total=False):
     encoding: Annotated[str, Option("Encoding of a text file.", "utf-8")]
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
     sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
+    quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]

@@ -109,7 +109,7 @@ def import_annotations(
         )
         unlabelled = list(dict.fromkeys([*given["unlabelled"], *missing]))
     is_copied = len(files) == 1 and not table.is_changed
-    reading = {name: given[name] for name in ("encoding", "separator", "sheet")} if is_copied else {}
+    reading = {name: given[name] for name in ("encoding", "separator", "sheet", "quote")} if is_copied else {}
     source = f"imported{files[0].suffix.lower()}" if is_copied else "imported.csv"
     document = {
         "name": home.name if len(files) > 1 else path.stem,

@@ -189,7 +189,7 @@ def _rows(study: Study) -> Sequence[Row]:
         with path.open(encoding=spec.encoding) as file:
             if "ka_mean" not in file.readline():
                 return ()
-    return read_table(path, spec.encoding, spec.separator, spec.sheet)
+    return read_table(path, spec.encoding, spec.separator, spec.sheet, quote=spec.quote)
 
 
 def _beside(own: Numbers, published: Numbers) -> list[SummaryRow]:

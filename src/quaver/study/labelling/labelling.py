@@ -397,14 +397,20 @@ class Labelling:
                     found="a file that was changed since, or that something else wrote",
                     fix="move it away, or name another one with --out",
                 )
-        rows = read_rows(source.path, source.encoding, source.separator, sheet=source.sheet)
+        sheet, quote = source.sheet, source.quote
+        rows = read_rows(source.path, source.encoding, source.separator, sheet=sheet, quote=quote)
         column = self.study.spec.items.id
         numbers = {
             row.text(column) if column else str(index): row.number for index, row in enumerate(rows, 1)
         }
         heads, cells = list[str](), dict[int, list[Cell]]()
+        asked = self.study.spec.items.where.items()
+        texts = [name for name, condition in asked if condition.empty is False]
+        blank = {row.number for row in rows if any(not row.text(name) for name in texts)}
         for one in self.fields:
             own, filled = one.cells(tables[one.name])
+            for number in blank:
+                cells.setdefault(number, []).extend([None, _NO_TEXT, *[None] * (len(own) - 2)])
             heads += own
             for item in filled.keys() & numbers.keys():
                 cells.setdefault(numbers[item], []).extend(filled[item])
@@ -412,6 +418,10 @@ class Labelling:
         digest = write_labelled(change, source, target, named, cells, (_NOTES, notes))
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": digest}, change)
         return target
+
+
+_NO_TEXT: Final = "no text"
+"""Who labelled a row that has no text."""
 
 
 def _of(head: str, field: str) -> str:
@@ -464,7 +474,7 @@ def _table_of(data: Any, check: Study) -> TableFile | None:
             found="another file" if path.exists() else "no such file",
             fix="name the file that the check was made of, or leave out --check",
         )
-    return TableFile(path, items.encoding or "utf-8", items.separator, items.sheet)
+    return TableFile(path, items.encoding or "utf-8", items.separator, items.sheet, items.quote)
 
 
 @guarded

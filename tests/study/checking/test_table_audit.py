@@ -1,0 +1,105 @@
+"""What is odd about a table is said before anything is asked, each with what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import quaver
+from quaver.errors import ItemError
+from quaver.study.checking.check_design import PreparedCheck, prepared_check
+
+LABELS = ("favor", "against", "none")
+
+
+def answer(text: str, prompt: str) -> str:
+    return text.split("::")[1].strip() if "::" in text else "none"
+
+
+def table(
+    folder: Path, rows: list[tuple[str, ...]], name: str = "t.csv", head: str = "id,text,label"
+) -> Path:
+    path = folder / name
+    path.write_text("\n".join([head, *(",".join(row) for row in rows)]) + "\n", encoding="utf-8")
+    return path
+
+
+def texts(n: int = 40, first: int = 0) -> list[tuple[str, ...]]:
+    return [(f"{i:03}", f"text number {i} ::{LABELS[i % 3]}", LABELS[i % 3]) for i in range(first, n)]
+
+
+def said(found: PreparedCheck) -> dict[str, str]:
+    return {one.column: one.why for one in found.taken if one.role == "table"}
+
+
+def check(path: Path, **options: object) -> PreparedCheck:
+    return prepared_check(path, model=answer, **options)  # type: ignore[arg-type]
+
+
+def test_a_clean_table_has_nothing_odd(tmp_path: Path) -> None:
+    assert said(check(table(tmp_path, texts()))) == {}
+
+
+def test_further_headers_of_a_survey_are_no_texts(tmp_path: Path) -> None:
+    head = [("Response", "Your answer", "Coded"), *[tuple(f'"{{""ImportId"":""Q{n}""}}"' for n in range(3))]]
+    found = check(table(tmp_path, [*head, *texts()]))
+    assert "2 lines above the first row, beside the header" in said(found)
+    assert (found.table.rows, set(found.table.labels)) == (40, {*LABELS})
+    pl.DataFrame(
+        [("Response", "Your answer", "Coded"), *[('{"ImportId":"a"}',) * 3], *texts()],
+        schema=["id", "text", "label"],
+        orient="row",
+    ).write_excel(tmp_path / "t.xlsx")
+    assert check(tmp_path / "t.xlsx").table.rows == 40
+
+
+def test_rows_that_a_quotation_mark_swallows_are_counted_and_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    rows = ["id\ttext\tlabel"]
+    for i, (name, text, label) in enumerate(texts()):
+        rows.append(f"{name}\t" + (f'"{text}' if i == 5 else f'{text}"' if i == 8 else text) + f"\t{label}")
+    path.write_text("\n".join(rows) + "\n")
+    found = check(path)
+    assert found.table.rows == 37
+    assert said(found)["3 rows may have vanished into a text that a quotation mark opened"].startswith(
+        "--quote"
+    )
+    whole = check(path, quote="none", to=tmp_path / "other")
+    assert (whole.table.rows, said(whole)) == (40, {})
+    assert whole.study.spec.items.quote == "none"
+
+
+def test_a_quotation_mark_that_damages_the_file_names_the_option(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text('id\ttext\tlabel\n1\t"so" he said ::favor\tfavor\n2\tthat is it ::none\tnone\n')
+    with pytest.raises(ItemError, match="--quote=none"):
+        check(path)
+    assert check(path, quote="none").table.rows == 2
+
+
+def test_texts_with_two_hand_labels_and_codes_without_zeros_are_said(tmp_path: Path) -> None:
+    rows = [*texts(), ("900", "text number 3 ::favor", "against")]
+    assert "1 text with different hand labels" in said(check(table(tmp_path, rows)))
+    zips = [(str(20_000 + 7 * i) if i > 5 else str(1_000 + i), *row[1:]) for i, row in enumerate(texts())]
+    named = said(check(table(tmp_path, zips, "z.csv", "zip,text,label")))
+    assert "the codes in zip may have lost zeros at the front" in named
+
+
+def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path: Path) -> None:
+    rows = texts()
+    rows[4] = ("004", "", "")
+    path = table(tmp_path, rows)
+    path.write_text("sep=,\n" + path.read_text())
+    found = quaver.label(path, model=answer, prompts=2, yes=True, anyway=True, votes=1)
+    lines = (tmp_path / "t-labelled.csv").read_text().splitlines()
+    assert lines[0] == "sep=,"
+    assert lines[1].startswith("id,text,label,label (Quaver),labelled by")
+    assert lines[6].startswith("004,,,,no text")
+    assert (len(lines), found.table.height) == (42, 39)
+
+
+def test_a_title_above_the_columns_names_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ItemError, match="delete the rows above"):
+        check(table(tmp_path, [("id", "text", "label"), *texts()], head="Survey of May,,"))
