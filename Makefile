@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-promptstability test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics published release setup setup-heavy lock browser tex clean
+.PHONY: demo test test-all test-heavy test-promptstability test-ray test-vllm simulate conformance damage mutants certify lint docs gallery bench numerics published release setup setup-heavy lock browser tex clean
 
 setup: $(VENV)/ready
 
@@ -131,6 +131,10 @@ lint: setup
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Brings the gallery's bundles to what this code writes, from the answers that they hold.
+gallery: setup
+	$(BIN)/python -m docs.gallery_reports
 
 bench: setup
 	$(BIN)/python benchmarks/run.py

@@ -9,12 +9,22 @@ import json
 import shutil
 from collections.abc import Iterator
 from functools import cache
+from inspect import getdoc
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from ruamel.yaml import YAML
 
 from quaver.bundles.derived_files import made_with, write_derived, write_json
-from quaver.study.sources.archive import extract, pack
+from quaver.core.registry import names
+from quaver.design.calls.lock_file import design_digest
+from quaver.errors import SpecError
+from quaver.study.analysis.annotation_frame import rescored
+from quaver.study.sources.archive import Opened, extract, pack
 from quaver.study.sources.bundle_source import FORM, PACKED, Bundle
+from quaver.study.sources.opening import open_source
 
 GALLERY = Path(__file__).parent / "gallery"
 
@@ -29,12 +39,64 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
         yield f"gallery/{bundle.name}", packed
 
 
+def _renew(folder: Path) -> None:
+    """Bring a bundle's design to what a study file can say today, and its labels to what is read today."""
+    path = folder / "study.lock.json"
+    lock = json.loads(path.read_text(encoding="utf-8"))
+    while True:
+        write_json(path, lock)
+        try:
+            source = Bundle(folder, Opened({"files": {}}, (), ""), folder)
+            break
+        except SpecError as error:
+            if "unknown key" not in error.problem:
+                raise
+            *parents, key = str(error.where).split(".")
+            part = lock["study"]
+            for one in parents:
+                part = part[int(one) if one.isdecimal() else one]
+            del part[key]
+    _forget_measures(folder, lock)
+    for file in folder.glob("*.yaml"):  # what it leaves out has today's defaults
+        lock["study"]["evaluators"] = open_source(file, folder).spec.model_dump(mode="json")["evaluators"]
+    write_json(path, lock)
+    source = Bundle(folder, Opened({"files": {}}, (), ""), folder)
+    evaluators = source.plugins.evaluators().items()
+    lock["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in evaluators}
+    write_json(path, lock | {"digest": design_digest(lock)})
+    if source.has_answers:
+        source = Bundle(folder, Opened({"files": {}}, (), ""), folder)
+        rescored(source).collect().write_parquet(folder / "annotations.parquet")
+
+
+def _forget_measures(folder: Path, lock: dict[str, Any]) -> None:
+    """Leave out the measures that there no longer are, in the lock and in the study file."""
+    there = set(names("measures"))
+
+    def used(one: Any) -> str:
+        return str(one if isinstance(one, str) else one["use"])
+
+    lock["study"]["measures"] = [one for one in lock["study"]["measures"] if used(one) in there]
+    yaml = YAML()
+    for file in folder.glob("*.yaml"):
+        document = yaml.load(file.read_text(encoding="utf-8"))
+        measures = document.get("measures") or []
+        gone = [number for number, one in enumerate(measures) if used(one) not in there]
+        for number in reversed(gone):
+            del measures[number]
+        if gone:
+            text = StringIO()
+            yaml.dump(document, text)
+            file.write_text(text.getvalue(), encoding="utf-8")
+
+
 @cache  # a server that shows the site while you write builds it again and again
 def made_again(bundle: Path) -> tuple[dict[str, str], bytes]:
     """A bundle's report as today's Quaver writes it, with those of its fields, and the bundle with them."""
     with TemporaryDirectory() as home:
         opened, folder = Path(home) / "opened", Path(home) / "packed"
         found = extract(bundle, opened, FORM)
+        _renew(opened)
         shutil.copytree(opened, folder)
         source = Bundle(bundle, found, opened)
         facts = json.loads((opened / PACKED).read_text(encoding="utf-8"))
@@ -44,3 +106,9 @@ def made_again(bundle: Path) -> tuple[dict[str, str], bytes]:
         pack(Path(home) / "again", {one.name: one for one in folder.iterdir()}, about)
         pages = {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.glob("report*.html"))}
         return pages, (Path(home) / "again").read_bytes()
+
+
+if __name__ == "__main__":  # make gallery
+    for path in sorted(GALLERY.glob("*.quaver.zip")):
+        path.write_bytes(made_again(path)[1])
+        print(path)

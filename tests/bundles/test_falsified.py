@@ -363,7 +363,7 @@ def judged(path: Path) -> set[str]:
         return {"found"}
     said = {*found.unknown, *(["not compared"] if found.not_compared else [])}
     said |= {"outside"} if any("not part of this study" in one for one in found.departures) else set()
-    return said if found.holds else {"found"}
+    return said if not found.differs else {"found"}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -375,7 +375,7 @@ def test_it_is_found_or_named(way: str, whole: Path, tmp_path: Path) -> None:
 
 def test_the_digest_finds_what_else_nobody_could(whole: Path, tmp_path: Path) -> None:
     digest = verify(whole).digest
-    assert verify(whole, digest=f" {digest.upper()}").holds
+    assert not verify(whole, digest=f" {digest.upper()}").differs
     assert "digest" not in verify(whole, digest=digest).unknown
     forged = verify(repacked(whole, tmp_path, remade(SAID)), digest=digest)
     assert [one.split(":")[0] for one in forged.changed] == ["the archive"]
@@ -402,7 +402,7 @@ def test_a_published_digest_of_the_design_finds_another_design(
     study: quaver.Study, whole: Path, tmp_path: Path
 ) -> None:
     assert verify(whole).design == study.digest
-    assert verify(whole, design=study.digest).holds
+    assert not verify(whole, design=study.digest).differs
     assert "design" not in verify(whole, design=study.digest).unknown
     other = repacked(whole, tmp_path, remade(lock("study", "seed", value=5)))
     (line,) = verify(other, design=study.digest).differing

@@ -174,11 +174,18 @@ def _check_calls(source: Bundle, written: StudySource | None, check: Checked) ->
     plan = Plan(experiment, identities, most)
     with source.answers() as store:
         wrong = sum(_misplaced(plan, store, model) for model in identities)
+        engines = store.rows(_ENGINES)
+    if any(identity not in identities.values() for (identity,) in engines):
+        check.differing.append("responses.db: an answer is of another model than those of the study")
     if wrong:
         check.differing.append(
             f"responses.db: {wrong:,} answers are not to the prompts and models of the study"
         )
     check.compared.append("the prompt of every answer")
+
+
+_ENGINES = """SELECT DISTINCT s.identity FROM calls c
+    JOIN responses r ON r.id = c.response JOIN sources s ON s.id = r.source"""
 
 
 def _misplaced(plan: Plan, store: Store, model: str) -> int:

@@ -174,7 +174,7 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
     try:
         digest = pack(unverified, files, about)
         verification = verify(unverified)
-        if not verification.holds:
+        if verification.differs:
             raise _not_reproduced(target, [*verification.changed, *verification.differing])
         put_in_place(unverified, target)
     except OSError as error:

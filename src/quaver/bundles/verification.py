@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -50,6 +50,9 @@ UNKNOWN = {
 """What nobody can find out from an archive alone, by what it is about."""
 
 
+Outcome = Literal["holds", "differs", "not fully compared"]
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """What came of computing a bundle anew.
@@ -81,14 +84,16 @@ class Verification:
     departures: Sequence[str] = ()
 
     @property
-    def is_report_open(self) -> bool:
-        """Whether the report was made by another version, so that nobody has compared what it says."""
-        return any(line.startswith("report.html") for line in self.not_compared)
+    def differs(self) -> bool:
+        """Whether something is not as it was packed, or does not come out as it stands there."""
+        return bool(self.changed or self.differing)
 
     @property
-    def holds(self) -> bool:
-        """Whether everything is as it was packed, and comes out as it stands there."""
-        return not self.changed and not self.differing
+    def outcome(self) -> Outcome:
+        """How it ends: an archive of which a part could not be compared is not said to hold."""
+        if self.differs:
+            return "differs"
+        return "not fully compared" if self.not_compared else "holds"
 
 
 @guarded
@@ -101,7 +106,8 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
         design: The SHA-256 of the design that the authors published before they had results.
 
     Returns:
-        What was changed and what differs; ``holds`` says whether nothing was and nothing does.
+        What was changed, what differs and what was not compared; ``outcome`` is ``holds``, ``differs`` or
+        ``not fully compared``.
 
     Raises:
         StoreError: It is no bundle.

@@ -92,6 +92,14 @@ rounds; ``round`` is the one that drew the item, null where none did."""
 FLOOR: Final = 0.25
 """No probability is below this share of the mean one, so that no weight exceeds four times the mean."""
 
+HOW: Final = (
+    "u(item) is the first 53 bits of BLAKE2b (8 bytes) of seed, 'draw' and the item's id, joined by U+001F, "
+    "plus one half, over 2^53. poisson: an item is drawn if u <= probability. simple, stratified: the items "
+    "of a stratum with the smallest u are drawn, as many as probability times the stratum's size. "
+    "probability is that of being in the sample after all rounds."
+)
+"""How items are drawn, for whoever draws them again."""
+
 
 """Fewest items of a stratum: of one, its variance cannot be estimated."""
 

@@ -34,9 +34,9 @@ from quaver.gold.coder_sheet import (
     question_of,
     written,
 )
-from quaver.gold.gold_draw import in_sample, with_gold
+from quaver.gold.gold_draw import FLOOR, HOW, in_sample, with_gold
 from quaver.gold.returned_labels import ADJUDICATES, Returned, current
-from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
 
@@ -366,6 +366,26 @@ def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
         GoldFiles(folder).forget_notes()
 
 
+def _design_differences(design: DesignFile, draw: pl.DataFrame) -> Iterator[str]:
+    """What of a gold sample's record its draw contradicts."""
+    if design["floor"] != FLOOR or design["how"] != HOW:
+        yield "this is not how Quaver draws"
+    rounds = design["rounds"]
+    counts = dict(draw.drop_nulls("round").group_by("round").len().iter_rows())
+    if [one["round"] for one in rounds] != [*range(1, len(rounds) + 1)] or counts.keys() - {
+        *range(len(rounds) + 1)
+    }:
+        yield "its rounds are not those of the draw"
+    total = 0
+    for one in rounds:
+        drawn = counts.get(one["round"], 0)
+        total += drawn
+        if one["drawn"] != drawn or (design["design"] != "poisson" and one["size"] != total):
+            yield f"round {one['round']}: {drawn} items were drawn, {total} with those before"
+        if not 0 <= one["overlap"] <= 1 or one["asked"].get("n", one["size"]) != one["size"]:
+            yield f"round {one['round']}: what was asked is not what was drawn"
+
+
 def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     """What of a bundle's gold sample does not follow from its seed, its probabilities and its labels.
 
@@ -378,6 +398,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
         again = in_sample(state.draw, state.design["seed"], state.design["design"])
         if not again.equals(state.draw["drawn"], check_names=False):
             found.append("the items of the gold sample are not those that its seed and probabilities draw")
+        found += [f"gold-design.json: {one}" for one in _design_differences(state.design, state.draw)]
     if state.draw is None and state.coded.is_empty():
         columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width

@@ -14,7 +14,7 @@ from quaver.core.meter import account_name
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError
 from quaver.gold.coder_sheet import Format
-from quaver.gold.gold_draw import FLOOR, drawn
+from quaver.gold.gold_draw import FLOOR, HOW, drawn
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.sample_plan import GoldForecast, SamplePlan, Wish
@@ -24,12 +24,6 @@ from quaver.study.sources.study_source import StudySource
 CODER: Final = "coder"
 """The name of a coder who has none."""
 
-_HOW: Final = (
-    "u(item) is the first 53 bits of BLAKE2b (8 bytes) of seed, 'draw' and the item's id, joined by U+001F, "
-    "plus one half, over 2^53. poisson: an item is drawn if u <= probability. simple, stratified: the items "
-    "of a stratum with the smallest u are drawn, as many as probability times the stratum's size. "
-    "probability is that of being in the sample after all rounds."
-)
 _STRATA_FOR: Final = 200
 """The size that strata are made for where the size is what is asked."""
 _OVERLAP: Final = 0.2
@@ -155,7 +149,7 @@ def _design_of(source: StudySource, state: GoldState, plan: SamplePlan, seed: in
             "design": plan.design,
             "by": list(plan.by),
             "floor": FLOOR,
-            "how": _HOW,
+            "how": HOW,
             "rounds": [],
             "rule": "adjudicator",
             "taken": [],
