@@ -29,7 +29,7 @@ QUERIES = (
     *("length>20", "(label:pos or status:empty) -gold:pos", 'answer:"not sure"', '"number 123"'),
     'text:"Review 777"',
 )
-SORTS = ("item", "instability", "gold", "accuracy", "cluster")
+SORTS = ("item", "instability", "gold", "accuracy")
 _ASK = """async ([place, params]) => {
     const begun = performance.now();
     const grid = await (await fetch(`${place}/grid?${params}`)).json();

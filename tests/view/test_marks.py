@@ -147,7 +147,7 @@ def test_marks_can_be_searched(browser: TestClient) -> None:
 
 
 def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:
-    for address in ("answer?item=i1&column=0", "item?item=i1", "rows", "answers", "grid?sort=cluster"):
+    for address in ("answer?item=i1&column=0", "item?item=i1", "rows", "answers", "grid?sort=gold"):
         mark = "&" if "?" in address else "?"
         body = browser.get(f"api/studies/tones/{address}{mark}blind=1").json()
         hidden = json.dumps(body)

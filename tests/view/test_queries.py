@@ -181,16 +181,6 @@ def test_rows_are_in_the_order_that_was_asked_for(study: ViewedStudy, frame: pl.
     assert ORDERS[sort](known).to_list() == sorted(ORDERS[sort](known), reverse=True)
 
 
-def test_clusters_put_alike_rows_together(study: ViewedStudy) -> None:
-    view = study.view(Asked(sort="cluster"))
-    assert view.clusters is not None
-    assert sorted(map(int, view.rows)) == list(range(40))
-    assert sum(view.clusters.sizes) == 40
-    assert list(view.clusters.numbers) == sorted(view.clusters.numbers)
-    again = study.view(Asked("", sort="-cluster"))
-    assert list(again.rows) == list(view.rows)[::-1]
-
-
 def test_repeats_share_a_column(study: ViewedStudy, frame: pl.DataFrame) -> None:
     view = study.view(Asked(fold="repeat"))
     codes, _, _ = view.cells(slice(None), 0, 9)

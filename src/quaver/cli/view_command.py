@@ -39,7 +39,7 @@ def command(
       at: The part of an address after #: what to show first.
       export: Write one .html file that opens from disk, instead of serving.
       query: Which items --export writes, as a query line.
-      sort: Their order: item, instability, cluster, gold …
+      sort: Their order: item, instability, accuracy, gold …
       items: How many items --export writes.
 
     Examples:

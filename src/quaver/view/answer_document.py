@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from quaver.collect.run.progress import Price
@@ -343,13 +345,12 @@ def _span(text: str, start: int, end: int) -> dict[str, Any]:
 
 def evaluator_of(study: ViewedStudy, name: str) -> Evaluator | None:
     """An evaluator of the study; None where its plug-in is not installed."""
-    key = (study.index.folder.name, name)
-    evaluator: Evaluator | None = study.evaluators.get(key, lambda: _made(study, name))
-    return evaluator
+    return _made(name, json.dumps(study.index.design.readers, sort_keys=True))
 
 
-def _made(study: ViewedStudy, name: str) -> Evaluator | None:
-    specs = [EvaluatorSpec.model_validate(one) for one in study.index.design.readers]
+@lru_cache(32)
+def _made(name: str, readers: str) -> Evaluator | None:
+    specs = [EvaluatorSpec.model_validate(reader) for reader in json.loads(readers)]
     spec = next((evaluator for evaluator in specs if evaluator.title == name), EvaluatorSpec(use=name))
     try:
         plugin = registry.load("evaluators", spec.use)

@@ -16,7 +16,7 @@ from quaver.view.grid_view import MARGINS, GridView
 from quaver.view.mark_book import Mark
 from quaver.view.query_language import quoted, written
 from quaver.view.query_scope import Scope
-from quaver.view.study_index import Column, IndexDesign
+from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT = 200
@@ -42,7 +42,6 @@ def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
         "columns": columns,
         "margin": _margin(margins[list(view.order)].sum().row(0)),
         "counts": [[code, int(n)] for code, n in enumerate(view.counts) if n],
-        "clusters": _clusters(view, design),
     }
 
 
@@ -66,16 +65,6 @@ def _margin(sums: Sequence[Any]) -> dict[str, Any]:
         "agreement": share(agreeing, valid),
         "accuracy": share(right, with_gold),
     }
-
-
-def _clusters(view: GridView, design: IndexDesign) -> list[dict[str, Any]] | None:
-    if view.clusters is None:
-        return None
-    starts = np.cumsum([0, *view.clusters.sizes])
-    return [
-        {"cluster": index + 1, "rows": size, "from": int(starts[index]), "label": design.meanings[label][0]}
-        for index, (size, label) in enumerate(zip(view.clusters.sizes, view.clusters.labels, strict=True))
-    ]
 
 
 def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
@@ -111,7 +100,6 @@ def _row(study: ViewedStudy, view: GridView, place: int, row: int, marks: Any) -
         "item": name,
         "mark": said[-1].kind if said else None,
         "groups": groups_of(study, row),
-        "cluster": int(view.clusters.numbers[place]) if view.clusters else None,
     } | item_numbers(view, row)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.estimation.bootstrap import one_thread
 from quaver.view.asked import Asked
 from quaver.view.query_fields import Condition
 from quaver.view.query_language import QueryError
@@ -22,7 +20,6 @@ SORTS = {
     "id": "by id",
     "instability": "least stable first",
     "agreement": "most stable first",
-    "cluster": "alike rows together",
     "gold": "by gold label",
     "accuracy": "least accurate first",
     "confidence": "least confident first",
@@ -66,7 +63,6 @@ class GridView:
         groups: For each column that is shown, the places in the scope of those that share it.
         margins: Counts for each column of the scope.
         counts: How many matching answers have each legend code.
-        clusters: The clusters, where rows are sorted by these.
     """
 
     scope: Scope
@@ -77,7 +73,6 @@ class GridView:
     groups: Sequence[Sequence[int]]
     margins: pl.DataFrame
     counts: Any
-    clusters: Clusters | None = None
 
     @property
     def matched(self) -> int:
@@ -209,22 +204,15 @@ def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
         name = asked.sort if sort not in SORTS else asked.by
         raise QueryError("there is no such order", (0, 0), expected=", ".join((*SORTS, *BY)), found=name)
     hits, margins, counts = _selected(scope, condition)
-    rows, clusters = np.flatnonzero(hits >= 0), None
-    if sort == "cluster":
-        clusters = clustered(scope, rows)
-        rows = rows[clusters.order]
-    else:
-        rows = _ordered(scope, rows, sort)
-    if asked.sort.startswith("-"):
-        rows = rows[::-1]
-        clusters = None if clusters is None else clusters.reversed()
+    rows = _ordered(scope, np.flatnonzero(hits >= 0), sort)
+    rows = rows[::-1] if asked.sort.startswith("-") else rows
     order = _ordered_columns(scope, margins, asked)
     conditions = [scope.index.design.columns[scope.columns[at]].condition for at in order]
     groups = [[at] for at in order]
     if asked.fold == "repeat":
         together = dict.fromkeys(conditions)
         groups = [[at for at, of in zip(order, conditions, strict=True) if of == one] for one in together]
-    return GridView(scope, condition, rows, hits[rows], order, groups, margins, counts, clusters)
+    return GridView(scope, condition, rows, hits[rows], order, groups, margins, counts)
 
 
 def _selected(scope: Scope, condition: Condition) -> tuple[Any, pl.DataFrame, Any]:
@@ -290,114 +278,3 @@ def _ordered_columns(scope: Scope, margins: pl.DataFrame, asked: Asked) -> list[
         names = [getattr(column, asked.by) for column in columns]
         keys = [names.index(name) for name in names]
     return sorted(shown, key=lambda place: keys[place])
-
-
-_SAMPLE = 4_000
-_MOST_CLUSTERS = 12
-_MOST_COLUMNS = 200
-_ROUNDS = 20
-_AT_ONCE = 4_000
-_READ_AT_ONCE = 40_000
-
-
-@dataclass
-class Clusters:
-    """Clusters of rows.
-
-    Attributes:
-        order: The rows' places, cluster by cluster.
-        numbers: The number of each row's cluster, in that order, from 1.
-        sizes: How many rows each has.
-        labels: The legend code of the label that is most frequent in each; 0 for none.
-    """
-
-    order: Any
-    numbers: Any
-    sizes: list[int]
-    labels: list[int]
-
-    def reversed(self) -> Clusters:
-        """The same the other way round."""
-        return Clusters(self.order[::-1], self.numbers[::-1], self.sizes[::-1], self.labels[::-1])
-
-
-@one_thread()
-def clustered(scope: Scope, rows: Any) -> Clusters:
-    """Cluster rows: k-means of their labels, one indicator a label and column, on a sample that places all.
-
-    The result is the same each time. Of very many columns, some that are spread evenly are looked at.
-    """
-    from scipy.cluster.vq import vq  # most people never sort by clusters
-
-    count, width = len(rows), len(scope.columns)
-    if not count or not width:
-        sizes = [count] if count else []
-        return Clusters(np.arange(count), np.ones(count, np.int64), sizes, [0] * len(sizes))
-    some = np.unique(np.linspace(0, width - 1, min(width, _MOST_COLUMNS)).astype(np.int64))
-    sample = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).astype(np.int64))]
-    centres = _centres(_indicators(scope, _codes(scope, sample, some)))
-    positions, far = np.zeros(len(rows), np.int16), np.zeros(len(rows), np.float32)
-    for first in range(0, len(rows), _READ_AT_ONCE):
-        codes = _codes(scope, rows[first : first + _READ_AT_ONCE], some)
-        for start in range(0, len(codes), _AT_ONCE):
-            part = slice(first + start, first + min(start + _AT_ONCE, len(codes)))
-            positions[part], far[part] = vq(_indicators(scope, codes[start : start + _AT_ONCE]), centres)
-    return _arranged(scope, rows, positions, far)
-
-
-def _codes(scope: Scope, rows: Any, some: Any) -> Any:
-    """The legend codes of some rows in some of the columns, as a matrix."""
-    index = scope.index
-    codes = np.zeros((len(rows), len(some)), index.design.cell_type)
-    place, across = np.full(index.design.items, -1), np.full(index.width, -1)
-    place[rows], across[[scope.columns[at] for at in some]] = np.arange(len(rows)), np.arange(len(some))
-    frame = scope.answers.select(
-        "legend", place=pick(pl.Series(place), "row"), across=pick(pl.Series(across), "column")
-    )
-    found = index.collected(frame.filter((pl.col("place") >= 0) & (pl.col("across") >= 0)))
-    codes[found["place"], found["across"]] = found["legend"]
-    return codes
-
-
-def _indicators(scope: Scope, codes: Any) -> Any:
-    """One number a label (or no label) and column: 1 where it is the row's."""
-    labels, rows = len(scope.index.design.codes), len(codes)
-    codes = np.minimum(codes, labels + 1)
-    return (
-        (codes[:, :, None] == np.arange(1, labels + 2, dtype=codes.dtype))
-        .reshape(rows, -1)
-        .astype(np.float32)
-    )
-
-
-def _centres(points: Any) -> Any:
-    """The centres of k-means, which begin far from each other."""
-    from scipy.cluster.vq import kmeans2
-
-    distinct = len(np.unique(points, axis=0))
-    wanted = min(_MOST_CLUSTERS, distinct, max(2, int(np.sqrt(len(points) / 2))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a cluster that has lost its points keeps its centre
-        centres, _ = kmeans2(points, wanted, iter=_ROUNDS, minit="++", seed=0)
-    return centres
-
-
-def _arranged(scope: Scope, rows: Any, place: Any, far: Any) -> Clusters:
-    """Clusters by their most frequent label, the largest first; in each, the most typical rows first."""
-    codes = scope.index.design.legend_codes
-    modal = scope.numbers["modal"].cast(pl.String).replace_strict(codes).to_numpy()[rows]
-    size = int(place.max()) + 1
-    sizes = np.bincount(place, minlength=size)
-    counts = np.zeros((size, len(scope.index.design.legend)), np.int64)
-    np.add.at(counts, (place, modal), 1)
-    labels = counts.argmax(axis=1)
-    ranked = [int(one) for one in np.lexsort((-sizes, np.where(labels == 0, 1 << 30, labels))) if sizes[one]]
-    rank = np.zeros(size, np.int64)
-    rank[ranked] = np.arange(len(ranked))
-    order = np.lexsort((far, rank[place]))
-    return Clusters(
-        order,
-        rank[place][order] + 1,
-        [int(sizes[one]) for one in ranked],
-        [int(labels[one]) for one in ranked],
-    )

@@ -40,7 +40,7 @@ from quaver.view.study_index import CURRENT, STATUSES, IndexDesign, State, write
 _AT_ONCE = 5_000
 _ROWS = 500_000
 _FLUSHED = 50_000
-"""So many answers are written together, or fewer twice a second."""
+"""So many answers are written together, or fewer each second."""
 
 
 class IndexBuilder:
@@ -128,13 +128,13 @@ class IndexBuilder:
         for frame in self._frames():
             labels.put(self._cells.of_labels(frame))
             now = now._replace(frame=now.frame + frame.height)
-            self._note(now if store else now._replace(done=now.frame, of=now.frame), every=0.5)
+            self._note(now if store else now._replace(done=now.frame, of=now.frame), every=1.0)
         now = now._replace(done=0 if store else now.frame, of=total if store else now.frame)
         while store and (found := store.rows(_FACTS, (now.last, _AT_ONCE))):
             self._put(found, labels)
             done = now.done + len(found)
             now = now._replace(last=found[-1][0], done=done, of=max(total, done))
-            self._note(now, every=0.5)
+            self._note(now, every=1.0)
         self._write(labels.answers())
         self.state = now
         if store is not None:
@@ -158,7 +158,7 @@ class IndexBuilder:
             self._take(found)
             done = self.state.done + len(found)
             self.state = self.state._replace(last=found[-1][0], done=done, of=max(total, done))
-            self._note(self.state._replace(complete=False), every=0.5)
+            self._note(self.state._replace(complete=False), every=1.0)
         self.state = self.state._replace(of=max(total, self.state.done))
         self._keep_errors(store)
 

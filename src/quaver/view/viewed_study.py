@@ -6,10 +6,10 @@ import json
 import secrets
 import threading
 import time
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -26,34 +26,6 @@ from quaver.view.study_index import Index, index_in, require
 
 _OF_MARKS = {"mark": "kind", "who": "who", "label": "label", "note": "note"}
 """What a query may ask of marks, and what it is called there."""
-
-ValueT = TypeVar("ValueT")
-
-
-class _Kept(Generic[ValueT]):
-    """The last few results of a function, each computed once."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._lock = most, threading.Lock()
-        self._found: OrderedDict[Any, ValueT] = OrderedDict()
-        self._locks: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
-
-    def get(self, key: Any, make: Callable[[], ValueT]) -> ValueT:
-        """What is kept under a key, or what is made now."""
-        with self._lock:
-            own = self._locks[key]
-        with own:
-            with self._lock:
-                if key in self._found:
-                    self._found.move_to_end(key)
-                    return self._found[key]
-            result = make()
-            with self._lock:
-                self._found[key] = result
-                while len(self._found) > self._most:
-                    self._found.popitem(last=False)
-                self._locks.pop(key, None)
-        return result
 
 
 class ViewedStudy:
@@ -73,9 +45,9 @@ class ViewedStudy:
         self.id, self.path, self.root, self._others, self.field = name, path, root, others, field
         self._index: Index | None = None
         self._lock = threading.Lock()
-        self._views: _Kept[GridView] = _Kept(6)
-        self._numbers: _Kept[pl.DataFrame] = _Kept(4)
-        self.evaluators: _Kept[Any] = _Kept(32)
+        self._computing = threading.RLock()  # a computation uses all processors by itself
+        self._views = lru_cache(6)(self._view)
+        self._numbers = lru_cache(4)(self._numbers_of)
         self._book: MarkBook | None = None
         self.looks = Looks(self.root)
         self.ticket = secrets.token_urlsafe(24)  # the address of its report, which opens nothing else
@@ -147,9 +119,10 @@ class ViewedStudy:
 
     def view(self, asked: Asked) -> GridView:
         """A view of the grid."""
-        return self._views.get((asked, self.version, self.book.version), lambda: self._view(asked))
+        with self._computing:
+            return self._views(asked, self.version, self.book.version)
 
-    def _view(self, asked: Asked) -> GridView:
+    def _view(self, asked: Asked, *_: str) -> GridView:
         scope = self.scope(asked)
         return grid_view(scope, scope.fields.condition(parsed(asked.query)), asked)
 
@@ -168,10 +141,12 @@ class ViewedStudy:
 
     def numbers(self, evaluator: int, columns: Sequence[int] | None = None) -> pl.DataFrame:
         """The numbers of every item."""
-        index = self.index
-        some = range(index.width) if columns is None else columns
-        key = (evaluator, tuple(some), self.version)
-        return self._numbers.get(key, lambda: numbers_of(index, evaluator, some))
+        some = range(self.index.width) if columns is None else columns
+        with self._computing:
+            return self._numbers(evaluator, tuple(some), self.version)
+
+    def _numbers_of(self, evaluator: int, columns: Sequence[int], _: str) -> pl.DataFrame:
+        return numbers_of(self.index, evaluator, columns)
 
     def _columns(self, query: str) -> Sequence[int]:
         """The columns that a query line about columns means; all of them if it is empty."""

@@ -135,7 +135,6 @@ export class GridView {
         button("+", () => this.#zoom(1), {"aria-label": "Larger cells", disabled: zoom >= ZOOMS.length - 1}),
         button("Whole", () => change({zoom: zoom < 0 ? null : "whole"}, {replace: true}), {"aria-pressed": String(zoom < 0)})),
       button("Table", () => this.#toggleTable(), {"aria-pressed": String(!this.table.element.hidden)}),
-      grid.clusters?.length ? choice("Group", [["", `${grid.clusters.length} groups of alike rows`], ...grid.clusters.map((one) => [one.from, `${count(one.rows)} rows, mostly ${this.legend.labelName(one.label)}`])], "", (row) => row !== "" && this.#move(Number(row), this.cursor?.column ?? 0)) : null,
     ];
     const focus = document.activeElement?.closest(".tools") ? [...this.tools.querySelectorAll("select, button")].indexOf(document.activeElement) : -1;
     fill(this.tools, ...parts);

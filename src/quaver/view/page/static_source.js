@@ -19,7 +19,7 @@ function unpacked(text, bytes) {
 
 const SORTS = {
   id: (one) => one.item, instability: (one) => -(one.instability ?? -1), agreement: (one) => -(one.agreement ?? -1), gold: (one) => one.gold ?? "￿",
-  accuracy: (one) => one.accuracy ?? 2, cluster: (one) => one.cluster ?? 1e9, unlabelled: (one) => one.valid ?? 2,
+  accuracy: (one) => one.accuracy ?? 2, unlabelled: (one) => one.valid ?? 2,
 };
 
 /** Answers from a block of data what the server answers over a study. */
@@ -153,7 +153,7 @@ export class StaticSource {
       }
     }
     const columns = own.grid.columns.map((one, at) => ({...one, matched: matched[at]}));
-    return {...own.grid, columns, rows: order.length, matched: matched.reduce((sum, n) => sum + n, 0), counts: [...counts].sort((one, other) => one[0] - other[0]), clusters: null, partial: false};
+    return {...own.grid, columns, rows: order.length, matched: matched.reduce((sum, n) => sum + n, 0), counts: [...counts].sort((one, other) => one[0] - other[0]), partial: false};
   }
 
   async rows(study, view, from, count) {
