@@ -55,6 +55,16 @@ def folded(text: str) -> str:
     return _CODE_AND_NAME.sub(r"\1: \2", form) if form[:1] in _BEGINS else form
 
 
+def code_and_name(text: str) -> tuple[str, str] | None:
+    """The code with which a label's name begins, and the rest, both folded; None of other names.
+
+    >>> code_and_name("501: Environment"), code_and_name("2) Health"), code_and_name("Health")
+    (('501', 'environment'), ('2', 'health'), None)
+    """
+    match = _CODE_AND_NAME.fullmatch(folded(text))
+    return None if match is None else (match[1], match[2])
+
+
 def cleaned(text: str) -> str:
     r"""A label as a prompt can show it: without what nobody sees, on one line.
 

@@ -26,6 +26,7 @@ _PART = re.compile(
     r"|(?P<bare>[^\s{}\[\]:=,\"'][^{}\[\]:=,\"\n]*)",
     re.DOTALL,
 )
+_TOKEN = re.compile(rf"{_PART.pattern}|(?P<sign>=>|[{{}}\[\]:=,])", re.DOTALL)
 _COLON = re.compile(r"\s*[:=]>?\s*\[?\s*")
 _MOST = 10_000
 _NONE = no_label("no JSON object")
@@ -44,9 +45,10 @@ class JsonField:
     ambiguous. The first 10,000 strings, comments and words of the JSON count.
 
     Of a task's field of which several labels may apply, the value is a list of labels, a text with ``;``
-    between them, or an object with true for those that apply; the JSON must be whole, and a list with
-    anything else in it is no label. Where a field's values are numbers, so is the value, or a text that is
-    one and nothing else; the JSON must be whole here too.
+    between them, or an object with true for those that apply; a list with anything else in it, or one that is
+    not closed, is no label. Where a field's values are numbers, so is the value, or a text that is one and
+    nothing else. The same damage is repaired, in an answer that was not cut off. Every object's value counts,
+    of a field that is written twice both: one distinct set or number is valid, several are ambiguous.
 
     Args:
         field: The field's name; by default the one that the variant asks for, else ``label``.
@@ -60,9 +62,9 @@ class JsonField:
         """Make the reader for one variant's answers."""
         field = fold(composed(self._field or variant.label_field or "label").strip())
         if variant.output == "labels":
-            return _JsonSetReader(forms_of(labels, variant), field, labels.codes)
+            return _JsonValueReader(forms_of(labels, variant), field, labels.codes, labels.level)
         if variant.output == "number":
-            return _JsonNumberReader(field, labels.level)
+            return _JsonValueReader(None, field, (), labels.level)
         return _JsonFieldReader(forms_of(labels, variant), field)
 
 
@@ -88,17 +90,31 @@ class _JsonFieldReader:
 
 
 @dataclass(frozen=True, slots=True)
-class _JsonSetReader:
-    """Reads a field of which several labels may apply."""
+class _JsonValueReader:
+    """Reads a field of which several labels may apply, or whose values are numbers."""
 
-    forms: Forms
+    forms: Forms | None
     field: str
     codes: tuple[str, ...]
+    level: Level
+
+    held = _HELD
 
     def __call__(self, answer: Answer) -> Reading:
-        value = _whole_value(answer.text, self.field)
-        if isinstance(value, Reading):
-            return value
+        start = answer.text.find("{")
+        if start < 0:
+            return _NONE
+        readings = [
+            self._set(value) if self.forms else self._number(value)
+            for value in _candidates(answer, start, self.field)
+        ]
+        found = list(dict.fromkeys(one.label for one in readings if one.label is not None))
+        if found:
+            return valid(found[0]) if len(found) == 1 else ambiguous(found)
+        return readings[0] if readings else no_label(f"no field {self.field}")
+
+    def _set(self, value: Any) -> Reading:
+        assert self.forms is not None
         given = _listed(value)
         if given is None:
             return no_label("the field holds no list")
@@ -107,41 +123,82 @@ class _JsonSetReader:
             return no_label("the field holds what is no label")
         return valid(set_of((codes[0] for codes in found), self.codes))
 
-    held = _HELD
-
-
-@dataclass(frozen=True, slots=True)
-class _JsonNumberReader:
-    """Reads a field whose values are numbers."""
-
-    field: str
-    level: Level
-
-    def __call__(self, answer: Answer) -> Reading:
-        value = _whole_value(answer.text, self.field)
-        if isinstance(value, Reading):
-            return value
+    def _number(self, value: Any) -> Reading:
         text = repr(value) if type(value) in (int, float) else value if isinstance(value, str) else ""
         number = number_in(text, self.level)
         return no_label("the field holds no number") if number is None else valid(number)
 
-    held = _HELD
+
+class _Pairs(list[tuple[str, Any]]):
+    """The fields of an object in the order in which they are written, one that is written twice too."""
 
 
-_DECODER = json.JSONDecoder(strict=False)
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Pairs)
+_WORDS = {"none": "null", "null": "null", "true": "true", "false": "false"}
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
-def _whole_value(text: str, field: str) -> Any:
-    """The value of a field of the first JSON object, or a reading that says why there is none."""
-    start = text.find("{")
-    if start < 0:
-        return _NONE
-    try:
-        document, _ = _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return no_label("the JSON cannot be read")
-    known = {fold(composed(name).strip()): value for name, value in document.items()}
-    return known[field] if field in known else no_label(f"no field {field}")
+def _candidates(answer: Answer, start: int, field: str) -> Iterator[Any]:
+    """Every value that an answer's objects give a field, at any depth; of an object that is cut off none."""
+    for written in islice(_objects(answer.text, start, answer.response.finish == "length"), _MOST):
+        try:
+            document, _ = _DECODER.raw_decode(written)
+        except (ValueError, RecursionError):
+            continue
+        yield from _of_field(document, field)
+
+
+def _of_field(document: Any, field: str) -> Iterator[Any]:
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, _Pairs):
+            for name, inner in value:
+                if fold(composed(name).strip()) == field:
+                    yield dict(inner) if isinstance(inner, _Pairs) else inner
+            waiting += [inner for _, inner in reversed(value)]
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _objects(text: str, start: int, is_cut: bool) -> Iterator[str]:
+    """The objects of a text, each as sound JSON: quotes, commas, comments and a missing end are repaired."""
+    written: list[str] = []
+    open_brackets: list[str] = []
+    for part in _TOKEN.finditer(text, start):
+        token, kind = part[0], part.lastgroup
+        if not open_brackets and token != "{":
+            continue
+        if kind == "sign":
+            if token in "}]":
+                if written[-1] == ",":
+                    written.pop()
+                if open_brackets.pop() != token:  # it closes what is not open
+                    written, open_brackets = [], []
+                    continue
+            elif token in "{[":
+                open_brackets.append("}" if token == "{" else "]")
+            written.append(":" if token in ("=", "=>", "=:") else token)
+        elif kind is not None:
+            written.append(_sound(part))
+        if not open_brackets and written:
+            yield "".join(written)
+            written = []
+    if open_brackets and "]" not in open_brackets and not is_cut:
+        if written[-1] == ",":
+            written.pop()
+        yield "".join([*written, *reversed(open_brackets)])
+
+
+def _sound(part: re.Match[str]) -> str:
+    """A string, number or word as JSON writes it."""
+    text = _text(part)
+    if part.lastgroup == "bare":
+        if text.lower() in _WORDS:
+            return _WORDS[text.lower()]
+        if _JSON_NUMBER.fullmatch(text):
+            return text
+    return json.dumps(text)
 
 
 def _listed(value: Any) -> list[str] | None:

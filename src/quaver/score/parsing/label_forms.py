@@ -42,6 +42,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
+from quaver.core.labels import code_and_name
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.languages import SPACELESS, languages, phrases, phrases_in, spaced, spaceless
@@ -76,11 +77,21 @@ def is_negated(folded: str, start: int, end: int | None = None) -> bool:
     """Whether a negation stands right before a place in a folded text, or right behind it (rule 6)."""
     before = folded[max(0, start - _BEFORE) : start]
     tail = before.rstrip(_GAP)
+    words = tail.rsplit(None, 1)
+    last = words[-1].lstrip("\"'*_`(") if words else ""
+    if last in _last_words() or last.endswith("n't"):
+        return len(before) - len(tail) in (1, 2, 3) and _ends_in_negation(tail)
+    if folded.isascii():
+        return False
     if tail.endswith(spaceless("not")):
         return True
-    if len(before) - len(tail) in (1, 2, 3) and _ends_in_negation(tail):
-        return True
     return end is not None and _negated_behind().match(folded, end) is not None
+
+
+@cache
+def _last_words() -> frozenset[str]:
+    """The words in which a negation ends, or what may stand between it and a form."""
+    return frozenset(one.rsplit(" ", 1)[-1] for kind in ("not", "between") for one in spaced(kind))
 
 
 def _ends_in_negation(text: str) -> bool:
@@ -173,8 +184,9 @@ _SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
 _AROUND = " \t\r\n\"'`*_()[]{}<>.,:;!?#$。！、，«»「」『』【】"
 _SET_OFF = re.compile(r"[\s\"'`*_(\[{<>$:=#]*(?:[-•–]\s+)?[\"'`*_(\[{<$]*")
 _BULLET = re.compile(r"^(?:[-•–+]+\s+|[→⇒➔✅✔✓☑☒●◉]\s*)")
-_CODED = re.compile(r"\s*([A-Za-z]{0,2}\d+(?:\.\d+)*|[A-Za-z])\s?[.:)–—-]\s*(?=[^\W\d])(\S.*)", re.DOTALL)
-"""A name that begins with a code: the code, and the rest."""
+_MORE: Final = 8
+"""Characters by which a form may be longer than the longest: the decimals of a whole number, other signs."""
+_ZEROS = re.compile(r"([+-]?\d+)\.0+")
 JOINT = re.compile(
     rf"[\s\"'*_`)\]}}>]*(?:\b(?:{'|'.join(map(re.escape, sorted(spaced('or'))))})\b"
     rf"|{'|'.join(map(re.escape, spaceless('or')))}|[,/|&،])[\s\"'*_`(\[{{<]*"
@@ -218,9 +230,7 @@ class Forms:
         self.answers = _claims((text, code) for code, text in answers.items() if code in labels.codes)
         others = [(text, x.code) for x in labels.labels for text in (x.name, x.code, *x.synonyms)]
         table = _claims(others) | self.answers
-        parts = (
-            (part, code) for text, code in others if (coded := _CODED.match(text)) for part in coded.groups()
-        )
+        parts = ((part, code) for text, code in others if (coded := code_and_name(text)) for part in coded)
         table |= {
             form: codes for form, codes in _claims(parts).items() if form not in table and len(codes) == 1
         }
@@ -236,12 +246,14 @@ class Forms:
     def whole(self, text: str) -> Codes:
         """The codes of the label whose form a text is, whatever its case; none where it is no form."""
         text = composed(text)  # what JSON escapes is not composed with the answer
-        if len(text) > self._longest:
+        if len(text) > self._longest + _MORE:
             return ()
         text = fold(plain(text))
         codes = self.table.get(text) or self.table.get(_SEPARATOR.sub(" ", text), ())
-        if not codes and (coded := _CODED.match(text)):
-            codes, of_rest = (self.whole(part) for part in coded.groups())
+        if not codes and (whole := _ZEROS.fullmatch(text)):
+            codes = self.table.get(whole[1], ())
+        if not codes and (coded := code_and_name(text)):
+            codes, of_rest = (self.whole(part) for part in coded)
             codes = codes if codes == of_rest else ()
         return codes
 
@@ -256,7 +268,7 @@ class Forms:
         return found
 
     def _mentions(self, answer: Answer, start: int) -> Iterator[Mention]:
-        folded, denied = answer.folded, -1
+        folded, denied, table = answer.folded, -1, self.table
         for begin, end, form in self._places(answer, start):
             joined = denied >= 0 and _JOINED.fullmatch(folded, denied, begin)
             if joined or is_negated(folded, begin, end):
@@ -264,23 +276,22 @@ class Forms:
                 yield Mention(begin, end, ())
             else:
                 denied = -1
-                yield Mention(begin, end, self._codes(form))
+                yield Mention(begin, end, table.get(form) or self._codes(form))
 
-    def _places(self, answer: Answer, start: int) -> Iterator[tuple[int, int, str]]:
+    def _places(self, answer: Answer, start: int) -> list[tuple[int, int, str]]:
         """Where forms stand, negated or not; none overlaps with one before, and the longest comes first."""
-        found = [
-            (match.start(), match.end(), match[0])
-            for pattern, text in ((self._words, answer.folded), (self._letters, answer.text))
-            if pattern
-            for match in islice(pattern.finditer(text, start), _MOST)
-        ]
-        if self._words and self._letters:
-            found.sort(key=lambda place: (place[0], -place[1]))
-        done = 0
-        for place in found:
+        found: list[tuple[int, int, str]] = []
+        for pattern, text in ((self._words, answer.folded), (self._letters, answer.text)):
+            if pattern is not None:
+                found += [(*match.span(), match[0]) for match in islice(pattern.finditer(text, start), _MOST)]
+        if self._words is None or self._letters is None:
+            return found
+        kept, done = [], 0
+        for place in sorted(found, key=lambda place: (place[0], -place[1])):
             if place[0] >= done:
                 done = place[1]
-                yield place
+                kept.append(place)
+        return kept
 
     def given(self, answer: Answer, start: int) -> Codes:
         """The codes of the label with which an answer goes on at a place, as behind "Answer:".

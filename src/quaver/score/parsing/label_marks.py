@@ -35,6 +35,7 @@ HOW: Final = {FINAL: "final", ANNOUNCED: "announced", ALONE: "alone", CHOSEN: "c
 _NEAR = 120
 _TICKED = re.compile(r"(?:[\[(]\s?[xX✓✔]\s?[\])]|[☑✅✔✓☒🗹◉●🔘])[\s*_`\"']*\Z")
 _UNTICKED = re.compile(r"(?:[\[(]\s{0,3}[\])]|[☐❌✗✘○◯⬜⚪□])[\s*_`\"']*\Z")
+_DRESS = re.compile(r"[\[(~<]|[^\x00-\x7f]")
 _STRUCK = re.compile(r"(?:~~|<del>|<s>|<strike>)\Z")
 _BOXED = re.compile(r"(?:\\boxed\{(?:\\text\{|\\textbf\{|\\mathrm\{)?|\[\[)\s?[\"'*_`(]*\Z")
 _TAG = re.compile(r"<([a-z][a-z0-9_ -]{0,30})>[\s\"'*_`(\[]*\Z")
@@ -159,36 +160,34 @@ def marks_of(answer: Answer, forms: Forms) -> Sequence[Mark]:
 
 
 @cache
-def _none_of() -> tuple[str, ...]:
-    return tuple(sorted(phrases("none")))
+def _none_of(form: str) -> tuple[str, ...]:
+    """How "none of these" begins where a form is only its beginning."""
+    return tuple(sorted(one for one in phrases("none") if one.startswith(form) and one != form))
 
 
 def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
     """The mentions that say something of the answer's label."""
     folded, text = answer.folded, answer.text
     numbered = len(mentions) > 1 and len(re.findall(r"(?m)^\s*(?:step )?\d{1,2}[.):]\s", folded)) > 1
+    is_dressed = _DRESS.search(text) is not None
     denied = -9
     for mention in mentions:
         start, end = mention.start, mention.end
-        beside = end - start and start - denied <= 3 and not re.search(r"\w", folded[max(0, denied) : start])
-        if not mention.codes or (denied >= 0 and beside and "(" in folded[denied:start]):
+        gap = folded[denied:start] if denied >= 0 and start - denied <= 3 else ""
+        if not mention.codes or ("(" in gap and not re.search(r"\w", gap)):
             denied = end
             continue
-        before = text[max(0, start - 24) : start]
-        if _UNTICKED.search(before) or _STRUCK.search(before):
-            continue
+        if is_dressed:
+            before = text[max(0, start - 24) : start]
+            if _UNTICKED.search(before) or _STRUCK.search(before):
+                continue
         form = folded[start:end]
         if form.isdigit() and _is_number_of_list(folded, start, end, numbered=numbered):
             continue
         if form == "no" and _DETERMINER.match(folded, end):
             continue
-        if any(
-            folded.startswith(one, start) and len(one) > end - start
-            for one in _none_of()
-            if one[0] == form[0]
-        ):
-            continue
-        yield mention
+        if not folded.startswith(_none_of(form), start):
+            yield mention
 
 
 def _is_number_of_list(folded: str, start: int, end: int, *, numbered: bool) -> bool:
@@ -322,8 +321,10 @@ def _behind_verb(bare: str) -> int | None:
         return None
     last = {words[-1], " ".join(words[-2:]), " ".join(words[-3:])}
     ending = " ".join(words[-6:])
-    if any(one in ending for one in _choosing()):
-        after = next(ending.rpartition(one)[2] for one in _choosing() if one in ending)
+    if not _choosing_words().isdisjoint(words[-6:]) and (
+        chosen := next((one for one in _choosing() if one in ending), "")
+    ):
+        after = ending.rpartition(chosen)[2]
         if len(after.split()) <= 3:
             return CHOSEN
     if last & spaced("is"):
@@ -333,6 +334,11 @@ def _behind_verb(bare: str) -> int | None:
     if glued and (strength := _of_key(_KEY_BREAK.split(tail)[-1])):
         return strength if strength == FINAL else CHOSEN
     return None
+
+
+@cache
+def _choosing_words() -> frozenset[str]:
+    return frozenset(one.split(" ", 1)[0] for one in phrases("choose"))
 
 
 @cache

@@ -26,6 +26,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from quaver.core.annotations import tokens_of
+from quaver.core.labels import SIGNS
 from quaver.core.records import Response
 
 _NAMES = "think|thinking|thought|thoughts|reasoning|scratchpad"
@@ -96,22 +97,18 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-_ALIKE = str.maketrans("ςıأإآٱىيك", "σiااااییک")
-
-
 def fold(text: str) -> str:
     """The text in lower case, each character in its place, so that positions stay true.
 
-    Turkish i with and without a dot are one letter, and so are the forms of alef, yeh and kaf in Arabic
-    script.
+    Characters that stand for another in any label are that other: dashes, Turkish i without its dot, forms
+    of an Arabic letter (``core.labels``).
 
     >>> fold("İYİ Σίσυφος IRKÇI ırkçı")
     'iyi σίσυφοσ irkçi irkçi'
     """
     if text.isascii():
         return text.lower()
-    # The only character whose lower case is longer than itself.
-    return text.replace("İ", "i").lower().translate(_ALIKE)
+    return text.translate(SIGNS).lower().translate(SIGNS)
 
 
 class Parted(NamedTuple):
