@@ -104,7 +104,7 @@ def test_a_level_that_is_always_right_has_no_estimate() -> None:
 
 def test_without_the_extra_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gpboost", None)
-    (found,) = mixed_effects(answers(4))
+    found = mixed_effects(answers(4), formula="correct ~ treatment", random="slopes")[0]
     assert found.value is None
     assert "pip install 'quaver[stats]'" in str(found.reason)
 

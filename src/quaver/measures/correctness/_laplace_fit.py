@@ -1,4 +1,4 @@
-"""The fit of a mixed logistic model by gpboost: of counted answers, its items' degrees of freedom."""
+"""The fit of a mixed logistic model of counted answers, and its items' degrees of freedom."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from scipy import special
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import Ints
+from quaver.measures.correctness._quadrature_fit import integrated
 
 EXACT: Final = 1e-12
 """Tolerance of a fit whose numbers are reported: gpboost's default is 0.016 off where this is 4e-5 off."""
@@ -72,7 +73,7 @@ class Fitted(NamedTuple):
         value: The fixed effects.
         se: Their standard errors; none where they were not asked for.
         variances: Of the random effects, in order.
-        log_likelihood: Of the answers, by Laplace's approximation.
+        log_likelihood: Of the answers, by quadrature or Laplace's approximation.
         trouble: Why it is none: the optimiser gave up, or gpboost's error. Empty where it found a maximum.
     """
 
@@ -91,7 +92,9 @@ def fit(
     start: Fitted | None = None,
     errors: bool = True,
 ) -> Fitted:
-    """Fit the model by maximum likelihood, with Laplace's approximation."""
+    """Fit the model by maximum likelihood: one intercept by quadrature, more by Laplace's approximation."""
+    if len(components) == 1 and components[0].slope is None:
+        return _by_quadrature(counted, components[0], errors=errors)
     gpboost = _gpboost()
     params = {
         "optimizer_cov": "lbfgs",
@@ -125,6 +128,14 @@ def fit(
     back[order] = np.arange(len(order))
     found = Fitted(table[0], table[1] if errors else None, variances[back], likelihood - counted.constant)
     return found._replace(trouble=_trouble(found, tries))
+
+
+def _by_quadrature(counted: Counted, component: Component, *, errors: bool) -> Fitted:
+    """The model with one random intercept and nothing else."""
+    groups = np.unique(component.groups(counted.item), return_inverse=True)[1]
+    found = integrated(counted.right, counted.asked, counted.matrix, groups)
+    variances, se = np.array([found.sd**2]), found.se if errors else None
+    return Fitted(found.value, se, variances, found.log_likelihood, found.trouble)
 
 
 def _trouble(found: Fitted, tries: int) -> str:
