@@ -111,10 +111,7 @@ def said(study: Study) -> dict[str, Said]:
             if estimate.measure in _QUANTITIES and estimate.low is not None and estimate.high is not None
         ]
         bare = [estimate for estimate in one.unvouched if estimate.measure == "unlabelled_texts"]
-        alike = [
-            str(estimate.details.get("level") or next(iter({"longer", "shorter"} & {*estimate.details}), ""))
-            for estimate in bare
-        ]
+        alike = [_trait(str(estimate.details.get("trait", ""))) for estimate in bare]
         found[one.field or one.model] = Said(
             kind=one.kind,
             cause=_CAUSES.get(one.reason, one.reason),
@@ -128,6 +125,13 @@ def said(study: Study) -> dict[str, Said]:
             sentence=card.lines[0],
         )
     return found
+
+
+def _trait(words: str) -> str:
+    """What texts have in common, as `Kind.alike` names it: ``longer``, ``shorter`` or a group."""
+    lengths = {"with more than": "longer", "with fewer than": "shorter"}
+    named = next((name for start, name in lengths.items() if words.startswith(start)), "")
+    return named or words.partition("“")[2].rstrip("”")
 
 
 # ----------------------------------------------------------------------------------- scoring

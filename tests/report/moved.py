@@ -31,10 +31,12 @@ def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> Measur
     spec = SimpleNamespace(
         seed=lock["study"]["seed"],
         group=None,
-        items=SimpleNamespace(coders=()),
+        annotations=None,
+        conclusions=(),
+        items=SimpleNamespace(id="item", coders=(), gold=None),
         evaluators=[SimpleNamespace(title=name) for name in lock["evaluators"]],
     )
-    study = SimpleNamespace(experiment=experiment, spec=spec)
+    study = SimpleNamespace(experiment=experiment, spec=spec, gold_columns=(), has_texts=False)
     measured = MeasuredStudy(cast(StudySource, study), annotations)
     measured.asked = []
     return measured

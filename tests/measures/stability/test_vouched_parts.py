@@ -35,6 +35,8 @@ def test_the_recall_of_each_class_in_each_group_and_what_has_no_label() -> None:
         ("unlabelled_texts",): 0.25,
         ("class_found", "a"): 0.5,
         ("class_found", "b"): 0.5,
+        ("label_right", "a"): 0.5,
+        ("label_right", "b"): 1.0,
         ("group_wrong", "party", "x"): 0.25,
         ("group_wrong", "party", "y"): pytest.approx(2 / 3),
         ("group_class_found", "party", "x", "a"): pytest.approx(2 / 3),
@@ -128,8 +130,8 @@ def test_every_estimate_says_in_words_how_it_was_computed() -> None:
 @pytest.mark.parametrize(
     ("bare", "expected"),
     [
-        ("the long ones", {"longer": 44, "shared": 10}),
-        ("one party", {"group": "party", "level": "x", "shared": 10}),
+        ("the long ones", {"trait": "with more than 52 words", "shared": 8}),
+        ("one party", {"trait": "whose party is “x”", "shared": 10}),
         ("every sixth", {}),
     ],
 )
@@ -143,5 +145,5 @@ def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(
     party: list[str | None] = ["x" if n % 5 == 0 else "y" for n in at]
     answers = frame(labels, "ab" * 30, party=party).with_columns(text_words=pl.Series(at))
     one = by_name(vouched_parts(answers, labels=LABELS, compared=["party"], resamples=0))["unlabelled_texts",]
-    names = {"longer", "shorter", "group", "level", "shared"} & {*one.details}
+    names = {"trait", "shared"} & {*one.details}
     assert {name: one.details[name] for name in names} == expected

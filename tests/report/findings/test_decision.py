@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
+from scipy.stats import binom, binomtest
 from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
@@ -108,22 +109,26 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
     "agreement just below": (_STEADY | {"flips_agreement": (0.799, 0.9)}, "cannot tell", "unclear"),
     "agreement that reaches 0.8": (_MOVED | {"flips_agreement": (0.6, 0.8)}, "cannot tell", "unclear"),
     "agreement that does not": (_MOVED | {"flips_agreement": (0.6, 0.799)}, "do not use", "unsteady"),
-    "a tenth wrong": (_STEADY | {"wrong_labels": (0.1, 0.2)}, "use", "right"),
-    "surely more than a tenth wrong": (_STEADY | {"wrong_labels": (0.101, 0.2)}, "do not use", "wrong"),
+    "a tenth wrong": (_STEADY | {"wrong_labels": (0.05, 0.15)}, "use", "right"),
+    "more than a tenth wrong": (_STEADY | {"wrong_labels": (0.08, 0.13)}, "cannot tell", "unclear gold"),
+    "surely no more than 15% wrong": (
+        _STEADY | {"wrong_labels": (0.15, 0.2)},
+        "cannot tell",
+        "unclear gold",
+    ),
+    "surely more": (_STEADY | {"wrong_labels": (0.151, 0.2)}, "do not use", "wrong"),
     "perhaps more than a fifth wrong": (
-        _STEADY | {"wrong_labels": (0.05, 0.201)},
+        _STEADY | {"wrong_labels": (-0.01, 0.201)},
         "cannot tell",
         "unclear gold",
     ),
-    "perhaps no better than half-way": (
-        _STEADY | {"gold_agreement": (0.49, 0.9)},
-        "cannot tell",
-        "unclear gold",
-    ),
-    "surely not half-way": (_STEADY | {"gold_agreement": (0.1, 0.49)}, "do not use", "wrong"),
     "no gold labels": (_STEADY | _NO_GOLD, "use", "steady"),
     "a tenth without labels": (_STEADY | {"unlabelled_answers": (0.1, 0.2)}, "use", "right"),
-    "surely more": (_STEADY | {"unlabelled_answers": (0.101, 0.2)}, "do not use", "unreadable"),
+    "surely more without labels": (
+        _STEADY | {"unlabelled_answers": (0.101, 0.2)},
+        "do not use",
+        "unreadable",
+    ),
     "surely more than a tenth failed": (_STEADY | {"failed_calls": (0.101, 0.2)}, "cannot tell", "failed"),
     "half failed": (_STEADY | {"failed_calls": (0.4, 0.6)}, "do not use", "failed"),
     "the best prompt is better": (_MOVED | _BEST, "use one prompt only", "best prompt"),
@@ -271,7 +276,7 @@ def recommendation(known: dict[str, Ends | None], more: Sequence[Estimate]) -> R
 def test_labels_that_are_wrong_in_one_small_undeclared_group_are_used_elsewhere() -> None:
     def found(*parts: Estimate) -> str:
         hidden = [replace(one, details={**one.details, "undeclared": True}) for one in parts]
-        return recommendation(_STEADY | {"wrong_labels": (0.11, 0.2)}, hidden).kind
+        return recommendation(_STEADY | {"wrong_labels": (0.16, 0.2)}, hidden).kind
 
     groups = [part("group_wrong", 0.01, 0.05, group="party", level=level) for level in "xyz"]
     assert found(*groups, part("group_wrong", 0.6, 0.9, group="party", level="w")) == "use except for"
@@ -316,14 +321,16 @@ def test_too_few_gold_labels_ask_for_as_many_as_would_decide() -> None:
     fewer = replace(few, low=0.05, high=0.21)  # (0.11 / 0.1)² as many
     assert recommendation(known, [fewer]).needed == 25
     assert recommendation(known, [replace(few, n=50)]).next_step == "add items"  # all texts have one
-    even = replace(few, value=0.2, low=0.06, high=0.4)  # (0.14 / 0.1)² as many show that they are wrong
+    even = replace(few, value=0.25, low=0.11, high=0.4)  # (0.14 / 0.1)² as many show that they are wrong
     assert recommendation(known, [even]).needed == 40
+    between = replace(few, value=0.12, low=0.1, high=0.14)  # above the bar, and no number takes it under it
+    assert recommendation(known, [between]).needed == 0
 
 
 def test_labels_that_are_surely_wrong_are_not_used_however_stable_they_are() -> None:
     unclear = _MOVED | {"flips_agreement": (0.6, 0.9)}
     assert recommended(unclear) == ("cannot tell", "unclear")
-    assert recommended(unclear | {"wrong_labels": (0.11, 0.3)}) == ("do not use", "wrong")
+    assert recommended(unclear | {"wrong_labels": (0.16, 0.3)}) == ("do not use", "wrong")
 
 
 def test_prompts_like_these_stand_beside_what_may_be_used() -> None:
@@ -345,11 +352,67 @@ def test_on_a_scale_agreement_and_bias_decide() -> None:
     }
 
 
+def _left_out(share: float, wrong: tuple[float, float]) -> list[Estimate]:
+    """A label that is surely wrong in most of its uses, and what is left without it."""
+    bad = part("label_right", 0.2, 0.6, label="b")
+    details = {"without": ["b"], "share": share}
+    return [bad, Estimate("others_wrong", sum(wrong) / 2, *wrong, n=90, cell={"model": "m"}, details=details)]
+
+
+def test_a_label_that_is_mostly_wrong_where_it_is_given_is_left_out() -> None:
+    steady = _STEADY | {"wrong_labels": (0.12, 0.2)}
+    found = recommendation(steady, _left_out(0.2, (0.01, 0.05)))
+    assert (found.kind, found.labels, found.next_step) == ("use except for", ("b",), "define the classes")
+    assert recommendation(steady, _left_out(0.2, (0.16, 0.3))).kind == "do not use"
+    assert recommendation(steady, _left_out(0.4, (0.01, 0.05))).kind == "cannot tell"  # too much is left out
+
+
+def test_hand_labels_of_texts_that_were_chosen_vouch_for_no_others() -> None:
+    def of(p: float, drawn: str) -> Recommendation:
+        details = {"drawn": drawn, "trait": "with fewer than 9 words", "inside": 0.9, "outside": 0.2}
+        return recommendation(_STEADY, [Estimate("hand_labels", p, cell={"model": "m"}, details=details)])
+
+    found = of(0.0005, "")
+    assert (found.kind, found.reason, found.next_step) == (
+        "cannot tell",
+        "chosen texts",
+        "label a random sample",
+    )
+    assert of(0.0005, "random").kind == of(0.002, "").kind == "use"
+
+
+def test_a_prompt_that_deviates_is_named_and_the_others_may_be_used() -> None:
+    odd = part("prompt_worse", 0.06, 0.2, variant="p4")
+    found = recommendation(_STEADY, [odd, part("prompt_worse", 0.04, 0.2, variant="p3")])
+    assert (found.kind, found.prompts, found.next_step) == (
+        "use except for",
+        ("p4",),
+        "leave the prompts out",
+    )
+
+
+def test_the_decision_does_not_turn_when_more_gold_labels_are_added() -> None:
+    """Of 12% wrong labels, above a bar of 10%, more gold labels make fewer studies say "use"."""
+    shares = []
+    for n in (50, 100, 400, 3000):
+        wrong = binom(n, 0.12)
+        used = 0.0
+        for count in range(n + 1):
+            ends = binomtest(count, n).proportion_ci()
+            estimate = Estimate("wrong_labels", count / n, ends.low, ends.high, n=n, cell={"model": "m"})
+            known = {name: both for name, both in _STEADY.items() if name != "wrong_labels"}
+            if wrong.pmf(count) > 1e-6 and recommendation(known, [estimate]).kind == "use":
+                used += wrong.pmf(count)
+        shares.append(used)
+    assert shares[1:] == sorted(shares[1:], reverse=True)
+    assert shares[-1] < 0.001
+
+
 def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong() -> None:
-    wrong = _STEADY | {"wrong_labels": (0.12, 0.2)}
+    wrong = _STEADY | {"wrong_labels": (0.16, 0.24)}
     found = {
         ends: recommendation(wrong | {"coders_differ": ends}, []).kind
-        for ends in ((0.02, 0.11), (0.08, 0.13), (0.15, 0.25))
+        for ends in ((0.02, 0.15), (0.12, 0.17), (0.19, 0.29))
     }
     assert [*found.values()] == ["do not use", "cannot tell", "use"]
 

@@ -149,6 +149,11 @@ class GoldSpec(Part):
         None,
         description="Instead of a column: the label that most of the `coders` gave; a tie is unknown.",
     )
+    drawn: Literal["random", "chosen"] | None = Field(
+        None,
+        description="How the texts with a gold label were picked: at random from all of them, or otherwise; "
+        "left out, Quaver compares them with the others.",
+    )
     map: dict[str, str | None] = Field(
         {},
         description="Texts in the columns of gold and of coders, each with its label's code, or null where "

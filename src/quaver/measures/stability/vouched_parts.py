@@ -7,12 +7,12 @@ right. So each is looked at by itself, with intervals that hold for all of them 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy
 from numpy.typing import NDArray
 
 from quaver.core.records import UNORDERED, Estimate, LabelSet, Numbers
@@ -22,7 +22,9 @@ from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.statistic import Statistic
+from quaver.measures.stability.given_labels import deviating_prompts, given_labels
 from quaver.measures.stability.label_pairs import NO_LABEL_CODE, PromptAnswers, likeness, prepared
+from quaver.measures.validity.common_traits import LENGTH, associated, traits
 
 _RESAMPLES = 500
 _FOUND = "share of the answers to items of a class that give this class"
@@ -31,12 +33,6 @@ _OFF = "1 − disagreement of a group's labels and gold labels / that of all by 
 _GIVEN = "share of the answers to items of a step that give it"
 _BARE = "share of the items that have no label in any answer"
 _APART = "share of coders' labels that differ from the label that most of the others gave"
-_WORDS = "text_words"
-"""The column of how many words an item's text has."""
-
-_BY_CHANCE = 0.01
-"""With this chance items without a label seem to have something in common that they have not."""
-
 _LEVELS = 50
 """Of a column with more values no group is looked at by itself."""
 
@@ -51,6 +47,7 @@ def vouched_parts(
     group: str | None = None,
     resamples: int = _RESAMPLES,
     seed: int = 0,
+    most: float = 0.15,
 ) -> list[Estimate]:
     """How often each class is found and how each group is labelled, where gold labels are known.
 
@@ -69,8 +66,9 @@ def vouched_parts(
       ``texts`` in the details. A step that is given is not looked at by itself: its neighbour is nearly as
       good.
     - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels. What most of
-      them have in common and others have not is in the details: ``shared``, by so many of them, and the
-      ``group`` and ``level``, or ``longer`` or ``shorter`` than so many words (of a column ``words``).
+      them have in common and others have not is in the details: ``trait`` in words, and by how many of them
+      it is ``shared``.
+    - ``label_right``, ``others_wrong``, ``prompt_worse`` and ``prompt_apart``: see `given_labels`.
     - ``coders_differ``: the share of coders' labels that differ from what most other coders gave.
 
     The intervals of classes and groups hold for all of a model at once.
@@ -87,7 +85,7 @@ def vouched_parts(
     frame = frame_of(annotations)
     groups, resampling = item_groups(frame, group), Resampling(resamples=resamples, seed=seed)
     columns, people = ([one for one in some if one in frame.columns] for some in (compared, coders))
-    lengths = [_WORDS] if _WORDS in frame.columns else []
+    lengths = [LENGTH] if LENGTH in frame.columns else []
     of_items = frame.select(pl.col("item", *columns, *people).cast(pl.String), *lengths).unique("item")
     estimates: list[Estimate] = []
     for (model,), part in prepared(frame, labels).group_by("model", maintain_order=True):
@@ -100,6 +98,8 @@ def vouched_parts(
         if answers.gold is not None:
             of_gold = _of_gold if alike is None else _on_a_scale
             estimates += of_gold(answers, labels, known.select(columns))
+            estimates += given_labels(answers, most) if alike is None else ()
+        estimates += deviating_prompts(answers)
     return estimates
 
 
@@ -111,31 +111,19 @@ def _unlabelled(
     Their lengths are looked at only where items stand alone: one author's may all be long.
     """
     bare = answers.counts[:, :, :-1].sum((1, 2)) == 0
-    attributes: list[tuple[Mapping[str, str | int], NDArray[np.bool_]]] = []
-    attributes += _groups(frame.select(columns))
-    if alone and _WORDS in frame.columns:
-        words = frame[_WORDS].to_numpy()
-        low, high = (int(end) for end in np.quantile(words, [0.25, 0.75]))
-        attributes += [({"longer": high}, words > high), ({"shorter": low}, words < low)]
+    looked_at = traits(frame.select(*columns, *((LENGTH,) if alone and LENGTH in frame.columns else ())))
+    common = [
+        one
+        for one in associated(bare, np.ones(len(bare), bool), looked_at)
+        if one.inside > one.outside and 2 * int((bare & one.trait.items).sum()) > bare.sum()
+    ]
+    shared: dict[str, Any] = {}
+    if common:
+        trait = common[0].trait
+        shared = {"trait": trait.words, "shared": int((bare & trait.items).sum())}
     statistic = answers.share(bare.astype(float), np.ones(len(bare)), _BARE)
-    details = {"texts": int(bare.sum()), "of": len(bare), **_in_common(bare, attributes)}
+    details = {"texts": int(bare.sum()), "of": len(bare), **shared}
     return answers.estimated("unlabelled_texts", replace(statistic, details=details))
-
-
-def _in_common(
-    bare: NDArray[np.bool_], attributes: Sequence[tuple[Mapping[str, str | int], NDArray[np.bool_]]]
-) -> dict[str, str | int]:
-    """The attribute that surely goes with having no label, if most items without one have it.
-
-    Fisher's exact test of each attribute, one-sided; p values are Bonferroni's over all of them.
-    """
-    least, result = _BY_CHANCE, dict[str, str | int]()
-    for attribute, own in attributes:
-        both = int((bare & own).sum())
-        p = len(attributes) * float(scipy.stats.hypergeom.sf(both - 1, len(bare), own.sum(), bare.sum()))
-        if p < least and 2 * both > bare.sum():
-            least, result = p, {**attribute, "shared": both}
-    return result
 
 
 def _between_coders(answers: PromptAnswers, people: pl.DataFrame) -> Estimate:

@@ -37,13 +37,25 @@ from quaver.report.findings.recommendation import (
 from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, Verdict, ends_of, verdicts
 
 _USELESS = 0.1
-"""Where surely more of the answers than this are wrong, or have no label, they are of no use."""
+"""Where surely more of the answers than this have no label, they are of no use."""
 
-_RIGHT = 0.2
-"""Where surely fewer of the labels than this are wrong, they are right often enough."""
+BAR: Final = 0.1
+"""The share of wrong labels that a user accepts."""
 
-_INFORMED = 0.5
-"""How far, from chance to perfect, labels must agree with the gold labels."""
+_SURELY = 2.0
+"""Labels are right where no more than the bar are wrong, and surely no more than so many times the bar."""
+
+_BEYOND = 1.5
+"""They are wrong where surely more than so many times the bar are: a coder's own errors may lie between."""
+
+_HALF = 0.5
+"""Where labels, or their noise, are closer to perfect than to chance."""
+
+_WORSE = 0.05
+"""A prompt deviates that surely makes so many more of the labels wrong, or other than the others' labels."""
+
+_CHOSEN = 0.001
+"""With this chance hand labels drawn at random seem to be chosen."""
 
 _BIASED, _UNBIASED = 0.4, 0.5
 """On a scale: the bias, in standard deviations of the gold labels, that surely is one, and none."""
@@ -69,12 +81,18 @@ _REPEATED = 0.1
 
 _CHOICE = (
     *("rest_", "best_prompt_", "broken_prompts"),
-    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ", "reader_disagreement"),
+    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ", "others_wrong"),
+    *("hand_labels", "reader_disagreement"),
 )
 """What the estimates begin with that are known beside a verdict's own."""
 
 _OF_GROUPS: Final = ("group_wrong", "group_agreement")
-_PARTS: Final = ("class_found", *_OF_GROUPS, "group_class_found", "step_given", "unlabelled_texts")
+_OF_PROMPTS: Final = ("prompt_worse", "prompt_apart")
+_PARTS: Final = (
+    *("label_right", "class_found", *_OF_GROUPS, "group_class_found"),
+    *("step_given", "unlabelled_texts", *_OF_PROMPTS),
+)
+
 _MOVES: Final = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
 _OFF: Final = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ")
 
@@ -138,8 +156,13 @@ def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Rec
     if rest.kind not in ("use", "use except for"):
         return None
     exceptions = (*wrong_groups(own), *rest.exceptions)
-    step: NextStep = "define the classes" if rest.classes else "read the groups"
-    return replace(rest, kind="use except for", exceptions=exceptions, elsewhere=True, next_step=step)
+    return replace(
+        rest,
+        kind="use except for",
+        exceptions=exceptions,
+        elsewhere=True,
+        next_step=_next_after(exceptions),
+    )
 
 
 class _Known(NamedTuple):
@@ -157,7 +180,12 @@ class _Known(NamedTuple):
         own = [
             estimate for estimate in estimates if estimate.cell.get("model", verdict.model) == verdict.model
         ]
-        chosen = {estimate.measure: estimate for estimate in own if estimate.measure.startswith(_CHOICE)}
+        chosen = {
+            estimate.measure: estimate
+            for estimate in own
+            if estimate.measure.startswith(_CHOICE)
+            and ("variant" not in estimate.cell or estimate.measure.startswith("best_prompt_"))
+        }
         profiles = [estimate for estimate in of_measures(own, "readiness") if "verdict" in estimate.details]
         parts = of_measures(own, *_PARTS)
         bars = (estimate.details.get("threshold") for estimate in of_measures(own, "readiness_accuracy"))
@@ -221,15 +249,13 @@ class _Known(NamedTuple):
     def needed(self) -> int:
         """How many gold labels would decide, were the values what they are: intervals shrink as 1/√n does."""
         wrong, agreement = self.estimates["wrong_labels"], self.estimates.get("gold_agreement")
-        value, bar = wrong.number, ON_A_SCALE if self.has("gold_bias") else _INFORMED
-        useless, right = self.bars
-        as_right = [_times(agreement, bar)] if self.has("gold_agreement") else []
-        as_wrong = _times(agreement, bar, high=True)
-        if not self.has("gold_bias"):
-            as_right.append(_times(wrong, right, high=True))
-            as_wrong = min(as_wrong, _times(wrong, useless))
-        times = min(max(as_right, default=inf), as_wrong)
-        if self.profiles or not isfinite(times):
+        value, (right, beyond, bar) = wrong.number, self.bars
+        if self.has("gold_bias"):
+            ends = _times(agreement, ON_A_SCALE), _times(agreement, ON_A_SCALE, high=True)
+        else:
+            ends = _times(wrong, right, high=True) if value <= bar else inf, _times(wrong, beyond)
+        times = min(ends)
+        if self.profiles or not times <= _MANY_TIMES:
             return 0
         unseen = 0.0
         if wrong.unit != "item" and value < right:
@@ -243,49 +269,108 @@ class _Known(NamedTuple):
         return ceil(estimate.n * max(times, 1.0)) if times <= _MANY_TIMES else 0
 
     @property
-    def bars(self) -> tuple[float, float]:
-        """Where surely more are wrong, labels are wrong; where surely no more than the second are, right."""
-        return (_USELESS, _RIGHT) if self.threshold is None else (1 - self.threshold,) * 2
+    def bars(self) -> tuple[float, float, float]:
+        """What shares of wrong labels decide: right surely below the first, wrong surely above the second.
+
+        The third is the bar, which the share itself must not be above.
+        """
+        if self.threshold is not None:
+            return (1 - self.threshold,) * 3
+        return _SURELY * BAR, _BEYOND * BAR, BAR
+
+    @property
+    def are_chosen(self) -> bool:
+        """Whether the texts with hand labels are surely no random sample of all."""
+        estimate = self.estimates.get("hand_labels")
+        if estimate is None or estimate.details["drawn"] == "random":
+            return False
+        return estimate.number < _CHOSEN
 
     def qualified(self, recommendation: Recommendation) -> Recommendation:
         """A recommendation with its exceptions, and what it does not vouch for."""
-        but_for_parts = (
-            recommendation.kind == "do not use" and recommendation.reason == "wrong" and not self.profiles
-        )
-        if recommendation.kind not in ("use", "use one prompt only") and not but_for_parts:
-            return recommendation
         prompt = recommendation.prompt if recommendation.reason != "only prompt" else ""
-        estimates = [part for part in self.parts if part.cell.get("variant", "") == prompt]
-        classes = of_measures(estimates, "class_found")
-        missed = [part for part in classes if _is_missed(part)]
-        wrong = [part for part in of_measures(estimates, *_OF_GROUPS) if _is_wrong(part)]
-        named = {part.cell["label"] for part in missed}, {_group(part) for part in wrong}
-        for part in estimates:
-            is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
-            if is_new and _group(part) not in named[1] and _is_missed(part):
-                wrong.append(part)
-        unsure = [part for part in classes if part not in missed and ends_of(part)[0] < _FOUND]
-        never = of_measures(estimates, "step_given")
-        bare = [part for part in of_measures(estimates, "unlabelled_texts") if part.value]
+        parts = [part for part in self.parts if part.cell.get("variant", "") == prompt]
+        if not prompt:
+            parts += of_measures(self.parts, *_OF_PROMPTS)
+        found = _exceptions(parts)
+        if recommendation.kind not in ("use", "use one prompt only"):
+            return self._but_for_parts(recommendation, parts, found)
+        beside = (*self._missing(parts), *_unsure(parts, found))
+        like_these = [] if prompt or not self.has("broken_prompts") else [self.estimates["broken_prompts"]]
+        whole = replace(recommendation, exceptions=tuple(found), unvouched=(*beside, *like_these))
+        if not found:
+            return whole
+        kind: Recommended = "use except for" if whole.kind == "use" or not prompt else whole.kind
+        return replace(whole, kind=kind, next_step=_next_after(found))
+
+    def _but_for_parts(
+        self, recommendation: Recommendation, parts: Sequence[Estimate], found: Sequence[Estimate]
+    ) -> Recommendation:
+        """A recommendation not to use labels, or of one who cannot tell, with the parts that go wrong.
+
+        Where it is a part of the texts that nobody declared, the labels of the others may do.
+        """
+        groups = [part for part in found if "group" in part.cell]
+        shown = replace(recommendation, unvouched=tuple(groups))
+        if recommendation.kind != "do not use" or recommendation.reason != "wrong" or self.profiles:
+            return shown if recommendation.reason in ("wrong", "unclear gold", "unclear") else recommendation
+        declared = any(not part.details.get("undeclared") for part in groups)  # `_but_for_groups`
+        if not groups or declared or not _right_elsewhere(of_measures(parts, "group_wrong"), groups):
+            return shown
+        if self.low("flips_agreement") < STEADY:  # these texts may be why labels change, or not
+            return self.said("cannot tell", "unclear", *_MOVES)
+        return replace(
+            shown,
+            kind="use except for",
+            reason="right",
+            correctness="right",
+            exceptions=tuple(found),
+            unvouched=(*self._missing(parts), *_unsure(parts, found)),
+            next_step=_next_after(found),
+        )
+
+    def _missing(self, parts: Sequence[Estimate]) -> list[Estimate]:
+        """The texts that never got a label, and the calls that failed."""
+        bare = [part for part in of_measures(parts, "unlabelled_texts") if part.value]
         if self.has("failed_calls") and self.estimates["failed_calls"].value:
             bare.append(self.estimates["failed_calls"])
-        like_these = [] if prompt or not self.has("broken_prompts") else [self.estimates["broken_prompts"]]
-        beside = (*bare, *never, *unsure, *like_these)
-        found = replace(recommendation, exceptions=(*missed, *wrong), unvouched=beside)
-        if but_for_parts:
-            some = [
-                part for part in estimates if part.measure == ("class_found" if missed else "group_wrong")
-            ]
-            declared = any(not part.details.get("undeclared") for part in wrong)  # `_but_for_groups`
-            if not found.exceptions or declared or not _right_elsewhere(some, found.exceptions):
-                return recommendation
-            if self.low("flips_agreement") < STEADY:  # these texts may be why labels change, or not
-                return self.said("cannot tell", "unclear", *_MOVES)
-            found = replace(found, kind="use", reason="right", correctness="right", next_step=STEPS["right"])
-        if not found.exceptions:
-            return found
-        kind: Recommended = "use except for" if found.kind == "use" or not prompt else found.kind
-        return replace(found, kind=kind, next_step="define the classes" if missed else "read the groups")
+        return bare
+
+
+def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
+    """What is surely not to be used: labels, classes that are missed, groups of texts, prompts."""
+    labels = [part for part in of_measures(parts, "label_right") if ends_of(part)[1] < 1 - _BEYOND * BAR]
+    missed = [part for part in of_measures(parts, "class_found") if _is_missed(part)]
+    groups = [part for part in of_measures(parts, *_OF_GROUPS) if _is_wrong(part)]
+    named = {part.cell["label"] for part in missed}, {_group(part) for part in groups}
+    for part in of_measures(parts, "group_class_found"):
+        if part.cell["label"] not in named[0] and _group(part) not in named[1] and _is_missed(part):
+            groups.append(part)
+    prompts = [part for part in of_measures(parts, *_OF_PROMPTS) if ends_of(part)[0] > _WORSE]
+    return [*labels, *missed, *groups, *prompts]
+
+
+def _unsure(parts: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
+    """What too few gold labels show: steps that are never given, classes and labels."""
+    known = {(part.measure, part.cell.get("label")) for part in found}
+    classes = [
+        part
+        for part in of_measures(parts, "class_found")
+        if ("class_found", part.cell["label"]) not in known and ends_of(part)[0] < _FOUND
+    ]
+    labels = [
+        part
+        for part in of_measures(parts, "label_right")
+        if ("label_right", part.cell["label"]) not in known and ends_of(part)[1] < 1 - BAR
+    ]
+    return [*of_measures(parts, "step_given"), *labels, *classes]
+
+
+def _next_after(found: Sequence[Estimate]) -> NextStep:
+    """What to do about the exceptions."""
+    if of_measures(found, "label_right", "class_found"):
+        return "define the classes"
+    return "read the groups" if any("group" in part.cell for part in found) else "leave the prompts out"
 
 
 def _times(estimate: Estimate | None, bar: float, *, high: bool = False) -> float:
@@ -314,21 +399,17 @@ def _is_wrong(part: Estimate) -> bool:
     return part.number >= _GROUP and ends_of(part)[0] > _GROUP_SURELY
 
 
-def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) -> bool:
-    """Whether labels are right but for some classes, or groups of one column, that have few of the texts."""
-    of = {estimate.cell.get("group") for estimate in exceptions}
-    if len(of) > 1 or of_measures(exceptions, "group_class_found"):
+def _right_elsewhere(parts: Sequence[Estimate], wrong: Sequence[Estimate]) -> bool:
+    """Whether labels are right but for groups of one column that have few of the texts."""
+    of = {part.cell["group"] for part in wrong}
+    if len(of) > 1 or of_measures(wrong, "group_class_found"):
         return False
-    estimates = [estimate for estimate in parts if estimate.cell.get("group") in of]
-    others = [estimate for estimate in estimates if estimate not in exceptions]
-    texts, left = (sum(int(estimate.details["texts"]) for estimate in some) for some in (estimates, others))
+    estimates = [part for part in parts if part.cell["group"] in of]
+    others = [part for part in estimates if part not in wrong]
+    texts, left = (sum(int(part.details["texts"]) for part in some) for some in (estimates, others))
     if not left or (texts - left) / texts > EXCEPTED:
         return False
-    wrong = 0.0
-    for estimate in others:
-        share = estimate.number
-        wrong += estimate.details["texts"] * (1 - share if estimate.measure == "class_found" else share)
-    return wrong / left <= _USELESS
+    return sum(int(part.details["texts"]) * part.number for part in others) / left <= BAR
 
 
 def _recommended(known: _Known) -> Recommendation:
@@ -373,7 +454,7 @@ def _one_label(known: _Known) -> Recommendation | None:
     names = "label_in_use", "flips_agreement", "wrong_labels"
     constant = known.estimates["label_in_use"].value == 1.0
     alike = known.has("wrong_labels") and known.estimates["wrong_labels"].value == 0.0  # gold has no other
-    if not alike and (constant or known.high("flips_agreement") < _INFORMED):
+    if not alike and (constant or known.high("flips_agreement") < _HALF):
         return known.said("do not use", "one label", *names)
     return known.said("cannot tell", "one label", *names, next_step="add items")
 
@@ -384,11 +465,13 @@ def _one_prompt(known: _Known) -> Recommendation | None:
         return None
     if known.low("flips_repeats") > _REPEATED:
         return known.said("do not use", "repetition", "flips_repeats")
-    correctness = _correctness(known, "wrong_labels", "gold_agreement")
+    correctness = _of_those_given(known)
     names = (*_OFF, "flips_repeats")
     if correctness in ("wrong", "biased"):
         return known.said("do not use", _refused(correctness), *names, correctness=correctness)
     if correctness in ("right", "as good as coders"):
+        if known.are_chosen:
+            return known.said("cannot tell", "chosen texts", "hand_labels", *names, correctness="unclear")
         prompt = str(known.estimates["label_in_use"].details.get("prompt", ""))
         return known.said(
             "use one prompt only", "only prompt", *names, prompt=prompt, correctness=correctness
@@ -404,15 +487,25 @@ def _steady(known: _Known) -> Recommendation | None:
     """Labels that hardly change with the prompt: they are as good as they are right."""
     if known.low("flips_agreement") < STEADY:
         return None
-    correctness = _correctness(known, "wrong_labels", "gold_agreement")
+    correctness = _of_those_given(known)
     names = (*_OFF, "flips_prompts", "flips_agreement")
     if correctness in ("wrong", "biased"):
         return known.said("do not use", _refused(correctness), *names, correctness=correctness)
     if correctness == "unclear":
         return known.said("cannot tell", "unclear gold", *names, correctness=correctness)
     if correctness == "right" or correctness == "as good as coders":
+        if known.are_chosen:
+            return known.said("cannot tell", "chosen texts", "hand_labels", *names, correctness="unclear")
         return known.said("use", correctness, *names, correctness=correctness)
     return known.said("use", "steady", *names)
+
+
+def _of_those_given(known: _Known) -> Correctness:
+    """Whether labels are right: without those that are left out, where these are few."""
+    few = known.has("others_wrong") and known.estimates["others_wrong"].details["share"] <= EXCEPTED
+    if few and not known.profiles:
+        return _correctness(known, "others_wrong", "")
+    return _correctness(known, "wrong_labels", "gold_agreement")
 
 
 def _moved(known: _Known) -> Recommendation:
@@ -425,7 +518,7 @@ def _moved(known: _Known) -> Recommendation:
         if correctness in ("wrong", "biased"):  # however stable they are
             return known.said("do not use", _refused(correctness), *_OFF, correctness=correctness)
         return known.said("cannot tell", "unclear", *names, correctness=correctness)
-    if known.verdict.kind == "flips on repetition" or known.low("flips_noise") > _INFORMED:
+    if known.verdict.kind == "flips on repetition" or known.low("flips_noise") > _HALF:
         names = "flips_repeats", "flips_prompts", "flips_agreement"
         return known.said("do not use", "repetition", *names, correctness=correctness)
     reason: Reason = "unsteady"
@@ -475,11 +568,11 @@ def _correctness(known: _Known, wrong: str, agreement: str) -> Correctness:
         return "unknown"
     if known.has("gold_bias"):
         return _on_a_scale(known, agreement, whole=whole)
-    useless, right = known.bars
-    if known.low(wrong) > useless or known.high(agreement) < _INFORMED:
+    right, beyond, bar = known.bars
+    if known.low(wrong) > beyond:
         return _beside_coders(known) if whole else "wrong"
-    informed = not known.has(agreement) or known.low(agreement) >= _INFORMED
-    return "right" if known.worst(wrong) <= right and informed else "unclear"
+    estimate = known.estimates[wrong]
+    return "right" if estimate.number <= bar and known.worst(wrong) <= right else "unclear"
 
 
 def _on_a_scale(known: _Known, agreement: str, *, whole: bool) -> Correctness:

@@ -34,6 +34,7 @@ Reason = Literal[
     "wrong",
     "biased",
     "unclear gold",
+    "chosen texts",
     "repetition",
     "unsteady",
     "moved by order",
@@ -53,10 +54,12 @@ NextStep = Literal[
     "declare the groups",
     "label by hand",
     "label more by hand",
+    "label a random sample",
     "correct the prompt",
     "define the scale",
     "define the classes",
     "read the groups",
+    "leave the prompts out",
     "name the labels",
     "revise the prompt",
     "vote over orders",
@@ -84,6 +87,7 @@ STEPS: Final[Mapping[Reason, NextStep]] = {
     "wrong": "correct the prompt",
     "biased": "define the scale",
     "unclear gold": "label more by hand",
+    "chosen texts": "label a random sample",
     "repetition": "lower the temperature",
     "unsteady": "revise the prompt",
     "moved by order": "vote over orders",
@@ -157,9 +161,25 @@ class Recommendation:
         return self.field or self.model
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The codes of excepted classes."""
+    def labels(self) -> tuple[str, ...]:
+        """The codes of labels that are not to be used where they are given."""
+        return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, "label_right"))
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """The codes of classes whose texts often have another label."""
         return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, "class_found"))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The codes of both."""
+        return tuple(dict.fromkeys((*self.labels, *self.missed)))
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The variants whose labels are not to be used."""
+        measures = "prompt_worse", "prompt_apart"
+        return tuple(estimate.cell["variant"] for estimate in of_measures(self.exceptions, *measures))
 
     @property
     def groups(self) -> tuple[tuple[str, str], ...]:

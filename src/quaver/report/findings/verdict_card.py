@@ -33,6 +33,10 @@ WORDS: Final[Mapping[str, Any]] = tomllib.loads(
 _NAMED = 3
 """As many models, and prompts, are named."""
 
+_ANEW: Final = 100
+"""So many texts are drawn at random where those with hand labels were chosen: of 5% wrong labels, nearly
+every sample of this size shows that they are no more than 20%."""
+
 _HARDLY = 0.05
 """The largest share of the labels that changes where another prompt "hardly" changes one."""
 
@@ -174,6 +178,7 @@ class _Said:
             prompt_names=lambda some: [quoted(results.variant_name(name)) for name in some],
             cold=bool(decodings) and not any(temperature_sent(results.lock, name) for name in decodings),
             rounded=rounded,
+            group_in_words=group_in_words,
             NAMED=_NAMED,
             HARDLY=_HARDLY,
             COPIES=_COPIES,
@@ -223,9 +228,11 @@ class _Said:
         (recommendation, *others) = self.found
         if others or not recommendation.exceptions:
             return self._advice()
-        labels = [self._label(code) for code in recommendation.classes]
-        groups = [f"texts whose {column} is {quoted(level)}" for column, level in recommendation.groups]
-        return self._say("excepted", recommendation, [*labels, *groups])
+        labels = [self._label(code) for code in recommendation.labels]
+        missed = [self._label(code) for code in recommendation.missed if code not in recommendation.labels]
+        groups = [group_in_words(column, level) for column, level in recommendation.groups]
+        prompts = [f"with {quoted(self.results.variant_name(name))}" for name in recommendation.prompts]
+        return self._say("excepted", recommendation, [*labels, *groups, *prompts], missed)
 
     def _advice(self) -> str:
         """What to do with the labels, as a clause; of several models, a clause for each kind of advice."""
@@ -314,11 +321,14 @@ class _Said:
         if not self.best.classes or "gold" not in frame.columns:
             return []
         gold, label = (pl.col(name).cast(pl.String) for name in ("gold", "label"))
-        wrong = frame.filter(gold.is_in(self.best.classes) & (label != gold))["item"]
+        of_class = gold.is_in(self.best.missed) | label.is_in(self.best.labels)
+        wrong = frame.filter(of_class & (label != gold))["item"]
         return [quoted(item) for item in wrong.unique(maintain_order=True).head(2).to_list()]
 
     def _command(self) -> str:
         """What draws the gold labels that are missing; empty where that is not the next step."""
+        if self.best.next_step == "label a random sample":
+            return f"gold --n {_ANEW} --design simple"
         if self.best.next_step != "label more by hand" or not self.best.needed:
             return ""
         return "gold" if _awaited(self.results) else f"gold --n {self.best.needed} --design simple"
@@ -330,6 +340,11 @@ class _Said:
 
 def _sentence(clause: str) -> str:
     return f"{capital(clause)}."
+
+
+def group_in_words(column: str, level: str) -> str:
+    """The texts of a group; those of a length or a place say it themselves."""
+    return f"texts {level}" if column in ("length", "place") else f"texts whose {column} is {quoted(level)}"
 
 
 def _without_intervals(recommendation: Recommendation) -> Recommendation:

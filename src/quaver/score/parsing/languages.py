@@ -34,7 +34,7 @@ _SCRIPTS: Final = {
 _WORD = re.compile(r"[^\W\d_]+")
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _READ: Final = 200_000
-"""Characters of texts by which their language is told."""
+"""Characters of texts by which their language is recognized."""
 
 
 @cache

@@ -45,15 +45,7 @@ def hidden_clusters(
         An estimate for each column of the items (see `validity.item_clusters`), ``near_duplicates`` among
         them where texts repeat each other.
     """
-    items = study.experiment.items
-    shown = {name for variant in study.experiment.variants for name in names_in(variant.text)}
-    without = {*shown, *_settled(study)}
-    names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
-    columns = {
-        name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
-        for name in names
-        if name not in without and name != "item" and not _is_coded_again(study, name)
-    }
+    items, columns = study.experiment.items, item_columns(study)
     if group is not None:
         columns[group] = [item.groups.get(group) for item in items]
     if NEAR_DUPLICATES not in columns and (len(items) <= IN_PASSING or not in_passing):
@@ -65,6 +57,19 @@ def hidden_clusters(
     under = "items" if study.spec.annotations is None else "annotations"
     estimates = item_clusters(frame, table, group=group, seed=seed)
     return [replace(estimate, details={**estimate.details, "under": under}) for estimate in estimates]
+
+
+def item_columns(study: StudySource) -> dict[str, list[str | None]]:
+    """The columns of the items that may group them, as text; not those that their text shows (see above)."""
+    items = study.experiment.items
+    shown = {name for variant in study.experiment.variants for name in names_in(variant.text)}
+    without = {*shown, *_settled(study)}
+    names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
+    return {
+        name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
+        for name in names
+        if name not in without and name != "item" and not _is_coded_again(study, name)
+    }
 
 
 def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str | None) -> list[Estimate]:

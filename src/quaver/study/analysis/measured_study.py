@@ -17,7 +17,6 @@ from quaver.core.label_values import ASKED
 from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.core.rows import defined
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
-from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ConclusionSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
@@ -34,6 +33,7 @@ from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import distributions
 from quaver.report.findings.decision import ELSEWHERE, EXCEPTED, wrong_groups
 from quaver.study.analysis.answer_readings import read_by_several
+from quaver.study.analysis.explained_errors import explaining_columns, hand_labelled, item_table
 from quaver.study.analysis.hidden_clusters import (
     IN_PASSING,
     clustered,
@@ -73,6 +73,9 @@ _OF_GOLD = (
     "group_class_found",
     "group_agreement",
     "step_given",
+    "label_right",
+    "others_wrong",
+    "prompt_worse",
 )
 """What a verdict rests on that compares labels with gold labels."""
 
@@ -311,6 +314,10 @@ class MeasuredStudy:
         estimates = [*self._answered(), *chosen]
         estimates += _with_gold(lambda frame: label_flips(frame, asking, **given), few, known)
         estimates += _with_gold(self._vouched, few, known)
+        gold = self.study.spec.items.gold or (
+            self.study.spec.annotations and self.study.spec.annotations.gold
+        )
+        estimates += hand_labelled(known, self.items, gold.drawn if gold else None)
         prompts = {
             str(estimate.cell.get("variant", estimate.details.get("prompt", ""))) for estimate in chosen
         } - {""}
@@ -346,22 +353,33 @@ class MeasuredStudy:
         """What may be vouched for of some annotations."""
         coders = self.study.spec.items.coders
         return vouched_parts(
-            self._with_lengths(frame) if frame["label"].null_count() else frame,
+            self._explained(frame),
             labels=self._apart[0],
-            compared=[name for name in self._compared if name not in coders],
+            compared=[
+                name for name in (*self._compared, *self._explaining.columns[1:]) if name not in coders
+            ],
             coders=coders,
             group=self.group,
             seed=self.seed,
         )
 
-    def _with_lengths(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Annotations with the number of words of each item's text; without, where an item has no text."""
-        writer = PromptWriter(self.experiment.variants[0], self.experiment.labels)
-        try:
-            words = {item.id: len(writer.text(item).split()) for item in self.experiment.items}
-        except QuaverError:  # which asking about it reports
-            return frame
-        return frame.with_columns(text_words=pl.col("item").cast(pl.String).replace_strict(words))
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """What the study's table knows of each item (`explained_errors.item_table`)."""
+        return item_table(self.study)
+
+    @cached_property
+    def _explaining(self) -> pl.DataFrame:
+        """The columns of items, beside those that the study compares, that surely explain wrong labels."""
+        of_numbers = isinstance(self.experiment.labels, Numbers)
+        table = self.items.select("item") if of_numbers else self.items
+        return explaining_columns(self.first, table, {self.group or "", *self._compared})
+
+    def _explained(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Annotations with the columns that explain wrong labels, and how many words each text has."""
+        more = self._explaining.join(self.items.select("item", pl.col("^text_words$")), on="item")
+        keyed = frame.drop(more.columns[1:], strict=False).with_columns(pl.col("item").cast(pl.String))
+        return keyed.join(more, on="item", how="left", maintain_order="left")
 
     @cached_property
     def _compared(self) -> list[str]:
@@ -410,7 +428,9 @@ class MeasuredStudy:
         """What a verdict on texts outside the groups that go wrong rests on, where these have few texts."""
         wrong = wrong_groups(estimates)
         model = pl.col("model").cast(pl.String)
-        whole = rest = self.every.frame.filter(model.is_in({estimate.cell["model"] for estimate in wrong}))
+        whole = rest = self._explained(self.every.frame).filter(
+            model.is_in({estimate.cell["model"] for estimate in wrong})
+        )
         for estimate in wrong:
             inside = pl.col(estimate.cell["group"]).cast(pl.String) == estimate.cell["level"]
             rest = rest.filter(~((model == estimate.cell["model"]) & inside).fill_null(value=False))

@@ -15,7 +15,9 @@ from quaver.core.records import Numbers
 from quaver.errors import StoreError, UnknownName
 from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
+from quaver.report.findings.verdict_card import group_in_words
 from quaver.study.analysis.annotation_frame import gold_labels, scan
+from quaver.study.analysis.explained_errors import items_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.sources.study_source import StudySource
 
@@ -139,8 +141,8 @@ def _reason(study: StudySource, recommended: Recommendation | None, acceptance: 
         words = f"labels “{code}” are not vouched for"
         reason = reason.when(pl.col("label") == code).then(pl.lit(words))
     for column, level in recommended.groups if recommended else ():
-        own = [item.id for item in study.experiment.items if item.groups.get(column) == level]
-        words = f"labels of {column} {level} are not vouched for"
+        own = items_of(study, column, level)
+        words = f"labels of {group_in_words(column, level)} are not vouched for"
         reason = reason.when(pl.col("item").is_in(own)).then(pl.lit(words))
     if acceptance is not None:
         accepted = acceptance.table.filter(pl.col("decision") == "accept")["item"]

@@ -180,7 +180,8 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
     gold = {"column": table.gold} if table.gold else {"coders": "majority"} if table.coders else {}
     if gold:
         lines += [] if table.gold else ["  # The label of most coders counts as the true one."]
-        lines += [f"  gold: {_yaml(gold | {'map': table.also} if table.also else gold)}"]
+        drawn = {"drawn": design.options["hand_labels"]} if design.options["hand_labels"] else {}
+        lines += [f"  gold: {_yaml(gold | drawn | ({'map': table.also} if table.also else {}))}"]
     if design.sample:
         lines += [f"  sample: {design.sample} # of {table.rows:,} texts; without this line, all of them"]
     if design.more_gold:

@@ -38,6 +38,8 @@ class CheckOptions(CellOptions, total=False):
         effort: How much the model should think before it answers: ``low``, ``medium``, ``high`` …
         max_tokens: How long an answer may be; what a model thinks before it has room beyond that.
         gold: The column of true labels; recognised by its name, if left out.
+        hand_labels: How the texts with a true label were picked: ``"random"``, from all of them, or
+            ``"chosen"``. Left out, they are compared with the others.
         fields: Columns that are variables of their own, which one answer gives together: a label, a set
             (``tax;war``, or a column for each label: ``topic_tax``, ``topic_war``), a scale or a number.
             Recognised if left out, where one of them is a set.
@@ -80,6 +82,9 @@ class CheckOptions(CellOptions, total=False):
     effort: Annotated[str | None, Option("How much the model thinks first: low, medium, high.")]
     max_tokens: Annotated[int | None, Option("The longest answer, thinking not included.", least=1)]
     gold: Annotated[str | None, Option("The column of true labels, if you have one.")]
+    hand_labels: Annotated[
+        Literal["random", "chosen"] | None, Option("How the texts with true labels were picked.")
+    ]
     fields: Annotated[Sequence[str], Option("Columns of several variables: tone,topics,amount.", ())]
     coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]
     id: Annotated[str | None, Option("The column of unique ids.")]

@@ -152,7 +152,7 @@ def chosen_prompts(
     """Choose the prompts by what a check found.
 
     All fields are asked about at once: as many prompts as the field takes that needs the most. A field of
-    which the check recommends one prompt alone is labelled by that one.
+    which the check recommends one prompt alone is labelled by that one. Prompts that deviate are not asked.
 
     Args:
         fields: The check, field by field; a check of one label set has one without a name.
@@ -173,6 +173,8 @@ def chosen_prompts(
     used = {name: one for name, one in recommended.items() if anyway or one.kind != "do not use"}
     if not used:
         raise _not_to_be_used(next(iter(fields.values())), card_of_fields(cards))
+    deviating = {name for one in used.values() for name in one.prompts}
+    ids = [name for name in ids if name not in deviating] or ids
     before = before if votes is None and {*before} <= {*ids} else []
     alone = {
         name: one.prompt

@@ -1,0 +1,79 @@
+"""Labels where they are given, and prompts that deviate, with numbers worked by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.measures.stability.vouched_parts import vouched_parts
+
+LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
+
+
+def answers(rows: dict[str, str], gold: str | None) -> pl.DataFrame:
+    """A row an answer: prompts by name, each with a label a text (a blank is none)."""
+    return pl.DataFrame(
+        [
+            (str(at), prompt, label if label != " " else None, gold[at] if gold else None)
+            for prompt, labels in rows.items()
+            for at, label in enumerate(labels)
+        ],
+        schema={"item": pl.String, "variant": pl.String, "label": pl.String, "gold": pl.String},
+        orient="row",
+    )
+
+
+def named(frame: pl.DataFrame, measure: str, resamples: int = 0) -> dict[str, Estimate]:
+    found = vouched_parts(frame, labels=LABELS, resamples=resamples)
+    return {
+        one.cell.get("label", one.cell.get("variant", "")): one for one in found if one.measure == measure
+    }
+
+
+def test_a_label_is_right_in_the_share_of_its_uses_that_are_the_gold_label() -> None:
+    frame = answers({"p": "aabb ", "q": "aaabb"}, gold="aabbc")
+    found = named(frame, "label_right")
+    # a: four uses right, one of a b; b: two and one right, one of the c; c is never given
+    assert {label: one.value for label, one in found.items()} == {
+        "a": pytest.approx(4 / 5),
+        "b": pytest.approx(3 / 4),
+    }
+    assert found["a"].details["uses"] == pytest.approx(5 / 9)
+    assert found["b"].details["texts"] == 3
+
+
+def test_what_is_left_without_a_label_that_is_surely_wrong_is_judged_by_itself() -> None:
+    gold = "a" * 40 + "b" * 40 + "c" * 40
+    given = "a" * 40 + "b" * 40 + "b" * 40  # each b of two is a c
+    frame = answers({"p": given, "q": given}, gold)
+    (others,) = named(frame, "others_wrong", resamples=200).values()
+    assert others.value == 0.0
+    assert others.details["without"] == ["b"]
+    assert others.details["share"] == pytest.approx(2 / 3)
+    assert not named(answers({"p": gold, "q": gold}, gold), "others_wrong", resamples=200)
+
+
+def test_a_prompt_is_held_against_the_others_on_the_same_texts_and_its_move_is_named() -> None:
+    gold = "aaaabbbbcc"
+    frame = answers({"p": gold, "q": gold, "r": "aaaabbbbaa"}, gold)
+    found = named(frame, "prompt_worse")
+    # r is wrong in 2 of 10, p and q in none; p is that much better than the mean of q and r
+    assert found["r"].value == pytest.approx(0.2)
+    assert found["p"].value == found["q"].value == pytest.approx(-0.1)
+    details = found["r"].details
+    assert [details[name] for name in ("source", "target", "moved", "usual")] == ["c", "a", 1.0, 0.0]
+
+
+def test_without_gold_labels_a_prompt_is_held_against_the_other_prompts_labels() -> None:
+    same = "aaaabbbbcc"
+    frame = answers({"p": same, "q": same, "r": same, "s": "aaaabbbbaa"}, None)
+    found = named(frame, "prompt_apart")
+    # of the pairs of s and another prompt a fifth differ; of p's a third of that, as s is one of three
+    assert found["s"].value == pytest.approx(0.2 - 0.2 / 3)
+    assert found["p"].value == pytest.approx(0.2 / 3 - (0.2 / 3 + 0.2 / 3 + 0.2) / 3)
+    assert found["s"].details["source"] == "c"
+
+
+def test_of_two_prompts_none_deviates() -> None:
+    assert not named(answers({"p": "aabb", "q": "abab"}, None), "prompt_apart")

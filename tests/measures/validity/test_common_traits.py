@@ -1,0 +1,61 @@
+"""What items have in common: exact tests of one family, by hand and on items whose property is chance."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.measures.validity.common_traits import LENGTH, ROW, associated, traits
+
+
+def test_each_value_that_enough_items_have_is_a_trait_and_so_are_the_longest_and_the_last() -> None:
+    table = pl.DataFrame(
+        {
+            "language": ["de"] * 30 + ["en"] * 30 + ["fr"] * 4,  # too few in French
+            "author": [f"a{at}" for at in range(64)],  # more values than categories have
+            LENGTH: range(64),
+            ROW: range(1, 65),
+        }
+    )
+    found = [(trait.column, trait.level, int(trait.items.sum())) for trait in traits(table)]
+    assert [one for one in found if one[0] == "language"] == [("language", "de", 30), ("language", "en", 30)]
+    assert not [one for one in found if one[0] == "author"]
+    assert (LENGTH, "with more than 55 words", 8) in found
+    assert (ROW, "in the last quarter of the table", 16) in found
+
+
+def test_the_chance_is_that_of_fishers_exact_test_times_the_number_of_traits() -> None:
+    has = np.array([True] * 9 + [False] * 11)
+    table = pl.DataFrame({"party": ["x"] * 10 + ["y"] * 10})
+    everyone = np.ones(20, bool)
+    (one, other) = associated(has, everyone, traits(table), chance=1.0)
+    # nine of ten with x and none of ten with y: tables as rare or rarer, by hand
+    whole = comb(20, 9)
+    tail = (comb(10, 9) * comb(10, 0) + comb(10, 0) * comb(10, 9)) / whole
+    assert (one.inside, one.outside) == (0.9, 0.0)
+    assert one.p == other.p == pytest.approx(2 * tail)
+
+
+def test_items_of_which_nothing_is_known_take_no_part() -> None:
+    has = np.array([True] * 10 + [False] * 10 + [False] * 40)
+    table = pl.DataFrame({"party": (["x"] * 10 + ["y"] * 10) + ["x"] * 40})
+    (one, _) = associated(has, np.arange(60) < 20, traits(table))
+    assert (one.trait.level, one.inside, one.outside) == ("x", 1.0, 0.0)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.3])
+def test_where_the_property_is_chance_hardly_any_trait_is_named(share: float) -> None:
+    rng, named = np.random.default_rng(5), 0
+    for _ in range(300):
+        table = pl.DataFrame(
+            {
+                **{f"c{at}": rng.integers(0, 4, 200).astype(str) for at in range(6)},
+                LENGTH: rng.integers(5, 41, 200),
+                ROW: np.arange(200),
+            }
+        )
+        named += bool(associated(rng.random(200) < share, np.ones(200, bool), traits(table)))
+    assert named <= 8  # 1% of 300, and three standard deviations more

@@ -1,0 +1,101 @@
+"""Which texts go wrong is found in the table, declared or not; hand labels that were chosen are found out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver import Study
+
+N, PROMPTS = 300, 3
+
+
+def opened(folder: Path, *, wrong: np.ndarray, by_hand: np.ndarray, drawn: str = "", **columns: Any) -> Study:
+    """Labels of two classes, imported with a gold label of the texts that people labelled."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, N)
+    given = np.where(wrong, 1 - truth, truth)
+    words = columns.pop("words", np.full(N, 12))
+    names = np.array(["yes", "no", ""])
+    texts = np.array([f"t{at} " + "word " * int(count - 1) for at, count in enumerate(words)])
+    item = np.repeat(np.arange(N), PROMPTS)
+    frame = pl.DataFrame(
+        {
+            "id": item,
+            "text": texts[item],
+            "prompt": np.tile([f"p{at}" for at in range(PROMPTS)], N),
+            "label": names[given[item]],
+            "truth": names[np.where(by_hand, truth, 2)[item]],
+            **{name: np.asarray(column)[item] for name, column in columns.items()},
+        }
+    )
+    frame.write_parquet(folder / "labels.parquet")
+    gold = {"column": "truth", "drawn": drawn} if drawn else "truth"
+    return Study.open(
+        {
+            "name": "posts",
+            "task": {"labels": ["yes", "no"]},
+            "annotations": {
+                "source": str(folder / "labels.parquet"),
+                "item": "id",
+                "text": "text",
+                "variant": ["prompt"],
+                "label": "label",
+                "gold": gold,
+            },
+        },
+        folder=folder / "study",
+    )
+
+
+def test_a_column_that_nobody_declared_is_named_where_its_texts_go_wrong(tmp_path: Path) -> None:
+    language = np.tile(["de", "en", "fr", "it", "xx"], N // 5)
+    party = np.repeat(["left", "right"], N // 2)
+    wrong = (language == "xx") & (np.arange(N) % 10 != 4)
+    everyone = np.ones(N, bool)
+    (found,) = (
+        opened(tmp_path, wrong=wrong, by_hand=everyone, language=language, party=party)
+        .verdict()
+        .recommendations
+    )
+    assert (found.kind, found.groups, found.elsewhere) == ("use except for", (("language", "xx"),), True)
+
+
+@pytest.mark.parametrize(("which", "column", "level"), [
+    ("long", "length", "with more than 38 words"),
+    ("late", "place", "in the last eighth of the table"),
+])  # fmt: skip
+def test_so_are_the_longest_texts_and_the_last_rows(
+    tmp_path: Path, which: str, column: str, level: str
+) -> None:
+    words = 5 + np.arange(N) * 7 % 38
+    wrong = (words > 38) if which == "long" else (np.arange(N) >= 265)
+    study = opened(tmp_path, wrong=wrong, by_hand=np.ones(N, bool), words=words)
+    (found,) = study.verdict().recommendations
+    assert found.groups == ((column, level),)
+    assert level in str(study.verdict())
+
+
+def test_hand_labels_of_short_texts_do_not_vouch_for_the_long_ones(tmp_path: Path) -> None:
+    words = 5 + np.arange(N) * 7 % 36
+    by_hand = (words < 16) & (np.arange(N) % 4 != 0)
+    wrong = (words > 30) & (np.arange(N) % 2 == 0)
+    (found,) = opened(tmp_path, wrong=wrong, by_hand=by_hand, words=words).verdict().recommendations
+    assert (found.kind, found.reason) == ("cannot tell", "chosen texts")
+    # of a sample that the study says was drawn at random nothing is doubted
+    folder = tmp_path / "random"
+    folder.mkdir()
+    study = opened(folder, wrong=wrong, by_hand=by_hand, words=words, drawn="random")
+    assert study.verdict().kind == "use"
+
+
+def test_hand_labels_at_random_are_taken_for_what_they_are(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    language = rng.choice(["de", "en", "fr"], N)
+    by_hand = rng.random(N) < 1 / 3
+    study = opened(tmp_path, wrong=np.zeros(N, bool), by_hand=by_hand, language=language)
+    assert study.verdict().kind == "use"
