@@ -130,7 +130,7 @@ def test_every_estimate_says_in_words_how_it_was_computed() -> None:
 @pytest.mark.parametrize(
     ("bare", "expected"),
     [
-        ("the long ones", {"trait": "with more than 52 words", "shared": 8}),
+        ("the long ones", {"trait": "with more than 51 words", "shared": 8}),
         ("one party", {"trait": "whose party is “x”", "shared": 10}),
         ("every sixth", {}),
     ],

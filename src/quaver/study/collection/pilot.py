@@ -70,15 +70,18 @@ def check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call
 
 
 def _statuses(study: StudyFile, calls: Sequence[Call], responses: Sequence[Response]) -> list[str]:
-    """The status of each answer by the first evaluator; the worst, where a task has several fields."""
-    result = ["valid"] * len(calls)
+    """The status of each answer by the first evaluator; where a task has several fields, that of the best.
+
+    An answer that gives one field is of use: the verdict judges the others by themselves.
+    """
+    result = [""] * len(calls)
     places = zip(calls, responses, strict=True)
     rows = [(call.condition, call.item, call.repeat, response, None) for call, response in places]
     for field in fields_of(study, answered=False).values():
         frame = annotator_of(field, field.plugins.evaluators()).frame(rows)
         first = frame.filter(pl.col("evaluator") == frame["evaluator"].first())
         for index, status in enumerate(first["status"].cast(pl.String).to_list()[: len(rows)]):
-            result[index] = result[index] if status == "valid" else status
+            result[index] = "valid" if "valid" in (status, result[index]) else status
     return result
 
 
