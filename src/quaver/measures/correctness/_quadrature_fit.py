@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import Ints
@@ -78,7 +79,7 @@ def integrated(right: Floats, asked: Floats, matrix: Floats, item: Ints) -> Inte
         likelihood, slope = _likelihood(answers, theta)
         return -likelihood, -slope
 
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         objective, start, jac=True, method="BFGS", options={"gtol": 1e-6, "maxiter": 500}
     )
     theta = np.append(found.x[:-1], abs(found.x[-1]))
