@@ -118,7 +118,7 @@ def test_a_shell_completes_kinds_and_names_of_plugins() -> None:
 
     assert offered("init", "kind", "s") == ["stability", "sensitivity"]
     assert offered("measure", "name", "") == registry.names("measures")
-    assert offered("plan", "measure", "inter_m") == ["inter_model"]
+    assert offered("compare", "measure", "inter_m") == ["inter_model"]
     assert offered("rescore", "evaluator", "exa") == ["exact"]
 
 

@@ -46,6 +46,8 @@ def list_of_studies(path: Path) -> Path | None:
     """
     if path.is_dir():
         whole = path.resolve()
+        if not whole.name:  # the root of the file system
+            return None
         path = whole.with_name(f"{whole.name}.yaml")
     if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
         return None
