@@ -110,12 +110,6 @@ class Comparison(Rows):
         ]
 
     @property
-    def judgeable(self) -> list[Estimate]:
-        """The differences that bounds may be about."""
-        family = [verdict.estimate for verdict in self.losses if FAMILY in verdict.estimate.details]
-        return [*self.differences, *family]
-
-    @property
     def verdict(self) -> Verdict | None:
         """The verdict that matters most; None where there is no difference."""
         return gravest(self.verdicts)
