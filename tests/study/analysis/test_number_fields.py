@@ -75,7 +75,8 @@ def test_a_number_is_read_whole_or_not_at_all(study: Study) -> None:
 
 
 def test_a_prompt_asks_for_a_number_and_the_schema_holds_the_model_to_one(tmp_path: Path) -> None:
-    held = Study.open(_asked(task={"fields": _FIELDS}), folder=tmp_path, functions={"m": _right})
+    task = {"held": True, "fields": _FIELDS}
+    held = Study.open(_asked(task=task), folder=tmp_path, functions={"m": _right})
     first = held.experiment.variants[0]
     assert json.loads(first.schema)["properties"]["amount"] == {
         "type": "number",

@@ -137,7 +137,7 @@ def test_agreement_and_verdict_weigh_sets_by_their_distance(study: Study) -> Non
 def test_prompt_and_schema_ask_for_a_list(study: Study, tmp_path: Path) -> None:
     question = study.source.lock()["variants"][0]["example"][-1][1]
     assert 'A list of those that apply, of "tax", "war", "health", "other"; [] if none does.' in question
-    asked = _asked(task={"fields": _FIELDS})
+    asked = _asked(task={"held": True, "fields": _FIELDS})
     held = Study.open(asked, folder=tmp_path, functions={"m": _answer}).experiment.variants[0]
     topics = json.loads(held.schema)["properties"]["topics"]
     assert (topics["type"], topics["items"]["enum"]) == ("array", _TOPICS)

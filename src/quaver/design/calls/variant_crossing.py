@@ -305,7 +305,7 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
     if "postfix" not in given.model_fields_set:
         prompt = replace(prompt, postfix=ASKS)
     longest = max(decoding.max_tokens for decoding in spec.decoding.values())
-    return asking_for_fields(prompt, labels, held=spec.task.held, longest=longest)
+    return asking_for_fields(prompt, labels, held=spec.task.held is not False, longest=longest)
 
 
 def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Positions) -> StudyVariants:

@@ -286,7 +286,7 @@ class StudySpec(Part):
             ),
         }
         choices = [name for name, decoding in self.decoding.items() if decoding.constraint == "labels"]
-        if choices and not self.task.held:
+        if choices and self.task.held is False:
             own["decoding", choices[0], "constraint"] = (True, "`task: {held: true}` constrains answers")
         for loc, (value, why) in own.items():
             if value:

@@ -90,10 +90,10 @@ class TaskSpec(LabelledSpec):
         description="Whether one prompt asks for all fields (together), for all in the reverse order "
         "(reversed), or one prompt for each (alone). Several are a factor `asked`.",
     )
-    held: bool = Field(
-        True,
-        description="Whether a JSON schema constrains answers with several fields; otherwise only the prompt "
-        "asks for them.",
+    held: bool | None = Field(
+        None,
+        description="Whether a JSON schema constrains answers with several fields; if false, only the prompt "
+        "asks for them. If left out, it does where every model of the study can be constrained.",
     )
 
     @model_validator(mode="before")

@@ -388,9 +388,11 @@ def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decisi
     if table.examples:
         why = "every prompt shows them: they, and rows that repeat them, are not asked about"
         decisions.append(Decision("examples", count(len(table.examples), "text"), why))
-    if design.is_held:
-        held = "JSON with the fields alone" if table.fields else "the labels alone"
-        decisions.append(Decision("answers", held, "the model runs here and is held to them"))
+    if table.fields and asking(study.source).decided.task.held:
+        decisions.append(Decision("answers", "JSON with the fields alone", "the model can be held to them"))
+    elif design.is_held and not table.fields:
+        why = "the model runs here and is held to them"
+        decisions.append(Decision("answers", "the labels alone", why))
     for name in table.few:
         decisions.append(
             Decision("compare?", name, f"few values; --compare {shlex.quote(name)} compares by it")

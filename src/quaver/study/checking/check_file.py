@@ -103,12 +103,7 @@ def study_text(
 def _task(table: TextTable, design: CheckDesign, labels: Sequence[Any]) -> str:
     if not table.fields:
         return f"task:\n  labels: {_yaml(labels)}"
-    lines = ["task:"]
-    if not design.is_held:
-        lines += [
-            "  held: false # only the prompt asks for JSON; true holds the model to it, where it can be"
-        ]
-    lines += ["  # Say in a field's `definition` what it is about."]
+    lines = ["task:", "  # Say in a field's `definition` what it is about."]
     lines += ["  fields:", *(f"    {_yaml(one.name)}: {_yaml(one.document)}" for one in table.fields)]
     return "\n".join(lines)
 

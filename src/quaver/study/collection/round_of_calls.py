@@ -198,8 +198,13 @@ class Collecting:
         """
         stored = Counter(dict(self._store.rows(STORED_BY_MODEL)))
         pilots: dict[str, list[Request]] = {}
+        functions = {model.name for model in self._study.spec.models if model.use == "function"}
         for name in names:
-            if self._prices.get(name) != FREE and is_worth_a_pilot(self._study, name, stored[name]):
+            if (
+                name not in functions
+                and self._prices.get(name) != FREE
+                and is_worth_a_pilot(self._study, name, stored[name])
+            ):
                 pilots[name] = first_of_longest(self._requests(name), self._study.experiment.items)
         if not any(pilots.values()):
             return None
@@ -269,7 +274,8 @@ class Collecting:
         decodings = [replace(decoding, logprobs=min(decoding.logprobs, most)) for decoding in follow_ups]
         own = list(experiment.decodings.values())
         needs = needs_of([*decodings, *own], experiment.variants, self._repeats(name), study.own_seed)
-        model.probe(replace(needs, varied=needs_of(own, (), 1).varied))
+        rests = needs.schema and (study.spec.task.held or not study.spec.task.fields)
+        model.probe(replace(needs, schema=bool(rests), varied=needs_of(own, (), 1).varied))
         study.served[name] |= study.models[name].provenance()
         study.files.write("study.lock.json", study.lock())
 

@@ -183,7 +183,7 @@ class StudyVariants(Rows):
         with sole_writer(study.folder):
             study.paraphrases.make(again=again, watch=watch, afford=_affording(study))
             try:
-                experiment = resolve(study.spec, study.positions, study.paraphrases)
+                experiment = resolve(study.decided, study.positions, study.paraphrases)
             finally:
                 study.paraphrases.rest()
         study.forget(experiment)
@@ -218,7 +218,7 @@ class StudyVariants(Rows):
         study = asking(self._source)
         edits = read_edits(Path(path), study.experiment.editable)
         if edits:
-            resolve(study.spec, study.positions, study.paraphrases.with_edits(edits))
+            resolve(study.decided, study.positions, study.paraphrases.with_edits(edits))
             study.files.make()
             with sole_writer(study.folder):
                 study.paraphrases.add_edits(edits)

@@ -161,7 +161,8 @@ def _mean(n: int, total: float, squares: float, calls: float, most: float = floa
     """A sum over calls like ``n`` measured ones, two standard errors either way."""
     mean = total / n
     error = 2 * sqrt(max(0.0, squares / n - mean * mean) / (n - 1))
-    high = max(mean, min(most / max(1.0, calls), mean + error))
+    cap = most / max(1.0, calls)  # what a model thinks before its answer may go beyond it
+    high = mean + error if mean > cap else min(cap, mean + error)
     return Range(max(0.0, mean - error) * calls, high * calls, mean * calls)
 
 

@@ -64,9 +64,21 @@ class StudyFile(StudySource):
     # --------------------------------------------------------------------- design
 
     @cached_property
+    def decided(self) -> StudySpec:
+        """The study file's content, and whether a schema holds the models, where it leaves that to them."""
+        task = self.spec.task
+        if task.held is not None or not task.fields:
+            return self.spec
+        before = self.files.read("study.lock.json").get("study", {}).get("task", {}).get("held")
+        held = before is not False
+        with suppress(ModelError):  # what is stored was asked as it was
+            held = all(model.abilities.schema for model in self.engines.values())
+        return self.spec.model_copy(update={"task": task.model_copy(update={"held": held})})
+
+    @cached_property
     def experiment(self) -> Experiment:
         """Items, variants, decodings and conditions, loaded and checked."""
-        experiment = resolve(self.spec, self.positions, self.paraphrases)
+        experiment = resolve(self.decided, self.positions, self.paraphrases)
         check_design(experiment)
         return experiment
 
@@ -277,7 +289,7 @@ class StudyFile(StudySource):
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
         rules = {name: getdoc(type(evaluator)) or "" for name, evaluator in self.plugins.evaluators().items()}
-        document = lock_document(self.spec, self.experiment, self.served, rules)
+        document = lock_document(self.decided, self.experiment, self.served, rules)
         return document | {"paraphrases": self.paraphrases.for_lock()}
 
 
