@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quaver.core.records import Label, LabelSet
+from quaver.core.records import Label, LabelSet, Numbers
 from quaver.errors import ItemError
 from quaver.gold.returned_labels import ADJUDICATES, Returned, ReturnedLabels
 
@@ -82,3 +82,15 @@ def test_a_text_that_was_edited_is_no_swapped_row() -> None:
     assert read(Returned("c", "1", text="something else")) == [("c", "", "coder", "1")]
     same = {"a": "twin", "b": "twin"}
     assert read(Returned("a", "1", text="twin"), Returned("b", "1", text="twin"), texts=same)
+
+
+def test_a_point_that_may_stand_for_thousands_is_refused_unless_another_number_decides() -> None:
+    labels = Numbers(level="ratio")
+    sheet = ReturnedLabels(labels, {"a": "", "b": ""})
+    with pytest.raises(ItemError, match=r"may be 1\.25 or 1250") as caught:
+        sheet.read([Returned("a", "1.250", where="s.csv:2"), Returned("b", "7")], "coder", "s.csv", "now")
+    assert caught.value.where == "s.csv:2"
+    read = sheet.read([Returned("a", "1.250"), Returned("b", "12.5")], "coder", "s.csv", "now")
+    assert read["label"].to_list() == ["1.25", "12.5"]
+    with pytest.raises(ItemError):
+        sheet.read([Returned("a", "1,250")], "coder", "s.csv", "now")

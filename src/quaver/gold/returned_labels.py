@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -159,6 +160,8 @@ class ReturnedLabels:
         Rows may stand in any order, lack, or stand there twice with the same label. A row without a label is
         left out. A label may be written in capitals or small letters, where no other label is meant.
         """
+        if isinstance(self._labels, Numbers):
+            _check_points(rows)
         found: dict[tuple[str, str], Returned] = {}
         outside: list[Returned] = []
         kept: list[tuple[str | None, ...]] = []
@@ -238,6 +241,26 @@ class ReturnedLabels:
                 fix="sort whole rows, not single columns; if the ids are right, remove the column of texts",
             )
         return item
+
+
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_DECIMAL = re.compile(r"[+-]?(0|\d{4,})?\.\d+|[+-]?\d+\.(\d{1,2}|\d{4,})")
+
+
+def _check_points(rows: Sequence[Returned]) -> None:
+    """See that a point in a number is no sign of thousands, unless another number shows that it is none."""
+    if any(_DECIMAL.fullmatch(row.label.strip()) for row in rows):
+        return
+    for row in rows:
+        if _EITHER.fullmatch(text := row.label.strip()):
+            whole, decimals = text.replace(".", ""), text.rstrip("0")
+            raise ItemError(
+                f"this number may be {decimals} or {whole}",
+                where=row.where,
+                expected="a number that can be read in one way",
+                found=text,
+                fix=f"write {decimals} or {whole}",
+            )
 
 
 def _twice(item: str, first: Returned, row: Returned) -> ItemError:

@@ -27,6 +27,7 @@ from quaver.core.label_values import cell_labels, set_of
 from quaver.core.labels import applies
 from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
 from quaver.core.rows import Estimates
+from quaver.core.vocabularies import check_meeting, do_meet
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
@@ -179,6 +180,7 @@ def measure_agreement(
     if not isinstance(annotations, str | Path):
         frame, column = _long(annotations, names)
         frame, taken = _read_frame(frame, column, rules)
+        _check_meeting(frame, column, asked, rules, "annotations")
         return Estimates(_with_taken(asked.of(frame, column, resampling), taken))
     with _named_in_errors(path := Path(annotations)):
         rows = read_table(path, encoding, separator, sheet, quote=quote)
@@ -186,8 +188,7 @@ def measure_agreement(
         named: dict[str, Any] = {**used, "label": names}
         named = Table(path, [*rows]).naming(named, [*named])
         names, asked = named.pop("label"), replace(asked, **named)
-        read = _labels(path, rows, names, rules)
-        return Estimates(_of_rows(path, rows, names, read, asked, resampling))
+        return Estimates(_of_rows(path, rows, names, rules, asked, resampling))
 
 
 def _long(frame: Any, labels: Sequence[str]) -> tuple[Any, str]:
@@ -220,12 +221,12 @@ def _of_rows(
     path: Path,
     rows: Sequence[Row],
     names: Sequence[str],
-    labels: tuple[list[str | None], list[Decision]],
+    rules: LabelRules,
     asked: _Asked,
     resampling: Resampling,
 ) -> list[Estimate]:
     """The coefficients of a file's rows, with what was taken for a label in it."""
-    column, taken = labels
+    column, taken = _labels(path, rows, names, rules)
     used = asked.columns()
     columns: dict[str, list[str | None]] = {}
     for role, wanted in used.items():
@@ -241,7 +242,30 @@ def _of_rows(
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
         pl.Series(_LABEL, column, pl.String)
     )
+    _check_meeting(frame, _LABEL, asked, rules, path.name)
     return _with_taken(asked.of(frame, _LABEL, resampling), taken)
+
+
+def _check_meeting(frame: Any, label: str, asked: _Asked, rules: LabelRules, where: str) -> None:
+    """See that each rater's labels are for the most part those of the others, where none are given."""
+    read = frame_of(frame)
+    raters = [asked.rater] if isinstance(asked.rater, str) else list(asked.rater)
+    if rules.labels or rules.level in (*_NUMERIC, *OF_SETS) or {label, asked.item, *raters} - {*read.columns}:
+        return
+    named = read.select(
+        pl.col(asked.item), rater=pl.concat_str(raters, separator=", "), label=pl.col(label).cast(pl.String)
+    ).drop_nulls()
+    by_rater = named.group_by("rater", maintain_order=True).agg(pl.col("label").unique())
+    own = {rater: {*labels} for rater, labels in by_rater.iter_rows()}
+    raters_of = Counter(text for labels in own.values() for text in labels)
+    for rater, labels in own.items():
+        others = {text for text, number in raters_of.items() if number > (text in labels)}
+        if not do_meet(labels, others):
+            is_own = pl.col("rater") == rater
+            pairs = named.filter(is_own).join(named.filter(~is_own), on=asked.item)
+            together = Counter(pairs.select("label", "label_right").iter_rows())
+            beside = "the others" if len(own) > 2 else next(one for one in own if one != rater)
+            check_meeting((rater, beside), together, where, "--valid")
 
 
 def _with_taken(estimates: Sequence[Estimate], taken: Sequence[Decision]) -> list[Estimate]:

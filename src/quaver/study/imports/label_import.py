@@ -15,11 +15,13 @@ from ruamel.yaml import YAML
 from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
-from quaver.core.label_decisions import Decision, label_line
+from quaver.core.label_decisions import Decision, WrittenLabels, label_line
 from quaver.core.number_format import composed, count
 from quaver.core.options import with_defaults
+from quaver.core.records import OF_SETS
 from quaver.core.replaced_file import replacing, writing
-from quaver.design.items.text_lines import Row
+from quaver.core.vocabularies import check_meeting
+from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.analysis.annotation_frame import annotations_of
@@ -291,7 +293,28 @@ def _labels(
             others = count(len(written.outside) - _MOST_OUTSIDE, "other text")
             why = f"{count(more, 'cell')}, outside the label set"
             table.taken.append(Decision("no label", f"({others})", why))
+    if not rules.labels and options["level"] not in _OF_OTHER_LEVELS:
+        _check_meeting(table, columns, played.get("gold"), written)
     return labels, written.also, missing
+
+
+def _check_meeting(table: Table, columns: Sequence[str], gold: str | None, written: WrittenLabels) -> None:
+    """See that each column of labels has labels in common with the true ones and with the others."""
+    meant = {**written.also, **dict.fromkeys(("", *written.missing), "")}
+    texts = {
+        name: [meant.get(text, text) for text in column_texts(table.rows, name)]
+        for name in (*columns, *([gold] if gold else ()))
+    }
+    for name in columns:
+        for others in ([gold] if gold else []), [other for other in columns if other != name]:
+            pairs = (zip(texts[name], texts[other], strict=True) for other in others)
+            together = Counter(pair for both in pairs for pair in both if all(pair))
+            check_meeting(
+                (name, "the others" if len(others) > 1 else "".join(others)), together, table.path.name
+            )
+
+
+_OF_OTHER_LEVELS = ("interval", "ratio", *OF_SETS)
 
 
 def _check_labels(
