@@ -65,7 +65,7 @@ def test_files_and_frames_of_labels(tmp_path: Path) -> None:
     )
     study, taken = import_annotations(path, coder="rater")
     assert study.experiment.labels.codes == ("b", ONE)  # as most cells have it
-    assert ("label " + ONE, TWO) in [(one.role, one.column) for one in taken]
+    assert ("same", f"{ONE!r} and {TWO!r}") in [(one.role, one.column) for one in taken]
     assert study.measure("accuracy")[0].value == 1
     assert quaver.measure_agreement(path, resamples=0)[0].value == 1
     frame = pl.read_csv(path)
