@@ -29,6 +29,7 @@ ELSEWHERE = {
     "collect/store/read_only.py": "a temporary folder",
     "bundles/derived_files.py": "a temporary folder",
     "bundles/packing.py": "a temporary folder",
+    "study/imports/label_import.py": "files of a transaction, and a temporary folder",
     "study/gold_sample/coder_sheets.py": "a temporary folder, and files of a transaction",
     "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
     "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
+import xlsxwriter
 
 from quaver.core.transaction import changing
+from quaver.design.items.spreadsheet_parts import letters
 from quaver.design.items.table_files import read_rows
+from quaver.errors import ItemError
 from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
 
 NOTES = ("How labelled", [("Made", "today"), (None, "by hand")])
@@ -87,3 +91,44 @@ def test_a_column_that_is_called_label_stays(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("text,LABEL\none,mine\n", encoding="utf-8")
     assert labelled(TableFile(path), ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
+
+
+def test_what_pandas_knows_of_its_table_stays(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    frame = pandas.DataFrame(
+        {"text": ["one", "two"], "n": pandas.array([1, None], "Int64")}, index=["x", "y"]
+    )
+    frame.to_parquet(path)
+    found = pandas.read_parquet(labelled(TableFile(path), ["a", None]))
+    pandas.testing.assert_frame_equal(found.drop(columns="label"), frame)
+
+
+def test_a_sign_alone_is_a_label(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("text\none\n", encoding="utf-8")
+    assert labelled(TableFile(path), ["-"]).read_text() == "text,label\none,-\n"
+
+
+def _workbook(path: Path, cells: dict[str, str]) -> TableFile:
+    book = xlsxwriter.Workbook(path)
+    page = book.add_worksheet()
+    for place, text in cells.items():
+        page.write_string(place, text)
+    book.close()
+    return TableFile(path)
+
+
+def test_a_spreadsheet_states_its_new_extent(tmp_path: Path) -> None:
+    """Programs that read it as they go show no column beyond."""
+    table = _workbook(tmp_path / "t.xlsx", {"A1": "text", "B1": "n", "A2": "one", "B2": "1", "A3": "two"})
+    with zipfile.ZipFile(labelled(table, ["a", "b"])) as archive:
+        assert b'<dimension ref="A1:C3"/>' in archive.read("xl/worksheets/sheet1.xml")
+
+
+def test_no_column_is_written_behind_the_last_one_of_a_spreadsheet(tmp_path: Path) -> None:
+    cells = {"A1": "text", "XFD1": "last", "A2": "one", "XFD2": "x"}
+    cells |= {f"{letters(column)}1": f"c{column}" for column in range(2, 16_384)}
+    with pytest.raises(ItemError, match="no columns can be added"):
+        labelled(_workbook(tmp_path / "t.xlsx", cells), ["a"])

@@ -7,7 +7,8 @@ from typing import IO
 
 import polars as pl
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_NUMBER = r"^([+-]|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)$"
+"""What begins like a formula and is none: a number, or a sign alone."""
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 """The beginning of a formula, also in programs that skip white space or accept full-width signs."""
 _BEGUN, _WHOLE = re.compile(_FORMULA), re.compile(_NUMBER.strip("^$"))
@@ -18,6 +19,8 @@ def safe_cell(value: object) -> str:
 
     >>> safe_cell("=1+1"), safe_cell("-0.25"), safe_cell(None)
     ("'=1+1", '-0.25', '')
+    >>> safe_cell("-")
+    '-'
     """
     text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
     if _BEGUN.match(text) and not _WHOLE.fullmatch(text):

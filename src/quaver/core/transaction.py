@@ -49,6 +49,10 @@ class Transaction:
             self._places.append(str(path.absolute()))
         return staged
 
+    def files(self) -> list[Path]:
+        """The files that were written so far."""
+        return [path for path in (self.home / _NEXT).rglob("*") if path.is_file()]
+
     def write(self, path: Path, content: bytes) -> None:
         """Write a file whole."""
         self.file(path).write_bytes(content)

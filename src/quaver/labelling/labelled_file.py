@@ -183,4 +183,13 @@ def _write_parquet(
         new = pl.DataFrame(cells, schema=list(heads), orient="row", infer_schema_length=None)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise ItemError("no columns can be added to this file", where=str(source), found=str(error)) from None
-    frame.hstack(new).write_parquet(part)
+    try:
+        # It alone keeps what pandas notes of a table: its index, its own types.
+        from pyarrow import parquet  # type: ignore[import-untyped]
+    except ImportError:
+        frame.hstack(new).write_parquet(part)
+        return
+    table = parquet.ParquetFile(source).read()
+    for column in new:
+        table = table.append_column(column.name, column.to_arrow())
+    parquet.write_table(table, part)

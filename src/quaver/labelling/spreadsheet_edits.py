@@ -195,6 +195,7 @@ _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationship
 _STRICT = "http://purl.oclc.org/ooxml/officeDocument/relationships"
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
 _BOOK, _BOOK_RELATIONS, _TYPES = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "[Content_Types].xml"
+_MOST_COLUMNS = 16_384
 _XLSX = ("sheetData", "row", ("c",))
 
 
@@ -245,7 +246,10 @@ def _xlsx_edits(
 ) -> list[tuple[int, int, bytes]]:
     """Replacements in the part of a sheet: from where, to where, by what."""
     first, header = _width(rows) + 1, _header(rows)
-    edits = []
+    last = first + len(addition.heads) - 1
+    if last > _MOST_COLUMNS:
+        raise ValueError(f"its table ends in column {letters(first - 1)}, behind which no column is left")
+    edits = _extent(content, last, max((row.number for row in rows), default=1))
     for row in rows:
         cells = addition.heads if row.number == header else addition.rows.get(row.number)
         if cells is None:
@@ -266,6 +270,17 @@ def _xlsx_edits(
         else:
             edits.append((index, index, text))
     return edits
+
+
+def _extent(content: bytes, column: int, row: int) -> list[tuple[int, int, bytes]]:
+    """The extent that a sheet states, with another column: programs that read as they go believe it."""
+    extent = rb"""<(?:\w+:)?dimension\b[^>]*\bref\s*=\s*["']([A-Z]+\d+)(?::([A-Z]+)(\d+))?"""
+    stated = re.search(extent, content)
+    if stated is None:
+        return []
+    column = max(column, _column(stated[2].decode()) if stated[2] else 1)
+    corner = f":{letters(column)}{max(row, int(stated[3] or 1))}"
+    return [(stated.end(1), stated.end(), corner.encode())]
 
 
 def _attribute(content: bytes, place: _Place, name: bytes) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from quaver.core.label_decisions import Decision, WrittenLabels, label_line
 from quaver.core.number_format import composed, count
 from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
-from quaver.core.replaced_file import replacing, writing
+from quaver.core.transaction import changing
 from quaver.core.vocabularies import check_meeting
 from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import QuaverError
@@ -368,41 +370,38 @@ def _written(
 
     Its table is a copy of a file, or the rows that several files and options have made.
     """
-    there = set(home.iterdir()) if home.is_dir() else None
-    copy = home / document["annotations"]["source"]
+    is_new, copy = not home.exists(), home / document["annotations"]["source"]
+    decisions = [f"#   {_line(f'{decision.role}: {decision.column} ({decision.why})')}" for decision in taken]
+    text = StringIO()
+    text.write("\n".join([f"# Imported from {_line(path.name)}.", *decisions]) + "\n")
+    YAML().dump(document, text)
     try:
-        with writing(home):
-            home.mkdir(parents=True, exist_ok=True)
+        with changing(home) as change:
             if isinstance(table, Path):
-                with replacing(copy) as part:
-                    shutil.copyfile(table, part)
+                shutil.copyfile(table, change.file(copy))
             else:
-                write_rows(copy, table)
-            decisions = [
-                f"#   {_line(f'{decision.role}: {decision.column} ({decision.why})')}" for decision in taken
-            ]
-            head = [f"# Imported from {_line(path.name)}.", *decisions]
-            with (
-                replacing(home / "study.yaml") as part,
-                part.open("w", encoding="utf-8") as opened,
-            ):
-                opened.write("\n".join(head) + "\n")
-                YAML().dump(document, opened)
-        study = Study.open(home)
-        for one in fields_of(study.source).values():
-            frame = annotations_of(one)
-            for measurement in measurements(one, None, frame):
-                measurement.of(frame, resamples=0)  # no time for an interval
+                write_rows(change.file(copy), table)
+            change.write(home / "study.yaml", text.getvalue().encode("utf-8", "backslashreplace"))
+            with tempfile.TemporaryDirectory(prefix="quaver-") as trial:  # what cannot be read is not kept
+                for file in change.files():
+                    shutil.copyfile(file, Path(trial) / file.name)
+                study = Study.open(Path(trial))
+                for one in fields_of(study.source).values():
+                    frame = annotations_of(one)
+                    for measurement in measurements(one, None, frame):
+                        measurement.of(frame, resamples=0)  # no time for an interval
     except BaseException as error:
-        _removed(home, there)
-        if isinstance(error, QuaverError):  # the file is called as the user calls it
-            where = error.where or ""
-            row = None if isinstance(table, Path) else _row_at(where, copy.name, table)
-            rest = where.partition(":")[2].lstrip("0123456789")
-            error.where = row.where + rest if row else _in_words(where, copy.name, path.name)
-            error.found = (error.found or "").replace(copy.name, path.name)
+        if is_new:
+            shutil.rmtree(home, ignore_errors=True)
+        if not isinstance(error, QuaverError):
+            raise
+        where = error.where or ""
+        row = None if isinstance(table, Path) else _row_at(where, copy.name, table)
+        rest = where.partition(":")[2].lstrip("0123456789")
+        error.where = row.where + rest if row else _in_words(where, copy.name, path.name)
+        error.found = (error.found or "").replace(copy.name, path.name)
         raise
-    return study
+    return Study.open(home)
 
 
 def _row_at(where: str, copy: str, rows: Sequence[Row]) -> Row | None:
@@ -414,15 +413,6 @@ def _row_at(where: str, copy: str, rows: Sequence[Row]) -> Row | None:
         if number and line >= int(number[1]):
             return row
     return None
-
-
-def _removed(home: Path, there: set[Path] | None) -> None:
-    """Take away what was written to a folder."""
-    if there is None:
-        shutil.rmtree(home, ignore_errors=True)
-        return
-    for file in set(home.iterdir()) - there:
-        file.unlink()
 
 
 def _in_words(where: str, copy: str, name: str) -> str:

@@ -26,6 +26,7 @@ from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
 from quaver.design.items.table_files import read_rows
+from quaver.design.items.text_lines import Row
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import Sheet, SheetRow
@@ -380,6 +381,15 @@ class Labelling:
 
     # ------------------------------------------------------------------------- file
 
+    def _typed(self, field: str, rows: Sequence[Row]) -> dict[str, Cell]:
+        """Labels as the hand labels have them: numbers and truth values of a table as what they are there."""
+        spec = self.study.spec
+        gold = spec.task.fields[field].gold if field else spec.items.gold
+        column = gold.column if gold else None
+        if column is None or not rows or column not in rows[0]:
+            return {}
+        return {row.text(column): row[column] for row in rows if isinstance(row[column], int | float)}
+
     def _written(
         self, change: Transaction, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]
     ) -> Path | None:
@@ -412,8 +422,10 @@ class Labelling:
             for number in blank:
                 cells.setdefault(number, []).extend([None, _NO_TEXT, *[None] * (len(own) - 2)])
             heads += own
+            typed = self._typed(one.name, rows)
             for item in filled.keys() & numbers.keys():
-                cells.setdefault(numbers[item], []).extend(filled[item])
+                label, *others = filled[item]
+                cells.setdefault(numbers[item], []).extend([typed.get(str(label), label), *others])
         named = free_names(heads, list(rows[0]) if rows else [])
         digest = write_labelled(change, source, target, named, cells, (_NOTES, notes))
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": digest}, change)
