@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from quaver.estimation.bootstrap import Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Ratio, Resampling, Units, bootstrap
 from quaver.estimation.statistic import Sampler, Statistic
 
 
@@ -211,3 +211,16 @@ def test_groups_that_tell_as_much_as_few_are_flagged(sizes, flagged):
     x = np.random.default_rng(2).normal(size=units.items)
     said = Statistic(method="mean", under=lambda w: (w @ x / w.sum(1))[:, None])
     assert len(Sampler(units, Resampling()).estimated(said).warnings) == flagged
+
+
+def test_what_most_units_do_to_a_number_makes_no_error():
+    """Forty items with five to nine answers each; two of them have three wrong ones."""
+    answers = np.arange(40.0) % 5 + 5
+    right = answers - 3 * (np.arange(40) < 2)
+    draws = bootstrap(Ratio(right[:, None], answers[:, None]), Units(40), Resampling())
+    assert draws.moving(0) == 2
+
+
+def test_a_unit_without_which_a_number_is_undefined_makes_its_error():
+    draws = bootstrap(Ratio(np.array([[1.0], [0.0]]), np.array([[1.0], [0.0]])), Units(2), Resampling())
+    assert draws.moving(0) == 1

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from quaver.estimation.bootstrap import Draws, Resampling, Units, bootstrap
-from quaver.estimation.intervals import bca, clopper_pearson, effective, mean_within, percentile
+from quaver.estimation.intervals import bca, clopper_pearson, effective, percentile
 from quaver.estimation.statistic import Sampler, Statistic
 
 
@@ -121,7 +121,7 @@ def test_undefined_samples_are_left_out_and_counted():
 def test_no_width_is_no_certainty():
     draws = mean_draws(np.ones(40))
     sampler = Sampler(Units(40), Resampling())
-    found = sampler.estimated(Statistic(method="a mean", differing=0, spread=mean_within), draws)
+    found = sampler.estimated(Statistic(method="a mean", ends=(0.0, 1.0)), draws)
     assert found.low == pytest.approx(0.025 ** (1 / 40))
     assert found.high == 1
     assert len(found.warnings) == 1

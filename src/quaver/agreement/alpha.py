@@ -13,12 +13,13 @@ from quaver.agreement.disagreement import REFERENCE, disagreement
 from quaver.agreement.stratified_alpha import (
     ROWS_WARNING,
     alpha_losses,
+    few_rare,
     over_rows,
     ranged,
-    rarest_labels,
     spread_over,
 )
 from quaver.core.records import Estimate
+from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.statistic import Statistic
 
 
@@ -67,17 +68,16 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
     cell, counts = ratings.cell, ratings.cell.tally()
     model = disagreement(counts, ratings.level, ratings.values)
     reason = model.reasons()[0] if model.strata else "no annotations"
-    differs = model.differs[:, 0] if model.strata else np.zeros(0, bool)
     statistic = replace(
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
-        differing=cell.units.touched(differs),
-        rarest=rarest_labels(counts, cell.units),
-        many_groups=True,
         n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
         reason=reason,
     )
     if reason:
-        return statistic
+        bound = (
+            tuple(clopper_pearson(0, statistic.n, cell.resampling.confidence_level)) if statistic.n else None
+        )
+        return replace(statistic, details={**statistic.details, "differing": 0, "share_differing": bound})
     d, e, n = (float(part[0, 0]) for part in model.sums(np.ones((1, cell.units.items))))
     details = {**statistic.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
     if contributions:
@@ -87,5 +87,6 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
             for name, part, use in zip(cell.items, model.per_item[:, 0], used, strict=True)
             if use
         }
+    statistic = replace(statistic, warnings=(*statistic.warnings, *few_rare(cell.units, counts)))
     spread = spread_over(alpha_losses(model, ratings.level))
     return replace(ranged(statistic, model, [0]), under=model.alphas, spread=spread, details=details)

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import Ratings, coefficient
-from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import OF_SETS, Level
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.intervals import OF_CORRELATIONS, long_tails, mean_within
+from quaver.estimation.intervals import OF_CORRELATIONS, long_tails
 from quaver.estimation.intraclass import agreement_of_sums
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
@@ -106,7 +104,6 @@ def gwet_ac(ratings: Ratings) -> Statistic:
     statistic = _of_pairs(ratings, weights, "Gwet's agreement coefficient", under)
     if statistic.under is not None and q < 2:
         statistic = replace(statistic, under=None, reason="fewer than two labels")
-    statistic = replace(statistic, rarest=None)  # a rare label does not move its chance
     return replace(statistic, part="1" if ratings.level == "nominal" else "2")
 
 
@@ -142,7 +139,6 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
         statistic,
         under=under,
         n=ratings.cell.units.touched(whole),
-        differing=ratings.cell.units.touched(whole & (np.ptp(numbers, axis=1) > 0)),
         ends=(-1.0, 1.0),
         tails=OF_CORRELATIONS,
         warnings=long_tails((numbers - numbers.mean(1, keepdims=True))[whole].ravel()),
@@ -159,18 +155,14 @@ def _of_pairs(
 ) -> Statistic:
     """What a coefficient says of the pairs of ratings of one item; undefined where there are none."""
     cell = ratings.cell
-    share, paired = _pairwise(ratings.counts, weights)
+    paired = _pairwise(ratings.counts, weights)[1]
     statistic = replace(
         ratings.said(f"{method}, {ratings.level} weights"),
-        differing=cell.units.touched((paired > 0) & (share < 1 - 1e-12)),
-        rarest=rarest_labels(ratings.counts, cell.units) if low < 0 else None,
         n=cell.units.touched(paired > 0),
     )
     if not paired.any():
         return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
-    return replace(
-        statistic, under=under, reason="no variation", ends=(low, 1.0), spread=partial(mean_within, low=low)
-    )
+    return replace(statistic, under=under, reason="no variation", ends=(low, 1.0))
 
 
 def agreement_weights(size: int, level: Level, values: Floats | None = None) -> Floats:

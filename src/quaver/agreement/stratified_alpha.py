@@ -17,9 +17,9 @@ from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
-from quaver.estimation.encoding import Ints, Tally
-from quaver.estimation.intervals import OF_CORRELATIONS, Interval, long_tails, percentile
-from quaver.estimation.means import none_goes_far, over_strata, quotient
+from quaver.estimation.encoding import Tally
+from quaver.estimation.intervals import OF_CORRELATIONS, Interval, long_tails, none_goes_far, percentile
+from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
 ROWS_WARNING = (
@@ -285,9 +285,6 @@ def alpha_over_strata(
         said_of_alpha(cell, method, missing),
         where=where or {},
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
-        differing=cell.units.touched(np.asarray(model.differs.any(1))),
-        rarest=rarest_labels(counts, cell.units),
-        many_groups=True,
         details=details or {},
     )
     statistic = replace(statistic, warnings=(*statistic.warnings, *stray_labels(cell, counts)))
@@ -326,25 +323,26 @@ def in_strata(counts: Floats | Tally, strata: Sequence[int]) -> Floats | Tally:
     return counts[:, list(strata)]
 
 
-def rarest_labels(counts: Floats | Tally, units: Units) -> int:
-    """How many units have a label that is not the most frequent one: without any, agreement is undefined.
+def few_rare(units: Units, counts: Floats | Tally) -> tuple[IntervalWarning, ...]:
+    """A warning where few units have a label that is not the most frequent one: agreement rests on these.
+
+    Without any it is undefined, and no contribution shows how many there might have been.
 
     Args:
+        units: What is resampled.
         counts: Shape (items, labels); or (items, strata, labels), for the mean over strata, since a number
             that averages over strata rests on what each of them has; or the answers.
-        units: What is resampled.
-
-    >>> rare = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])
-    >>> rarest_labels(rare.sum(1), Units(3)), rarest_labels(rare, Units(3))
-    (2, 1)
     """
-    each = rarest_in_each(counts, units)
-    return int(each.mean()) if each.size else 0
-
-
-def rarest_in_each(counts: Floats | Tally, units: Units) -> Ints:
-    """`rarest_labels` of each stratum."""
-    return np.array([units.touched(column) for column in (_deviating(counts)[1] > 0).T], np.int64)
+    each = [units.touched(column) for column in (_deviating(counts)[1] > 0).T]
+    rarest = int(np.mean(each)) if each else 0
+    if rarest >= units.enough:
+        return ()
+    return (
+        IntervalWarning(
+            f"labels other than the most frequent one occur in {rarest} {units.name}s only: the interval may "
+            "be too narrow, since so few show little of how such units differ"
+        ),
+    )
 
 
 def _deviating(counts: Floats | Tally) -> tuple[Floats, Floats]:
@@ -361,19 +359,22 @@ def _deviating(counts: Floats | Tally) -> tuple[Floats, Floats]:
 
 
 def stray_labels(cell: Cell, counts: Floats | Tally) -> tuple[IntervalWarning, ...]:
-    """A warning where labels other than the most frequent one are stray answers alone (`none_goes_far`).
+    """A warning where labels other than the most frequent one are stray answers alone, or few units have one.
+
+    `none_goes_far` says the first, `few_rare` the second.
 
     Args:
         cell: The cell.
         counts: Shape (items, labels) or (items, strata, labels), or the answers; of all strata together.
     """
+    few = few_rare(cell.units, counts)
     if isinstance(counts, Tally):
         counts = counts._replace(codes=counts.codes.reshape(len(counts.codes), 1, -1))
     elif counts.ndim > 2:
         counts = counts.sum(1)
     total, others = (part.ravel() for part in _deviating(counts))
     share = quotient(others, total)
-    return none_goes_far(share, "item", cell.resampling.confidence_level)
+    return few + none_goes_far(share, "item", cell.resampling.confidence_level)
 
 
 def said_of_alpha(cell: Cell, method: str, missing: Missing) -> Statistic:

@@ -13,10 +13,9 @@ from quaver.comparison.alignment import Sides
 from quaver.core.column_names import column_of
 from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.bootstrap import Floats, Ratio, Resampling
 from quaver.estimation.grouped_items import ItemGroups, item_groups
 from quaver.estimation.intervals import Interval
-from quaver.estimation.means import ratio
 from quaver.estimation.paired_differences import paired_differences
 from quaver.estimation.statistic import Keep, Sampler, Statistic
 from quaver.study.session import Study
@@ -105,7 +104,7 @@ def _mean(name: str, took: Floats, most: float) -> Statistic:
         return Statistic(method=COSTS[name], reason="it is not known what the calls of both sides took")
     return Statistic(
         method=COSTS[name],
-        under=ratio(took[:, None], np.ones((len(took), 1))),
+        under=Ratio(took[:, None], np.ones((len(took), 1))),
         spread=lambda value, share: Interval(max(0.0, value - share * most), value + share * most),
         moves=lambda share: Interval(-share * most, share * most),
     )

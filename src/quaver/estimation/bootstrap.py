@@ -41,6 +41,40 @@ Floats = NDArray[np.float64]
 Weighted = Callable[[Floats], Floats]
 """Item weights, shape (samples, items) -> values, shape (samples, statistics); NaN where undefined."""
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratio:
+    """The statistic Σ w·numerator / Σ w·denominator, column by column; NaN where nothing is below.
+
+    A mean over units, in which how far each is from the rest can be seen: its interval needs no more units
+    than a share's (`statistic.FEW_OF_A_MEAN`).
+
+    Attributes:
+        numerator: Shape (items, numbers).
+        denominator: The same, or (items, 1).
+    """
+
+    numerator: Floats
+    denominator: Floats
+
+    def __call__(self, weights: Floats) -> Floats:
+        """The numbers in each sample."""
+        below = weights @ self.denominator
+        return np.asarray(
+            np.where(below > 0, (weights @ self.numerator) / np.where(below > 0, below, 1), np.nan)
+        )
+
+    def below(self, column: int) -> int:
+        """Which column of the denominator is a number's."""
+        return column if self.denominator.shape[1] > 1 else 0
+
+    def of_items(self, column: int) -> Floats:
+        """Each item's own number; NaN where it has none."""
+        below = self.denominator[:, self.below(column)]
+        above = self.numerator[:, column]
+        return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1), np.nan))
+
+
 _ENTRIES = 2**22
 """Weights are made at most this many at a time (32 MiB)."""
 
@@ -55,6 +89,10 @@ _GROUPS = 400
 
 ALIKE = 0.25
 """The correlation that the items of a group are taken to have, where their own is not known well enough."""
+
+FEW, _MANY_GROUPS = 5, 15
+"""With fewer units that make its error, the interval of a number that is no mean is a rough one: of twice as
+many groups, where there are fewer than fifteen, which hardly show how groups differ."""
 
 _LEAST_FREEDOM = 2.0
 """The degrees of freedom of a variance over three groups or more, however unequal these are."""
@@ -170,6 +208,11 @@ class Units:
         varying = sizes * (1 + (sizes - 1) * ALIKE) * (1 - sizes / self.items)
         alike = float(varying.sum() ** 2 / (varying**2).sum())
         return min(most, max(alike - 1, _LEAST_FREEDOM))
+
+    @property
+    def enough(self) -> int:
+        """How many units must make the error of a number, or hold the labels that it rests on."""
+        return FEW if self.clusters is None or self.freedom + 1 >= _MANY_GROUPS else 2 * FEW
 
     def spread(self, weights: Floats) -> Floats:
         """Item weights from unit weights: a group's items are drawn together."""
@@ -312,6 +355,26 @@ class Draws:
         """
         weights, off = self._errors
         return np.asarray(self.variance**2 / np.maximum((weights**2 * off**4).sum(0), 1e-300))
+
+    def moving(self, column: int) -> int:
+        """How many units make a statistic's error: those without which it moves, or is undefined.
+
+        Of the units that have a part in it, the most that leave it within a tenth of the range do not: what
+        is common moves a number a little with every unit that has it.
+
+        >>> left = np.array([[0.6], [0.5], [0.5], [0.5], [0.51], [0.9]])
+        >>> Draws(np.array([0.6]), left[:0], left).moving(0)  # the first has no part in it
+        1
+        """
+        left, point = self.jackknife[:, column], float(self.point[column])
+        known = np.sort(left[np.isfinite(left)])
+        known = known[np.abs(known - point) > 1e-13 * max(1.0, abs(point))]
+        undefined = left.size - int(np.isfinite(left).sum())
+        if not known.size:
+            return undefined
+        near = max(1e-12, float(known[-1] - known[0]) / 10)
+        alike = np.searchsorted(known, known + near, "right") - np.arange(known.size)
+        return undefined + known.size - int(alike.max())
 
     @cached_property
     def skewness(self) -> Floats:

@@ -336,3 +336,36 @@ def mean_within(value: float, share: float, low: float = 0.0, high: float = 1.0)
     Interval(low=0.75, high=1.0)
     """
     return Interval(value - share * (value - low), value + share * (high - value))
+
+
+_SURPRISE = 4.0
+"""How many times an interval's half width the exact bound must be for `none_goes_far` to warn."""
+
+
+def none_goes_far(values: Floats, unit: str, level: float) -> tuple[IntervalWarning, ...]:
+    """A warning where only stray answers differ, so that an item that differs altogether would be a surprise.
+
+    Shares near an end are moved most by the few items whose answers are mostly at the other end. A sample
+    with none of them looks as if there were none: its interval is far narrower than what an exact bound
+    allows them, by more than ``_SURPRISE`` times.
+
+    >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 10), "item", 0.95)[0].partition(":")[0]
+    'no item is far from the others, although some answers are'
+    >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 9 + [0.0]), "item", 0.95)
+    ()
+    """
+    known = values[np.isfinite(values)]
+    if known.size < 2:
+        return ()
+    loss = np.abs(known - np.round(known.mean()))
+    if not loss.any() or loss.max() >= 0.5:
+        return ()
+    bound = clopper_pearson(0, known.size, level).high
+    if bound <= _SURPRISE * 1.96 * float(known.std(ddof=1)) / known.size**0.5:
+        return ()
+    return (
+        IntervalWarning(
+            f"no {unit} is far from the others, although some answers are: up to {bound:.2g} of all may be, "
+            "which the interval does not allow for"
+        ),
+    )

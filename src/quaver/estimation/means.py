@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import IntervalWarning
-from quaver.estimation.bootstrap import Floats, Units, Weighted
-from quaver.estimation.intervals import clopper_pearson, mean_within
+from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.statistic import Cell, Statistic
-
-_SURPRISE = 4.0
-"""How many times an interval's half width the exact bound must be for `none_goes_far` to warn."""
 
 
 def quotient(above: NDArray[Any], below: NDArray[Any], least: float = 0.0) -> Floats:
@@ -25,15 +19,6 @@ def quotient(above: NDArray[Any], below: NDArray[Any], least: float = 0.0) -> Fl
     [0.5, nan]
     """
     return np.asarray(np.where(below > least, above / np.where(below > least, below, 1), np.nan))
-
-
-def ratio(numerator: Floats, denominator: Floats) -> Weighted:
-    """The statistic Σ w·numerator / Σ w·denominator, column by column; NaN where nothing is below."""
-
-    def statistic(weights: Floats) -> Floats:
-        return quotient(weights @ numerator, weights @ denominator)
-
-    return statistic
 
 
 def over_strata(statistic: Weighted) -> Weighted:
@@ -49,48 +34,6 @@ def over_strata(statistic: Weighted) -> Weighted:
     return mean
 
 
-def differing(values: Floats, units: Units) -> int:
-    """How many units hold an item whose value is not the most frequent one; NaN items do not count.
-
-    >>> differing(np.array([1.0, 1.0, 0.5, np.nan]), Units(4))
-    1
-    """
-    known = np.isfinite(values)
-    if not known.any():
-        return 0
-    distinct, counts = np.unique(values[known], return_counts=True)
-    return units.touched(known & (values != distinct[counts.argmax()]))
-
-
-def none_goes_far(values: Floats, unit: str, level: float) -> tuple[IntervalWarning, ...]:
-    """A warning where only stray answers differ, so that an item that differs altogether would be a surprise.
-
-    Shares near an end are moved most by the few items whose answers are mostly at the other end. A sample
-    with none of them looks as if there were none: its interval is far narrower than what an exact bound
-    allows them, by more than ``_SURPRISE`` times.
-
-    >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 10), "item", 0.95)[0].partition(":")[0]
-    'no item is far from the others, although some answers are'
-    >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 9 + [0.0]), "item", 0.95)
-    ()
-    """
-    known = values[np.isfinite(values)]
-    if known.size < 2:
-        return ()
-    loss = np.abs(known - np.round(known.mean()))
-    if not loss.any() or loss.max() >= 0.5:
-        return ()
-    bound = clopper_pearson(0, known.size, level).high
-    if bound <= _SURPRISE * 1.96 * float(known.std(ddof=1)) / known.size**0.5:
-        return ()
-    return (
-        IntervalWarning(
-            f"no {unit} is far from the others, although some answers are: up to {bound:.2g} of all may be, "
-            "which the interval does not allow for"
-        ),
-    )
-
-
 def share_of(
     cell: Cell, above: NDArray[Any], below: NDArray[Any], statistic: Statistic, *, low: float = 0.0
 ) -> Statistic:
@@ -99,22 +42,10 @@ def share_of(
     Returns:
         The statistic; undefined where no item counts.
     """
-    above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
-    counted = below > 0
-    n = cell.units.touched(counted) if statistic.n is None else statistic.n
-    if not counted.any():
-        return replace(statistic, n=n)
-    own = np.where(counted, above / np.where(counted, below, 1), np.nan)
-    return replace(
-        statistic,
-        n=n,
-        under=ratio(above[:, None], below[:, None]),
-        differing=differing(own, cell.units),
-        ends=(low, 1.0),
-        spread=partial(mean_within, low=low),
-        values=own,
-        warnings=(*statistic.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level)),
-    )
+    under = Ratio(*(np.asarray(part, np.float64)[:, None] for part in (above, below)))
+    if not under.denominator.any():
+        return replace(statistic, n=0 if statistic.n is None else statistic.n)
+    return replace(statistic, under=under, ends=(low, 1.0), values=under.of_items(0))
 
 
 def _surprise(counts: Floats) -> Floats:

@@ -126,7 +126,7 @@ def _paired(
     if changed is None:
         return sampler.estimated(difference, draws)
     changed = min(changed, _moving(value, left, first.units))
-    estimate = sampler.estimated(replace(difference, differing=changed), draws)
+    estimate = sampler.estimated(difference, draws)
     return _cautious(estimate, changed, sampler.resampling)
 
 

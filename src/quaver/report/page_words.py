@@ -260,13 +260,14 @@ def _names(estimate: Estimate, results: Results, without: Collection[str]) -> li
 
 
 _PHRASES: Final = (
-    ("units differ", "few items differ"),
+    ("make the error", "few items decide"),
     ("hardly show how prompts differ", "few prompts"),
     ("makes a difference", "no difference seen"),
     ("interval is a rough one", "a rough interval"),
     ("may cover less often", "interval may be narrow"),
     ("bootstrap does not vary", "resamples all alike"),
-    ("rarest label", "a rare label"),
+    ("occurs nowhere here", "a label never seen"),
+    ("than the most frequent one occur", "a rare label"),
     ("one prompt says nothing", "one prompt only"),
     ("without one of its", "too few prompts"),
     ("there is no gap", "gap sometimes zero"),

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import (
@@ -155,19 +154,12 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
     if (n > 1).any():
         of_units = loss if cell.clusters is None else np.bincount(cell.clusters, loss).astype(np.float64)
         warnings = from_few(like_units(of_units), cell.units.name) or stray_errors(answers)
-    right, wrong = (
-        cell.units.touched(np.bincount(answers.item[some], minlength=answers.items) > 0)
-        for some in (answers.right > 0, answers.right < 1)
-    )
     yield replace(
         statistic,
-        under=ratio(loss[:, None], n[:, None]),
+        under=Ratio(loss[:, None], n[:, None]),
         details={**brier_parts(answers, chosen), "answers": answers.right.size},
-        differing=differing(own.round(12), cell.units),
-        rarest=min(right, wrong),
         warnings=warnings,
         ends=(0.0, 1.0),
-        spread=mean_within,
         values=own,
     )
 
@@ -205,7 +197,7 @@ class _Answers:
             details["bias_corrected"] = bias_corrected(answers, self._bins)
         noise = gap_noise(answers, self._bins, cell.units)
         details["curve"] = curve(noise, self._bins.edges, cell.resampling.confidence_level)
-        statistic = replace(statistic, under=under(self.gaps, self.n), details=details, spread=mean_within)
+        statistic = replace(statistic, under=under(self.gaps, self.n), details=details)
         true = true_error(noise, answers, self._bins, cell.resampling, largest=largest)
         return true.estimated(cell, statistic)
 

@@ -19,7 +19,7 @@ from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units, bootstrap
 from quaver.estimation.cells import guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import clopper_pearson, effective, mean_within
+from quaver.estimation.intervals import clopper_pearson, effective
 from quaver.estimation.means import over_strata
 from quaver.estimation.measure_input import Graded, MeasureInput, arranged, graded
 from quaver.estimation.statistic import Cell, Sampler, Statistic
@@ -111,7 +111,6 @@ def _shift(statistic: Statistic, both: Both, cell: Cell, bins: int, binning: Bin
             **_by_condition(shifts(ones)[0], cell),
         },
         ends=(0.0, 1.0),
-        spread=mean_within,
     )
 
 

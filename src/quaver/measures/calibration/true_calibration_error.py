@@ -13,9 +13,9 @@ from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import above_floor, affordable
-from quaver.estimation.intervals import Interval
+from quaver.estimation.intervals import Interval, none_goes_far
 from quaver.estimation.inversion import deviations, inverted
-from quaver.estimation.means import none_goes_far, quotient
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import Graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import Graded, MeasureInput, arranged, beside, column_for, graded
 from quaver.estimation.statistic import Cell, Statistic
@@ -259,8 +257,7 @@ class _Stated:
                 statistic, details={**statistic.details, "value_below_threshold": value}, reason=reason
             )
         low = 0.0 if statistic.part == "_ece" else -1.0
-        spread = partial(mean_within, low=low)
-        return replace(statistic, under=under, column=column, ends=(low, 1.0), spread=spread)
+        return replace(statistic, under=under, column=column, ends=(low, 1.0))
 
 
 def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -18,11 +17,10 @@ from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.bootstrap import Floats, Ratio, Units
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, quotient, ratio, share_of
+from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.statistic import Cell, Statistic
@@ -317,7 +315,7 @@ def _differences(
     other = _others(own) if reference is None else own[:, [names.index(reference)]]
     apart = own - other
     known = np.isfinite(apart)
-    under = ratio(np.where(known, apart, 0), known.astype(float))
+    under = Ratio(np.where(known, apart, 0), known.astype(float))
     single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
     for index, name in enumerate(names):
         if name == reference:
@@ -332,9 +330,7 @@ def _differences(
             one,
             under=under,
             column=index,
-            differing=differing(apart[:, index].round(12), cell.units),
             ends=(-1.0, 1.0),
-            spread=partial(mean_within, low=-1.0, high=1.0),
             details={
                 "against": reference or "the mean of the others",
                 **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test

@@ -8,19 +8,23 @@ from dataclasses import replace
 import numpy as np
 
 from quaver.agreement.set_distance import members
-from quaver.core.records import NO_LABEL, OF_SETS, Estimate
+from quaver.core.records import NO_LABEL, OF_SETS, Estimate, IntervalWarning
 from quaver.core.rows import Presentation, defined
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import FEW, Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
-from quaver.estimation.intervals import ends_of, mean_within, no_narrower, of_mean
-from quaver.estimation.means import differing, none_goes_far, quotient, share_of
+from quaver.estimation.intervals import ends_of, no_narrower, none_goes_far, of_mean
+from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
-from quaver.estimation.statistic import FEW_DIFFERING, FEW_RARE, Cell, Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-_FREQUENT, _NAMED = 2 * FEW_RARE, 8
+_FREQUENT, _NAMED = 2 * FEW, 8
+
+UNSEEN = IntervalWarning(
+    "one of the labels occurs nowhere here: the interval cannot allow for items that have it"
+)
 """Labels that so many items have count as frequent; so many are named in a warning."""
 
 _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"
@@ -257,7 +261,7 @@ def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
     A label of three items that are all right says little of the next item, and nothing to the variance.
     """
     estimates = defined(labels)
-    few = any(estimate.details.get("differing", FEW_DIFFERING) < FEW_DIFFERING for estimate in estimates)
+    few = any(estimate.details.get("differing", 0) < FEW for estimate in estimates)
     return no_narrower(macro, estimates, (0.0, 1.0)) if few else macro
 
 
@@ -268,7 +272,7 @@ def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
         for estimate in labels
         if (ends := ends_of(estimate)) and estimate.details["gold_items"] >= _FREQUENT
     ]
-    if not known or all(estimate.details["gold_items"] >= FEW_RARE for estimate in labels):
+    if not known or all(estimate.details["gold_items"] >= FEW for estimate in labels):
         return macro
     names = [estimate.cell["label"] for estimate in labels if estimate.details["gold_items"] >= _FREQUENT]
     value, (low, high) = float(np.mean([value for value, _, _ in known])), of_mean(known)
@@ -294,21 +298,21 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
     sums = counts.sum(0)
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
     own = quotient(right, asked)
-    statistic = replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
+    statistic = replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0))
     having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
     expected = cell.expected if labels is cell.labels else ()
     counting = [both > 0 or code in expected for code, both in enumerate(sums[:, 1:].sum(1))]
     occurring = [units for units, counts_here in zip(having, counting, strict=True) if counts_here]
-    rarest = min(occurring[:-1] or occurring) if apart else min(occurring)
-    plain = replace(statistic, differing=differing(own, cell.units))
+    occurring = occurring[:-1] or occurring if apart else occurring
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
     with_gold = int((sums[:, 2] > 0).sum())
     majority = 2 * share / (1 + share) / with_gold
-    macro = replace(plain, part="_macro", rarest=rarest, many_groups=True)
-    yield replace(macro, details={**shared, "majority": majority, "with_gold": with_gold})
+    unseen = (*statistic.warnings, *(() if min(occurring) else (UNSEEN,)))
+    macro = {**shared, "majority": majority, "with_gold": with_gold}
+    yield replace(statistic, part="_macro", details=macro, warnings=unseen)
     stray = (*statistic.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
-    yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
+    yield replace(statistic, part="_micro", column=1, details=shared, warnings=stray)
     for index, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
         using = np.asarray(counts[:, index, 1:].any(1))
         yield replace(
@@ -316,10 +320,8 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
             part="_label",
             column=2 + index,
             n=cell.units.touched(using),
-            differing=differing(np.where(using, own, np.nan), cell.units),
-            rarest=having[index],
-            many_groups=True,
             where={"label": label},
+            warnings=(*statistic.warnings, *(() if having[index] else (UNSEEN,))),
             details={
                 "given": int(given),
                 "gold": int(gold),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -15,17 +14,15 @@ from numpy.typing import NDArray
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate
 from quaver.estimation.arrangement import Columns, UnknownColumn
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Codes
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import ratio
 from quaver.estimation.measure_input import Judged, MeasureInput, arranged, column_for, judge, treatment
 from quaver.estimation.multiple_testing import adjusted, joint_p
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.correctness.f1 import f1_statistic
+from quaver.measures.correctness.f1 import UNSEEN, f1_statistic
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -187,7 +184,9 @@ class _Outcomes:
     def __init__(self, cell: Cell, judged: Judged, length: Floats | None, unanswered: str) -> None:
         self._cell, self._judged, self._unanswered = cell, judged, unanswered
         self._length = None if length is None else arranged(length, cell)
-        self._rarest = _rarest(cell, judged)
+        gold, counted = cell.gold_codes, judged.asked.any((1, 2))
+        weighed = {*cell.expected, *np.unique(cell.codes[judged.asked]).tolist()} - {-1}
+        self._unseen = () if weighed <= {*gold[counted].tolist()} or cell.gold is None else (UNSEEN,)
 
     def levels(self, name: str, codes: Codes, reference: str | None) -> Iterator[Statistic]:
         """The levels' own values, and their differences."""
@@ -242,17 +241,17 @@ class _Outcomes:
         cell, judged = self._cell, self._judged
         there = (cell.codes >= 0) | cell.unanswered
         given, asked = (self._sums(positions, levels, part) for part in (cell.valid, there))
-        yield _Outcome("compliance", ratio(given, asked), _any(asked), True, "no answers")
+        yield _Outcome("compliance", Ratio(given, asked), _any(asked), True, "no answers")
         counted = self._sums(positions, levels, judged.asked)
         right = self._sums(positions, levels, judged.right)
         why = judged.reason or "no answers to items with a gold label"
-        yield _Outcome("accuracy", ratio(right, counted), _any(counted), True, why)
+        yield _Outcome("accuracy", Ratio(right, counted), _any(counted), True, why)
         yield _Outcome("f1", self._f1(positions, levels), _any(counted), True, why)
         if self._length is not None:
             known = np.isfinite(self._length)
             n = self._sums(positions, levels, known)
             total = self._sums(positions, levels, np.where(known, self._length, 0))
-            yield _Outcome("length", ratio(total, n), _any(n), False, "no lengths")
+            yield _Outcome("length", Ratio(total, n), _any(n), False, "no lengths")
 
     def _f1(self, positions: NDArray[np.int64], levels: int) -> Weighted:
         cell, judged, size = self._cell, self._judged, len(self._cell.labels)
@@ -280,8 +279,7 @@ class _Outcomes:
             where={"factor": factor},
             excluded=self._judged.excluded if counted else {},
             n=self._cell.units.count,
-            rarest=self._rarest if outcome.name == "f1" else None,
-            many_groups=True,
+            warnings=self._unseen if outcome.name == "f1" else (),
             reason=outcome.reason,
         )
 
@@ -340,18 +338,7 @@ class _Outcomes:
                 details=details,
                 null=0.0 if difference and whole is None else None,
                 ends=(low, 1.0) if outcome.bounded else None,
-                spread=partial(mean_within, low=low) if outcome.bounded else None,
             )
-
-
-def _rarest(cell: Cell, judged: Judged) -> int | None:
-    """How many units have the rarest gold label of those that F1 weighs alike: none, of one only answered."""
-    if cell.gold is None:
-        return None
-    counted, given = judged.asked.any((1, 2)), np.unique(cell.codes[judged.asked])
-    having = [cell.units.touched(counted & (cell.gold == code)) for code in range(len(cell.labels))]
-    counting = {*cell.expected, *given.tolist(), *np.unique(cell.gold[counted]).tolist()}
-    return min((units for code, units in enumerate(having) if code in counting), default=None)
 
 
 def _at(statistic: Statistic, level: str) -> Statistic:

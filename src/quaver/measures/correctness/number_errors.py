@@ -14,7 +14,7 @@ from quaver.core.rows import Presentation
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import OF_CORRELATIONS, Tails, long_tails, mean_within
 from quaver.estimation.intraclass import agreement_of_sums
-from quaver.estimation.means import differing, quotient
+from quaver.estimation.means import quotient
 from quaver.estimation.statistic import Cell, Statistic
 
 _NORMAL = 1.96
@@ -74,10 +74,8 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         statistic,
         under=lambda weights: _numbers(weights @ sums),
         n=cell.units.touched(known),
-        differing=differing(own, cell.units),
         reason="numbers or gold numbers do not vary, or only one item has both",
     )
-    errors = partial(mean_within, low=-widest, high=widest)
     how: list[tuple[str, tuple[float, float] | None, Tails]] = [
         ("mean of |answer − gold|", (0.0, np.inf), Tails()),
         ("mean of answer − gold", None, Tails()),
@@ -92,7 +90,7 @@ def number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         if column == 0:
             one = replace(one, spread=partial(mean_within, low=0.0, high=widest), values=sums[:, 3])
         elif column == 1:
-            one = replace(one, spread=errors, null=0.0, values=own)
+            one = replace(one, spread=partial(mean_within, low=-widest, high=widest), null=0.0, values=own)
         else:
             one = replace(one, warnings=warnings)
         yield replace(one, source=_LIMITS) if "limit" in part else one

@@ -12,10 +12,9 @@ from scipy import special
 from quaver.core.records import Estimand, Estimate
 from quaver.errors import UnknownName
 from quaver.estimation.arrangement import Columns
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval
-from quaver.estimation.means import ratio
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
@@ -103,7 +102,7 @@ class _Gaps:
         """The shares of each variant: by model, then over models."""
         size, items = len(self._models), len(self._cell.items)
         (right, asked), (repaired, again) = map(self._counts, pair)
-        accuracies = _accuracies(ratio(right, asked), ratio(repaired, again), size)
+        accuracies = _accuracies(Ratio(right, asked), Ratio(repaired, again), size)
         statistic = Statistic(
             method=_METHOD,
             under=_shares(accuracies) if asked.any() else None,

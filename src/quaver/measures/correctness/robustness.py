@@ -17,7 +17,6 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
-from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import Gap, gap, within
@@ -283,5 +282,4 @@ def _spread(statistic: Statistic, answers: _Accuracies, cell: Cell) -> Statistic
         warnings=warnings,
         ends=(0.0, 1.0),
         interval=known.interval and (known.interval, "interval by test inversion"),
-        spread=mean_within,
     )

@@ -10,11 +10,11 @@ import numpy as np
 
 from quaver.core.records import UNORDERED, Estimate, LabelSet
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode, encode_labels
-from quaver.estimation.intervals import Interval
-from quaver.estimation.means import differing, none_goes_far, quotient, ratio
+from quaver.estimation.intervals import none_goes_far
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -64,19 +64,12 @@ def mean_over_items(
     if not known.any():
         return statistic
 
-    def further(value: float, share: float) -> Interval:
-        """Where the mean may lie if such a share of further items may be anything."""
-        low, high = ((1 - share) * value + share * end for end in ends)
-        return Interval(low, high)
-
     return replace(
         statistic,
         reason=None,
-        n=cell.units.touched(known),
-        under=ratio(np.where(known, values, 0.0)[:, None], known.astype(np.float64)[:, None]),
-        differing=differing(values, cell.units),
+        n=None,
+        under=Ratio(np.where(known, values, 0.0)[:, None], known.astype(np.float64)[:, None]),
         ends=ends,
-        spread=further,
         values=values,
         details=details or {},
     )
@@ -220,9 +213,8 @@ def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
     details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())}
     # What people chose is given: the judge's share is what varies, between none and all.
     ends = (-details["people"], 1 - details["people"])
-    chosen = [cell.units.touched(used & (people == one)) for one in (0.0, 1.0)]
     stray = none_goes_far(values, "item", cell.resampling.confidence_level)
-    statistic = replace(statistic, rarest=min(chosen), warnings=stray)
+    statistic = replace(statistic, warnings=stray)
     return mean_over_items(cell, values, statistic, ends, details)
 
 

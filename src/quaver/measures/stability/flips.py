@@ -26,12 +26,12 @@ import polars as pl
 
 from quaver.agreement.disagreement import scale
 from quaver.core.records import UNORDERED, Estimate, LabelSet, Numbers
-from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.bootstrap import Floats, Ratio, Resampling, Units
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.means import quotient
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
@@ -175,14 +175,13 @@ def _flips(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
     strata = tuple(Pairs(tabulated(part, items, variants, labels.codes)) for part in parts)
     pairs = LabelPairs(strata, likeness(labels))
     spreads = {f"flips_{name}": spread for name, spread in pairs.spreads().items()}
-    differ = units.touched(pairs.moved > 0)
     varying = [
         replace(statistic, under=pairs.under, ends=_ENDS[statistic.part], spread=spreads.get(statistic.part))
         for statistic in statistics
     ]
     return _Group(
         units,
-        [replace(statistic, differing=differ) if statistic.spread else statistic for statistic in varying],
+        varying,
     )
 
 
@@ -225,8 +224,7 @@ def _wrong(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
     given, units = table[:, 0], groups.units(items)
     not_gold = (given * (1 - gold)).sum(1)
     group = _mean(statistic, units, not_gold, given.sum(1))
-    few = units.touched(not_gold > 0)
-    beyond = Statistic(part="gold_agreement", method=_KAPPA, n=units.count, differing=few)
+    beyond = Statistic(part="gold_agreement", method=_KAPPA, n=units.count)
     beside = gold_agreement(beyond, given, gold, likeness(labels))
     return _Group(units, [*group.statistics, beside, _bias(labels, given, gold, units)])
 
@@ -247,9 +245,8 @@ def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statis
     furthest = float(np.ptp(at)) / spread
     return replace(
         statistic,
-        under=ratio(apart[:, None], whole[:, None]),
+        under=Ratio(apart[:, None], whole[:, None]),
         spread=partial(mean_within, low=-furthest, high=furthest),
-        differing=differing(quotient(apart, whole), units),
     )
 
 
@@ -269,15 +266,7 @@ def _correct(answers: pl.DataFrame, groups: ItemGroups) -> _Group:
 
 def _mean(statistic: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:
     """A ratio of sums over items."""
-    own = quotient(part, whole)
-    share = replace(
-        statistic,
-        under=ratio(part[:, None], whole[:, None]),
-        n=units.touched(whole > 0),
-        differing=differing(own, units),
-        ends=(0.0, 1.0),
-        spread=mean_within,
-    )
+    share = replace(statistic, under=Ratio(part[:, None], whole[:, None]), ends=(0.0, 1.0))
     return _Group(units, [share])
 
 
@@ -333,7 +322,6 @@ def _shift(
         },
         ends=(0.0, 1.0),
         interval=known.interval and (known.interval, "interval by test inversion"),
-        spread=mean_within,
     )
     return _Group(units, [shift])
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.bootstrap import Floats, Ratio
+from quaver.estimation.means import quotient
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.label_pairs import PromptAnswers
 
@@ -102,11 +100,8 @@ def deviating_prompts(answers: PromptAnswers) -> Iterator[Estimate]:
             continue
         statistic = Statistic(
             method=method,
-            under=ratio(np.where(both, gap, 0.0)[:, None], both.astype(float)[:, None]),
-            n=answers.units.touched(both),
-            differing=differing(gap.round(12), answers.units),
+            under=Ratio(np.where(both, gap, 0.0)[:, None], both.astype(float)[:, None]),
             ends=(-1.0, 1.0),
-            spread=partial(mean_within, low=-1.0, high=1.0),
             where={"variant": variant},
             details=_move(labels, reference, index, answers.labels),
         )

@@ -15,18 +15,17 @@ from quaver.agreement.stratified_alpha import (
     alpha_losses,
     in_strata,
     ranged,
-    rarest_in_each,
     scaled,
     spread_over,
     stray_labels,
 )
 from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
-from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.bootstrap import Floats, Ratio, Resampling, Units
 from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Tally
 from quaver.estimation.grouped_items import ItemGroups
 from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.means import quotient
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 
 
@@ -245,8 +244,7 @@ def each_alpha(
         total = np.where(known, each, 0.0) @ member
         return quotient(total, n)
 
-    differ, losses = model.differs, alpha_losses(model, level)
-    rarest = rarest_in_each(counts, cell.units)
+    losses = alpha_losses(model, level)
     for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
         own = list(part.strata)
         lost = len(own) - len(strata)
@@ -256,11 +254,8 @@ def each_alpha(
             under=means,
             column=column,
             n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
-            differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly, *stray_labels(cell, in_strata(counts, own))),
-            rarest=int(rarest[own].mean()),
-            many_groups=True,
             spread=spread_over(losses[strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},
         )
@@ -353,12 +348,4 @@ class PromptAnswers:
 
     def share(self, above: Floats, below: Floats, method: str) -> Statistic:
         """A ratio of sums over items."""
-        own = quotient(above, below)
-        return Statistic(
-            method=method,
-            under=ratio(above[:, None], below[:, None]),
-            n=self.units.touched(below > 0),
-            differing=differing(own, self.units),
-            ends=(0.0, 1.0),
-            spread=mean_within,
-        )
+        return Statistic(method=method, under=Ratio(above[:, None], below[:, None]), ends=(0.0, 1.0))

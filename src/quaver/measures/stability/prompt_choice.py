@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from quaver.core.records import Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
+from quaver.estimation.bootstrap import Floats, Ratio, Resampling, Units, Weighted
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import clopper_pearson, mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.means import quotient
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.label_pairs import (
     NO_LABEL_CODE,
@@ -134,7 +134,6 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
         under=pairs.under,
         column=3,
         reason="every label is the same",
-        differing=answers.units.touched(pairs.moved > 0),
         ends=(-1.0, 1.0),
         spread=pairs.spreads()["agreement"],
         details=details,
@@ -253,7 +252,6 @@ def _correct(answers: PromptAnswers, name: str, counts: Floats, prompts: int = 1
     statistic = Statistic(
         method="Cohen's kappa of labels and gold labels",
         n=answers.units.touched(whole > 0),
-        differing=answers.units.touched(wrong > 0),
     )
     alike = answers.alike
     if alike is not None and len(alike) < counts.shape[1]:  # no label is like no other
@@ -282,9 +280,8 @@ def _best(answers: PromptAnswers) -> Iterator[Estimate]:
     both = np.isfinite(apart)
     better = Statistic(
         method="mean share of wrong answers of the other prompts less that of this one, on the same items",
-        under=ratio(np.where(both, apart, 0.0)[:, None], both.astype(float)[:, None]),
+        under=Ratio(np.where(both, apart, 0.0)[:, None], both.astype(float)[:, None]),
         n=answers.units.touched(both),
-        differing=differing(apart.round(12), answers.units),
         ends=_ENDS,
         spread=_AROUND,
         where=where,

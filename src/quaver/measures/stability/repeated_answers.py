@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -15,11 +14,10 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.arrangement import Columns
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Frame, Missing, cells
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, entropy, over_strata, ratio
+from quaver.estimation.means import entropy, over_strata
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
@@ -145,7 +143,6 @@ def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 
         statistic,
         excluded={**statistic.excluded, **({"item that never got a label": never} if never else {})},
         n=cell.units.touched(np.asarray(known.any(1))),
-        differing=differing(item, cell.units),
         details={"repeats": len(cell.raters), "conditions": len(cell.strata)},
     )
     if not known.any():
@@ -156,9 +153,8 @@ def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 
     sd = float(np.nanstd(item, ddof=1)) if np.isfinite(item).sum() > 1 else None
     return replace(
         statistic,
-        under=over_strata(ratio(np.where(known, own, 0), known.astype(np.float64))),
+        under=over_strata(Ratio(np.where(known, own, 0), known.astype(np.float64))),
         ends=(0.0, highest),
-        spread=partial(mean_within, high=highest),
         details={**statistic.details, "sd": sd},
         values=item,
     )

@@ -12,11 +12,10 @@ import scipy
 from quaver.core.records import Estimate, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
-from quaver.estimation.means import ratio
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.coders import ALL, Coded, Ints, coded, coders_of
@@ -140,7 +139,7 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
         return
     raw = [_p(cell, one, epsilon) for one in left_outs]
     adjusted = iter(scipy.stats.false_discovery_control(raw, method="by"))
-    share = ratio(
+    share = Ratio(
         *(
             np.stack(sums, 1)
             for sums in zip(*((o.counts * o.model, o.counts) for o in left_outs), strict=True)
@@ -251,7 +250,6 @@ def _advantage(
         column=index,
         where={"coder": name},
         n=cell.units.touched(left_out.counts > 0),
-        differing=cell.units.touched((left_out.counts > 0) & (left_out.model < 1)),
         ends=(0.0, 1.0),
         excluded={"item without a label of the model": bare} if bare else {},
         warnings=few,
@@ -270,13 +268,11 @@ def _mean(cell: Cell, share: Weighted, left_outs: Sequence[_LeftOut], bare: int)
         return np.asarray(share(weights).mean(1, keepdims=True))
 
     rows = np.stack([left_out.counts for left_out in left_outs], 1).sum(1)
-    short = np.stack([left_out.counts * (1 - left_out.model) for left_out in left_outs], 1).sum(1)
     return Statistic(
         method=f"{_METHOD}, mean over coders",
         under=under,
         where={"coder": ALL},
         n=cell.units.touched(rows > 0),
-        differing=cell.units.touched(short > 0),
         ends=(0.0, 1.0),
         excluded={"item without a label of the model": bare} if bare else {},
         details={

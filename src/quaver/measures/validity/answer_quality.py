@@ -12,15 +12,14 @@ import numpy as np
 import polars as pl
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import ranged, rarest_labels, stray_labels
+from quaver.agreement.stratified_alpha import ranged, stray_labels
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.bootstrap import Floats, Ratio, Resampling
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, over_strata, quotient, ratio, share_of
+from quaver.estimation.means import over_strata, share_of
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -76,10 +75,8 @@ def answer_quality(
             details = {name: int(count) for name, count in counted.items()}
             share = Statistic(
                 method=method,
-                under=ratio(times[:, None], calls[:, None]),
-                differing=differing(times / calls, units),
+                under=Ratio(times[:, None], calls[:, None]),
                 ends=(0.0, 1.0),
-                spread=mean_within,
                 details={**_details(part, kind, factors), **details},
             )
             where = {"model": str(model)}
@@ -288,17 +285,14 @@ class _Bounds:
             several = m > 1
             own = np.where(several, (counts * (counts - 1)).sum(2) / np.maximum(m * (m - 1), 1), 0.0)
             known = several.any(1)
-            item = quotient(own.sum(1), several.sum(1))
             statistic = self._said(
                 "agreement", end, "share of pairs of answers that agree", "fewer than two answers"
             )
             yield replace(
                 statistic,
-                under=over_strata(ratio(own, several.astype(np.float64))) if known.any() else None,
+                under=over_strata(Ratio(own, several.astype(np.float64))) if known.any() else None,
                 n=self._cell.units.touched(known),
-                differing=differing(item, self._cell.units) if known.any() else None,
                 ends=(0.0, 1.0),
-                spread=mean_within,
             )
 
     def alpha(self) -> Iterator[Statistic]:
@@ -311,11 +305,10 @@ class _Bounds:
                 continue
             statistic = self._said("alpha", end, method, "no variation")
             n = self._cell.units.touched(np.asarray(model.pairable.any(1)))
-            rarest = rarest_labels(self._counts.sum(1), self._cell.units)
             stray = stray_labels(self._cell, self._counts.sum(1))
             under = over_strata(model.alphas)
             statistic = ranged(statistic, model, range(model.strata))
-            yield replace(statistic, under=under, n=n, rarest=rarest, many_groups=True, warnings=stray)
+            yield replace(statistic, under=under, n=n, warnings=stray)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import Disagreement, disagreement
-from quaver.agreement.stratified_alpha import alpha_over_strata, rarest_labels, scaled
+from quaver.agreement.stratified_alpha import alpha_over_strata, few_rare, scaled
 from quaver.core.number_format import composed
 from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.rows import Presentation
@@ -20,7 +20,8 @@ from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Grid, label_counts
-from quaver.estimation.means import none_goes_far, quotient
+from quaver.estimation.intervals import none_goes_far
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_cell import ItemWeights, drawn_weights
@@ -62,10 +63,6 @@ class _Side(NamedTuple):
         """Which items both raters of a pair labelled."""
         return np.asarray(self.alphas.pairable[:, columns].any(1))
 
-    def differing(self, columns: Ints) -> NDArray[np.bool_]:
-        """Which items the raters of a pair labelled differently."""
-        return np.asarray(self.alphas.differs[:, columns].any(1))
-
     def stray(self, columns: Ints, level: float) -> tuple[IntervalWarning, ...]:
         """A warning where the raters of these pairs differ by stray answers alone (`none_goes_far`)."""
         known = self.alphas.pairable[:, columns]
@@ -96,28 +93,22 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             [_mean(between[:, one]) - _mean(beside[:, other]) for one, other in columns.values()], 1
         )
 
-    size, units = len(found.cell.labels), found.cell.units
-    rarest = {who: rarest_labels(label_counts(m[:, None], size), units) for who, m in found.marks.items()}
-    rarest[ALL] = min(rarest.values())
-    whole = found.weights.whole
+    whole, size, units = found.weights.whole, len(found.cell.labels), found.cell.units
+    few = {who: few_rare(units, label_counts(marks[:, None], size)) for who, marks in found.marks.items()}
+    few[ALL] = next(filter(None, few.values()), ())
     for index, (name, (one, other)) in enumerate(columns.items()):
         if not one.size or not other.size:
             yield replace(statistic, n=0, where={"coder": name}, reason="no alpha is defined")
             continue
         known = people.pairable(one) | model.pairable(other)
-        apart = min(  # where people hardly ever differ, they decide
-            found.cell.units.touched(side.differing(some)) for side, some in ((people, one), (model, other))
-        )
         yield replace(
             statistic,
             where={"coder": name},
             under=under,
             column=index,
             n=found.cell.units.touched(np.asarray(known)),
-            differing=apart,
-            rarest=rarest[name],
             ends=(-2.0, 2.0),
-            warnings=model.stray(other, found.cell.resampling.confidence_level),
+            warnings=few[name] + model.stray(other, found.cell.resampling.confidence_level),
             details={
                 "coders": float(_mean(people.alphas.alphas(whole)[:, one])[0]),
                 "model": float(_mean(model.alphas.alphas(whole)[:, other])[0]),
@@ -305,7 +296,7 @@ def _alpha(
     level: Level | None,
     own: Ints | None = None,
 ) -> Estimate:
-    """Alpha of ratings, shape (items, strata, raters); it rests on no more rare labels than ``own`` has."""
+    """Alpha of ratings, shape (items, strata, raters)."""
     cell, method = weights.cell, f"Krippendorff's alpha, {what}"
     if not ratings.size:
         nothing = Statistic(method=method, part=part, where={"coder": name}, n=0, reason="no annotations")
@@ -326,14 +317,9 @@ def _alpha(
         where={"coder": name},
         details={} if percent is None else {"percent": percent},
     )
-    if own is not None and alpha.rarest is not None:
-        few = rarest_labels(label_counts(own[:, None], len(cell.labels)), cell.units)
-        alpha = replace(
-            alpha,
-            rarest=min(alpha.rarest, few),
-            many_groups=False,
-            warnings=(*alpha.warnings, *stray_disagreement(rated, ratings)),
-        )
+    if own is not None:
+        few = few_rare(cell.units, label_counts(own[:, None], len(cell.labels)))
+        alpha = replace(alpha, warnings=(*alpha.warnings, *few, *stray_disagreement(rated, ratings)))
     return weights.estimated(replace(alpha, part=part))
 
 

@@ -19,7 +19,6 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Ints, label_counts
 from quaver.estimation.intervals import Interval, clopper_pearson
-from quaver.estimation.means import differing
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import contrast_bound, linear, logistic
 from quaver.estimation.statistic import Cell, Statistic
@@ -77,7 +76,6 @@ class WeightedRegression(NamedTuple):
             statistic,
             under=under,
             interval=(own, "sandwich interval"),
-            differing=None,
             details={**statistic.details, "p": p},
             warnings=(*statistic.warnings, *few),
         )
@@ -210,7 +208,6 @@ class ConclusionCell:
             where=where,
             excluded=excluded,
             n=self._cell.units.touched(np.isfinite(outcome)),
-            differing=differing(outcome, self._cell.units),
             details=details,
         )
 
@@ -271,10 +268,8 @@ class ConclusionCell:
             own = tested.interval(index, resampling.confidence_level)
             # The test knows of few events by itself.
             p = tested.p(index, self._table.effect.threshold)
-            details = {**statistic.details, "differing": statistic.differing, "p": p}
-            statistic = replace(
-                statistic, interval=own and (own, "score interval"), differing=None, details=details
-            )
+            details = {**statistic.details, "p": p}
+            statistic = replace(statistic, interval=own and (own, "score interval"), details=details)
         return replace(
             statistic,
             under=(linear if regression == "linear" else logistic)(matrix, outcome, contrast),

@@ -22,13 +22,13 @@ from scipy import sparse
 from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import Columns
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import FEW, Floats, Weighted
 from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import Interval, no_narrower
-from quaver.estimation.means import none_goes_far, over_strata, quotient
+from quaver.estimation.intervals import Interval, no_narrower, none_goes_far
+from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.statistic import FEW_RARE, Cell, Statistic, never_labelled
+from quaver.estimation.statistic import Cell, Statistic, never_labelled
 from quaver.measures.variation.item_sensitivity import (
     PAPER,
     STRATA,
@@ -133,7 +133,6 @@ def _consistency(
         yield replace(statistic, reason=why if cell.items else "no annotations")
         return
     item = mean_defined(np.stack([part.per_item() for part in pairs], 1))
-    having = {code: cell.units.touched(gold == code) for code in np.unique(gold[gold >= 0]).tolist()}
     q = counts.sum(2)[gold >= 0]
     q = q[q > 0]
     base = {"labels": len(cell.labels), "predictions": (float(q.min()), float(q.max())), **pairing}
@@ -158,8 +157,7 @@ def _consistency(
     if pairing["pooled"]:
         yield whole
     else:
-        said_of_few = (*whole.warnings, *_few_deviating(cell, counts.sum(1), gold))
-        yield replace(whole, rarest=min(having.values()), least_rare=2 * FEW_RARE, warnings=said_of_few)
+        yield replace(whole, warnings=(*whole.warnings, *_few_deviating(cell, counts.sum(1), gold)))
     for column, code in enumerate(codes, start=1):
         own = one(column, np.where(gold == code, item, np.nan))
         members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
@@ -167,8 +165,6 @@ def _consistency(
         yield replace(
             own,
             where={"class": cell.labels[code]},
-            rarest=having[code],
-            least_rare=2 * FEW_RARE,
             values=matrix,
         )
 
@@ -184,7 +180,7 @@ def _few_deviating(cell: Cell, counts: Floats, gold: NDArray[np.int32]) -> tuple
         few.append(cell.units.touched(np.asarray(others > 0)))
         share = quotient(others, total)
         far = far or none_goes_far(share, "item of a class", cell.resampling.confidence_level)
-    if min(few) >= FEW_RARE:
+    if min(few) >= FEW:
         return far
     unit = cell.units.name
     return (

@@ -20,12 +20,12 @@ import polars as pl
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.estimation.arrangement import ColumnReader
-from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.bootstrap import Floats, Ratio, Resampling, Units
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups
-from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.intervals import Interval
+from quaver.estimation.means import quotient
 from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
 
@@ -175,7 +175,7 @@ def _of_items(statistic: Statistic, table: _Table) -> Statistic:
         total = ordered @ each[order]
         return quotient(taken @ each[order], total)[:, None]
 
-    return replace(statistic, under=under, differing=differing(each, table.units))
+    return replace(statistic, under=under)
 
 
 def _of_variants(statistic: Statistic, table: _Table, resampling: Resampling) -> Statistic:
@@ -208,18 +208,14 @@ def _of_variants(statistic: Statistic, table: _Table, resampling: Resampling) ->
 def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resampling) -> Iterator[Estimate]:
     levels = frame[name].to_list()
     units, deviating, answers = _table(found, levels, name)
-    sampler, under = Sampler(units, resampling, measure="deviation_share"), ratio(deviating, answers)
-    own = quotient(deviating, answers)
+    sampler, under = Sampler(units, resampling, measure="deviation_share"), Ratio(deviating, answers)
     for index, level in enumerate(levels):
         statistic = Statistic(
             method="share of answers that deviate from their item’s modal label, or have none",
             under=under,
             column=index,
             where={"class" if name == "gold" else name: level},
-            n=units.touched(answers[:, index] > 0),
-            differing=differing(own[:, index], units),
             ends=(0.0, 1.0),
-            spread=mean_within,
         )
         yield sampler.estimated(statistic)
 

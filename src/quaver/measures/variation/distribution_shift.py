@@ -23,7 +23,7 @@ from quaver.estimation.grouped_items import (
     p_above,
     with_random_signs,
 )
-from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.intervals import Interval
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import inverted_sums
@@ -315,5 +315,4 @@ def _statistics(
             },
             ends=(0.0, 1.0),
             interval=interval,
-            spread=mean_within,
         )

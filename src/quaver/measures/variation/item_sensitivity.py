@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from quaver.agreement.stratified_alpha import scaled
 from quaver.core.records import OF_SETS, Estimate, Level
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, entropy, jackknifed_entropy, over_strata, quotient, ratio
+from quaver.estimation.means import entropy, jackknifed_entropy, over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.rank_correlation import spearman
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
@@ -253,7 +252,7 @@ def _of_items(cell: Cell, entropies: Entropies, statistic: Statistic) -> Statist
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
         return replace(statistic, reason=why if cell.items else "no annotations", warnings=())
     q, one = entropies.predictions[known], known.astype(float)
-    under = over_strata(ratio(np.where(known, entropies.corrected, 0), one))
+    under = over_strata(Ratio(np.where(known, entropies.corrected, 0), one))
     corrected = cell.estimated(replace(statistic, method=f"{statistic.method}, jackknifed", under=under))
     details: dict[str, Any] = {
         "corrected": corrected.value,
@@ -271,12 +270,10 @@ def _of_items(cell: Cell, entropies: Entropies, statistic: Statistic) -> Statist
         )
     return replace(
         statistic,
-        under=over_strata(ratio(np.where(known, entropies.plain, 0), one)),
+        under=over_strata(Ratio(np.where(known, entropies.plain, 0), one)),
         details=details,
         warnings=warnings,
-        differing=differing(entropies.items, cell.units),
         ends=(0.0, 1.0),
-        spread=mean_within,
         values=entropies.items,
     )
 

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
 from quaver.estimation.arrangement import ColumnReader, UnknownColumn
-from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
+from quaver.estimation.bootstrap import Draws, Floats, Ratio, Resampling, Units
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations
-from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.means import differing, quotient, ratio
+from quaver.estimation.intervals import Interval
 from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
 
@@ -172,8 +170,7 @@ def _of_factor(counted: _Counts, sampler: Sampler) -> Iterator[Statistic]:
 def _shares(counted: _Counts, units: Units) -> Iterator[Statistic]:
     items, levels, labels = counted.counts.shape
     whole = counted.counts.sum(2)
-    own = quotient(counted.counts, whole[..., None])
-    under = ratio(counted.counts.reshape(items, levels * labels), np.repeat(whole, labels, axis=1))
+    under = Ratio(counted.counts.reshape(items, levels * labels), np.repeat(whole, labels, axis=1))
     for index in range(levels * labels):
         level, label = divmod(index, labels)
         yield Statistic(
@@ -186,11 +183,8 @@ def _shares(counted: _Counts, units: Units) -> Iterator[Statistic]:
                 "level": counted.levels[level],
                 "label": counted.labels[label],
             },
-            n=units.touched(whole[:, level] > 0),
             reason="no answers",
-            differing=differing(own[:, level, label], units),
             ends=(0.0, 1.0),
-            spread=mean_within,
         )
 
 
@@ -207,7 +201,7 @@ def _range(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
     )
 
     def under(weights: Floats) -> Floats:
-        levels = ratio(counts[..., most], whole[..., 0])(weights)
+        levels = Ratio(counts[..., most], whole[..., 0])(weights)
         return np.asarray(np.ptp(levels, axis=1)[:, None])
 
     return Statistic(
@@ -218,7 +212,6 @@ def _range(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
         details=known.details,
         ends=(0.0, 1.0),
         interval=known.interval and (known.interval, _INVERTED),
-        spread=mean_within,
     )
 
 
@@ -250,7 +243,6 @@ def _variation(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
         reason="no variation, or no more answers than levels",
         details={name: known.details[name] for name in ("p",) if known.details},
         ends=(0.0, 1.0),
-        rarest=rarest_labels(counts.sum(1), sampler.units),
         interval=ends and (ends, _INVERTED),
         source=_TAU,
     )
@@ -287,7 +279,6 @@ def _of_items(
         where={"factor": "item"},
         reason="no variation, or no more answers than levels",
         ends=(-1.0, 1.0),
-        rarest=rarest_labels(counts, units),
         source=_TAU,
     )
     return Sampler(units, resampling).estimated(variation)

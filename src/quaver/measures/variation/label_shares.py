@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.agreement.stratified_alpha import rarest_labels, stray_labels
+from quaver.agreement.stratified_alpha import stray_labels
 from quaver.core.records import AND_PROMPT, Estimate, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import Columns, UnknownColumn
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import OUTPUT, Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, none_goes_far, ratio, share_of
+from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import MeasureInput, arranged
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.consistency import Pairs, spread_evenly
@@ -74,22 +73,14 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     if not asked.any():
         yield statistic
         return
-    under = ratio(counts, given)
-    own = np.where(asked[:, None], counts / np.maximum(given, 1), np.nan)
-    level = cell.resampling.confidence_level
+    under = Ratio(counts, given)
     for index, label in enumerate(cell.labels):
         yield replace(
             statistic,
             under=under,
             column=index,
             where={"label": label},
-            differing=differing(own[:, index], cell.units),
             ends=(0.0, 1.0),
-            spread=mean_within,
-            warnings=(
-                *statistic.warnings,
-                *none_goes_far(own[:, index], "item", level),
-            ),
             details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
         )
 
@@ -181,7 +172,6 @@ def output_uncertainty(data: MeasureInput) -> Iterator[Estimate]:
             counts = cell.counts().sum(1)  # uncertainty differs most by label
             statistic = replace(
                 statistic,
-                rarest=rarest_labels(counts, cell.units),
                 warnings=stray_labels(cell, counts),
                 details={"answers": int(answers.sum()), "sd": sd},
             )
