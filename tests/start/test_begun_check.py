@@ -198,3 +198,26 @@ def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path: Path)
     assert str(other.pid) in caught.value.found
     assert (check.folder / "study.yaml").read_text(encoding="utf-8") == made
     assert again.prepared().file.read_text(encoding="utf-8") != made
+
+
+def test_two_windows_keep_each_other_s_options(tmp_path: Path) -> None:
+    one = begun(tmp_path)
+    other = Here(tmp_path).begun(one.name)
+    one.take_column("stance", "gold")
+    other.give(n=12)
+    assert Here(tmp_path).begun(one.name).options == {"gold": "stance", "n": 12}
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"source": "../posts.csv"}', "\0"])
+def test_a_damaged_study_leaves_the_others_on_the_first_page(tmp_path: Path, content: str) -> None:
+    pytest.importorskip("nicegui")
+    from quaver.start.texts_page import _state
+
+    whole, damaged = begun(tmp_path), begun(tmp_path)
+    (damaged.folder / "start.json").write_text(content)
+    here = Here(tmp_path)
+    assert {_state(here, name) for name in here.names()} == {
+        ("texts", "begun"),
+        ("texts", "what was begun cannot be read"),
+    }
+    assert whole.name != damaged.name

@@ -166,14 +166,19 @@ class BegunCheck:
         self._source = ""
         self._read = (0, 0)
         self._prepared: tuple[Any, PreparedCheck] | None = None
-        if (path := folder / _GIVEN).is_file():
-            try:
-                kept = document_in(path)
-                self._source, self.options = str(kept["source"]), dict(kept["options"])
-            except (OSError, ValueError, TypeError, KeyError) as error:
-                raise StoreError(
-                    "what was begun cannot be read", where=str(path), found=str(error), fix="remove the file"
-                ) from error
+        self._read_given()
+
+    def _read_given(self) -> None:
+        """Read what was given so far, in whichever window."""
+        if not (path := self.folder / _GIVEN).is_file():
+            return
+        try:
+            kept = document_in(path)
+            self._source, self.options = str(kept["source"]), dict(kept["options"])
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise StoreError(
+                "what was begun cannot be read", where=str(path), found=str(error), fix="remove the file"
+            ) from error
 
     def is_stale(self) -> bool:
         """Whether the table was changed, in a spreadsheet program perhaps, since its rows were read."""
@@ -203,6 +208,7 @@ class BegunCheck:
 
     def give(self, **options: Any) -> None:
         """Give options, or take them back with None or an empty list."""
+        self._read_given()
         self.options |= options
         self.options = {name: one for name, one in self.options.items() if one not in (None, "", [], ())}
         replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})

@@ -97,7 +97,10 @@ def _line(name: str) -> tuple[ui.link, TextElement]:
 
 def _state(here: Here, name: str) -> tuple[str, str]:
     """Where a study goes on, and how far it is."""
-    begun = here.begun(name)
+    try:
+        begun = here.begun(name)
+    except QuaverError as error:
+        return "texts", error.problem
     if not (begun.folder / "study.yaml").is_file():
         return ("codebook" if "text" in begun.options else "texts"), "begun"
     try:
