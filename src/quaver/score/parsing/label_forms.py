@@ -100,7 +100,8 @@ def _ends_in_negation(text: str) -> bool:
     skipped = 0
     while words:
         last = words[-1].lstrip("\"'*_`(")
-        if last in spaced("not") or last.endswith("n't") or " ".join([*words[-2:-1], last]) in spaced("not"):
+        ends = {" ".join([*words[-some:-1], last]) for some in range(1, 5)}
+        if last.endswith("n't") or not spaced("not").isdisjoint(ends):
             return True
         length = next(
             (some for some in (3, 2, 1) if " ".join([*words[-some:-1], last]) in spaced("between")), 0

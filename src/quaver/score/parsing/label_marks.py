@@ -41,6 +41,8 @@ _BOXED = re.compile(r"(?:\\boxed\{(?:\\text\{|\\textbf\{|\\mathrm\{)?|\[\[)\s?[\
 _TAG = re.compile(r"<([a-z][a-z0-9_ -]{0,30})>[\s\"'*_`(\[]*\Z")
 _TAG_END = re.compile(r"[\s\"'*_`)\].]*</")
 _ARROW = re.compile(r"(?:[→⇒➔➜]|[-=]{1,2}>)[\s\"'*_`(\[]*\Z")
+_CHANGE = re.compile(r"[\s\"'*_`]*(?:[→⇒➔➜]|[-=]{1,2}>)[\s\"'*_`]*")
+_IN_NAME = re.compile(r"_[^\W_]")
 _STEP = re.compile(
     r"(?:\b(?:step|criterion|rule|point|reason|argument|item|part|section|question|example|text|tweet|option)"
     r"|\bno\.|#)\s?\Z"
@@ -223,11 +225,11 @@ def _listed(answer: Answer, mentions: Sequence[Mention]) -> list[bool]:
     """Which mentions are joined to one of another label."""
     listed = [False] * len(mentions)
     for index, (one, other) in enumerate(pairwise(mentions)):
-        if (
-            one.codes != other.codes
-            and other.start - one.end < _NEAR
-            and JOINT.fullmatch(answer.folded, one.end, other.start)
-        ):
+        gap = answer.folded[one.end : other.start][:_NEAR]
+        is_name = _IN_NAME.match(answer.folded, other.end) and '"' in gap
+        if one.codes == other.codes or is_name or len(gap) == _NEAR:
+            continue
+        if _CHANGE.fullmatch(gap) or JOINT.fullmatch(answer.folded, one.end, other.start):
             listed[index] = listed[index + 1] = True
     return listed
 
@@ -325,7 +327,7 @@ def _behind_verb(bare: str) -> int | None:
         chosen := next((one for one in _choosing() if one in ending), "")
     ):
         after = ending.rpartition(chosen)[2]
-        if len(after.split()) <= 3:
+        if len(after.split()) <= 3 and "over" not in after.split():
             return CHOSEN
     if last & spaced("is"):
         strength = _of_key(_KEY_BREAK.split(tail)[-1])

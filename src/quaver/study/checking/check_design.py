@@ -26,6 +26,7 @@ from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
+from quaver.score.parsing.languages import language_of, languages
 from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
 from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_in
 from quaver.study.checking.coding_sheet import coding_sheet
@@ -385,6 +386,9 @@ def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decisi
             )
     else:
         decisions.append(Decision("texts", f"{table.rows:,}", "all"))
+    code = language_of(str(item.fields.get(table.text, "")) for item in study.experiment.items)
+    if code is not None and code != "en":
+        decisions.append(Decision("language", languages()[code]["name"], "by its script and frequent words"))
     if table.examples:
         why = "every prompt shows them: they, and rows that repeat them, are not asked about"
         decisions.append(Decision("examples", count(len(table.examples), "text"), why))
