@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from pydantic import Field
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers.paper_layout import FigureKind, Layout, TableKind
-from quaver.papers.published_table import Intervals, PublishedTable, answers_of
+from quaver.papers.published_table import Answers, Intervals, PublishedTable, answers_of
 from quaver.study.session import Study
 
 
@@ -108,18 +108,66 @@ def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:
 
 
 @guarded
-def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
-    """Draw a figure of a paper, as an Altair chart."""
+def figure(
+    stored: Any,
+    name: str,
+    *,
+    width: Annotated[int, Field(ge=200)] = 720,
+    models: Sequence[str] = (),
+    strategies: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    items: Sequence[str] = (),
+    columns: Annotated[int, Field(ge=1)] | None = None,
+    page: Annotated[int, Field(ge=1)] = 1,
+) -> Any:
+    """Draw a page of a figure of a paper, as an Altair chart.
+
+    Args:
+        stored: A study or a collection.
+        name: The paper and the number: ``errica-2025:6``.
+        width: In pixels; 720 is a page, 360 a column.
+        models: Those that are drawn; all if left out, as of the next three.
+        strategies: Their levels of the factor ``strategy``.
+        classes: Their codes or names.
+        items: Their ids.
+        columns: Panels side by side; as many as fit if left out.
+        page: The page; its caption says how many there are, and what is left out.
+
+    Raises:
+        UnknownName: There is no such figure, model, strategy, class or item.
+        QuaverError: There is nothing to draw, or no such page.
+    """
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
     from quaver.report.charts.plane import unchecked
     from quaver.report.charts.theme import finished
 
     kind = figure_of(name)
-    answers = answers_of(_studies(stored), intervals=_drawn_intervals(kind))
-    made = kind_of(kind.table).make(answers) if kind.table else None
+    about = kind_of(kind.table) if kind.table else None
+    chooses = about is not None and about.chooses_items
+    chosen = {"model": models, "strategy": strategies, "item": () if chooses else items}
+    only = {column: values for column, values in chosen.items() if values}
+    answers = answers_of(_studies(stored), intervals=_drawn_intervals(kind), only=only)
+    wanted = _names_of(answers, classes)
+    made = about.make(answers, *([items] if chooses and items else [])) if about else None
+    if made is not None and classes:
+        _check("column", "class", dict.fromkeys(made.columns))
+        kind = replace(kind, only={**kind.only, "class": wanted})
+    sheet = paper_figures.Sheet(width, columns, page, wanted)
     with unchecked():
-        chart = paper_figures.drawing(kind, answers, made)(width=width)
-        return finished(chart, width=width, title=f"{kind.title}.")
+        chart = paper_figures.drawing(kind, answers, made)(sheet)
+        said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
+        said += [f"class: {', '.join(classes)} alone"] if classes else []
+        said += [f"page {page} of {sheet.pages}"] if sheet.pages > 1 else []
+        return finished(chart, width=width, title=f"{kind.title}.", subtitle="; ".join(said))
+
+
+def _names_of(answers: Answers, classes: Sequence[str]) -> list[str]:
+    """The names of classes that are given by code or name."""
+    labels = [label for one in answers for label in one.labels.labels]
+    names = {key: label.name for label in labels for key in (label.code, label.name)}
+    for given in classes:
+        _check("class", given, names)
+    return list(dict.fromkeys(names[given] for given in classes))
 
 
 def _drawn_intervals(kind: FigureKind) -> Intervals:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import altair as alt
 import numpy as np
@@ -27,11 +27,62 @@ from quaver.papers.sensitivity_tables import (
 )
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane, svg_text
-from quaver.report.charts.theme import DATA, TEXT, inline, legend, options, panel_heading
+from quaver.report.charts.theme import DATA, SOFT, TEXT, inline, legend, options, panel_heading
 
+PAGE = 960
+"""How high a page is, in pixels, where it is 720 wide."""
+
+
+@dataclass
+class Sheet:
+    """One page of a figure: how wide it is, how many panels stand side by side, and which page it is.
+
+    Attributes:
+        width: In pixels.
+        columns: Panels side by side; as many as fit if None.
+        page: Its number, from 1.
+        classes: The classes that are drawn; all if there are none.
+        pages: How many there are, once it is drawn.
+    """
+
+    width: int
+    columns: int | None = None
+    page: int = 1
+    classes: Sequence[str] = ()
+    pages: int = 1
+
+    def shown(
+        self, panels: Sequence[str], wide: float, high: float, above: float = 0.0
+    ) -> tuple[list[str], int]:
+        """This page's panels, each so wide and high, below a head; and how many stand side by side."""
+        beside = self.columns or max(1, int(self.width // wide))
+        beside = max(1, min(beside, len(panels)))
+        each = beside * max(1, int((PAGE - _HEAD - above) // high))
+        self.check(max(1, -(-len(panels) // each)))
+        return list(panels)[each * (self.page - 1) : each * self.page], beside
+
+    def check(self, pages: int) -> None:
+        """Note how many pages there are.
+
+        Raises:
+            QuaverError: This is none of them.
+        """
+        self.pages = pages
+        if self.page > pages:
+            raise QuaverError(
+                "the figure has no such page", where="page", expected=f"1 to {pages}", found=str(self.page)
+            )
+
+
+Drawing = Callable[[Sheet], Any]
+
+_HEAD = 70
+"""What a figure's title and its margins take, in pixels."""
 _SERIES = {"": "the model's answers", "noisy ": "half of them swapped", "random ": "drawn at random"}
-_VIOLIN, _BAR = 150, 330
+_PLANE, _VIOLIN, _BAR = 266, 150, 330
 """Pixels that a panel needs, so that there is room for its name."""
+_AROUND = 90
+"""What a panel's name and its axis take above and below it."""
 _MATRIX = 60
 """Items of a class that a matrix shows."""
 
@@ -47,8 +98,25 @@ def beside_noise(kind: FigureKind, table: PublishedTable) -> Any:
                 spots.append(Spot(x, y, panel=panel, series=series, name=name, size=38 if kind.name else 20))
     order = [*_SERIES.values()]
     spots = spots or _nothing(f"figure {kind.number}", "no row has both S and C")
-    plane = Plane(spots, "sensitivity", "consistency", x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order)
-    return partial(draw_plane, plane)
+    return _plane(
+        Plane(spots, "sensitivity", "consistency", x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order)
+    )
+
+
+def _plane(plane: Plane) -> Drawing:
+    """What draws the panels of a page."""
+
+    def draw(sheet: Sheet) -> Any:
+        panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
+        beside = sheet.columns or max(1, min(len(panels), int((sheet.width - 10) // _PLANE)))
+        high = min(250.0, 1.05 * (sheet.width / beside - 76))
+        series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
+        kept, _ = sheet.shown(panels, _PLANE, high + _AROUND, 24 + 19 * (len(series) // 3))
+        spots = [spot for spot in plane.spots if spot.panel in kept]
+        own = replace(plane, spots=spots, order=series, beside=sheet.columns, high=high)
+        return draw_plane(own, width=sheet.width)
+
+    return draw
 
 
 def sensitivities(answers: Answers) -> Any:
@@ -60,7 +128,17 @@ def sensitivities(answers: Answers) -> Any:
             if s is not None:
                 rows.append({"panel": f"{one.name}, {model}", "x": names[code], "y": s, "series": level})
     values = _values(answers, "sensitivity of items")
-    return lambda width: alt.vconcat(_violins(values, width=width), _bars(rows, "sensitivity", width=width))
+
+    parts = (partial(_violins, values), partial(_bars, rows, "sensitivity"))
+
+    def draw(sheet: Sheet) -> Any:
+        """Pages of violins for the strategies, then those of the classes."""
+        counts = [probe.pages for part in parts if part(probe := Sheet(sheet.width, sheet.columns))]
+        sheet.check(sum(counts))
+        second = sheet.page > counts[0]
+        return parts[second](replace(sheet, page=sheet.page - second * counts[0]))
+
+    return draw
 
 
 def consistencies(answers: Answers) -> Any:
@@ -77,10 +155,10 @@ def _values(answers: Answers, what: str) -> list[dict[str, Any]]:
     return values or _nothing(what, "a prompt in several phrasings is needed")
 
 
-def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
-    levels = list(dict.fromkeys(row["strategy"] for row in rows))
-    beside = max(1, min(len(levels), width // _VIOLIN))
-    each = int(width / beside) - 40
+def _violins(rows: list[dict[str, Any]], sheet: Sheet) -> Any:
+    levels, beside = sheet.shown(list(dict.fromkeys(row["strategy"] for row in rows)), _VIOLIN, 200 + _AROUND)
+    rows = [row for row in rows if row["strategy"] in levels]
+    each = int(sheet.width / beside) - 40
     header = alt.Header(labelExpr="split(datum.label, ', ')", labelLimit=each + 30, labelFontSize=TEXT)
     return (
         alt.Chart(inline(rows))
@@ -97,23 +175,40 @@ def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
 
 def matrices(answers: Answers) -> Any:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
-    squares, rows, headings = [], [], {}
-    for one, model, level, frame in each_strategy(answers):
-        for label in one.labels.labels:
-            made = class_matrix(one, frame, label.code)
-            if made is None:
-                continue
-            panel = f"{label.name}: {one.name}, {model}, {level}"
-            headings[panel] = f"{one.name}, {model}, {level}"
-            for index, line in enumerate(made.matrix[:_MATRIX, :_MATRIX]):
+    places = [
+        (f"{label.name}: {one.name}, {model}, {level}", label, one, frame)
+        for one, model, level, frame in each_strategy(answers)
+        for label in one.labels.labels
+    ]
+
+    def draw(sheet: Sheet) -> Any:
+        chosen = [
+            place
+            for place in places
+            if not sheet.classes or {place[1].code, place[1].name} & {*sheet.classes}
+        ]
+        made = {panel: class_matrix(one, frame, label.code) for panel, label, one, frame in chosen}
+        names = {panel: label.name for panel, label, *_ in chosen}
+        kept, beside = sheet.shown(
+            [panel for panel in made if made[panel] is not None], 168, 220 + 90 + _AROUND
+        )
+        squares, rows, headings = [], [], {}
+        for panel in kept or _nothing("figure 4", "no class has several items"):
+            headings[panel] = panel.removeprefix(f"{names[panel]}: ")
+            matrix = made[panel].matrix
+            for index, line in enumerate(matrix[:_MATRIX, :_MATRIX]):
                 squares += [Square(str(index), str(to), float(c), panel=panel) for to, c in enumerate(line)]
-            shares, starts = np.histogram(made.matrix, bins=20, range=(0, 1))
+            shares, starts = np.histogram(matrix, bins=20, range=(0, 1))
             for n, start in zip(shares, starts, strict=False):
-                row = {"x": float(start), "end": float(start) + 0.05, "y": n / made.matrix.size}
-                rows.append({"panel": panel, "class": label.name, "under": headings[panel], **row})
-    names = {panel: panel.removesuffix(f": {under}") for panel, under in headings.items()}
-    grid = Grid(squares, named=False, names=names, headings=headings, side=150)
-    return lambda width: alt.vconcat(draw_grid(grid, width=width), _histograms(rows, width=width))
+                row = {"x": float(start), "end": float(start) + 0.05, "y": n / matrix.size}
+                rows.append({"panel": panel, "class": names[panel], "under": headings[panel], **row})
+        side = min(150.0, sheet.width / beside - 40)
+        grid = Grid(squares, named=False, names=names, headings=headings, side=side)
+        return alt.vconcat(
+            draw_grid(grid, width=int(beside * (side + 30))), _histograms(rows, beside, sheet.width)
+        )
+
+    return draw
 
 
 def lines(kind: FigureKind, table: PublishedTable) -> Any:
@@ -124,7 +219,7 @@ def lines(kind: FigureKind, table: PublishedTable) -> Any:
         panels.setdefault(spot.panel, []).append(spot.y)
     spots.sort(key=lambda one: -float(np.mean(panels[one.panel])))
     guides = [Guide("dashed: 0.8", 0.8)] if "PSS" in kind.y[0] else []
-    return partial(draw_plane, Plane(spots, kind.x, kind.y[0], joined=True, guides=guides))
+    return _plane(Plane(spots, kind.x, kind.y[0], joined=True, guides=guides))
 
 
 def points(kind: FigureKind, table: PublishedTable) -> Any:
@@ -140,38 +235,56 @@ def points(kind: FigureKind, table: PublishedTable) -> Any:
         spots.append(replace(some[0], name=name))
     lone = {spot.x for spot in spots}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
-    return partial(draw_plane, Plane(spots, kind.x, _title(kind), x_ends=ends))
+    return _plane(Plane(spots, kind.x, _title(kind), x_ends=ends))
 
 
-def bars(kind: FigureKind, table: PublishedTable) -> Any:
-    """A bar a number, in groups, a panel beside a panel."""
+def bars(kind: FigureKind, table: PublishedTable, answers: Answers) -> Any:
+    """A bar a number, in groups, a panel beside a panel; dashed where chance alone gets there."""
+    chance = (
+        {one.name: 1 / len(one.labels.codes) for one in answers}
+        if any(name.startswith("accuracy") for name in kind.y)
+        else {}
+    )
     rows = [
-        {"panel": panel, "x": str(row[kind.x]), "y": value, "series": name.removeprefix("accuracy by ")}
+        {
+            "panel": panel,
+            "x": str(row[kind.x]),
+            "y": value,
+            "series": name.removeprefix("accuracy by "),
+            "chance": chance.get(str(row.get("data set"))),
+        }
         for panel, row, name, value in _numbers(kind, table)
     ]
     return partial(_bars, rows, _title(kind))
 
 
-def _bars(rows: list[dict[str, Any]], up: str, *, width: int) -> Any:
+def _bars(rows: list[dict[str, Any]], up: str, sheet: Sheet) -> Any:
     series = list(dict.fromkeys(row["series"] for row in rows))
-    beside = max(1, min(len({row["panel"] for row in rows}), width // _BAR))
-    each = int(width / beside) - 110
+    own = _by_panel(rows)
+    tallest = max((14 * len(some) for some in own.values()), default=0)
+    kept, beside = sheet.shown(list(own), _BAR, max(40, tallest) + _AROUND, 19 * (1 + len(series) // 3))
+    each = int(sheet.width / beside) - 110
     colours = alt.Scale(domain=series, range=DATA[: len(series)])
     panels = []
-    for panel, own in _by_panel(rows).items():
+    for panel in kept:
+        across = options(domain=[0, 1])
         shape = (
-            alt.Chart(inline(own))
+            alt.Chart(inline(own[panel]))
             .mark_bar()
             .encode(
-                x=alt.X("y:Q", scale=options(domain=[0, 1]), axis=options(title=up, tickCount=4)),
+                x=alt.X("y:Q", scale=across, axis=options(title=up, tickCount=4)),
                 y=alt.Y("x:N", sort=None, title=None, axis=options(labelLimit=90)),
                 yOffset=alt.YOffset("series:N", sort=series),
                 color=alt.Color("series:N", legend=None, scale=colours),
             )
         )
-        heading = panel_heading(panel, "", each + 60)
-        panels.append(shape.properties(width=each, height=max(40, 14 * len(own)), title=heading))
-    head = [legend(series, width, solid=True)] if len(series) > 1 else []
+        chance = own[panel][0].get("chance")
+        if chance is not None:
+            rule = alt.Chart(inline([{"y": chance}])).mark_rule(strokeDash=[4, 3], color=SOFT)
+            shape = shape + rule.encode(x=alt.X("y:Q", scale=across))
+        heading = panel_heading(panel, "" if chance is None else f"dashed: chance, {chance:.2f}", each + 60)
+        panels.append(shape.properties(width=each, height=max(40, 14 * len(own[panel])), title=heading))
+    head = [legend(series, sheet.width, solid=True)] if len(series) > 1 else []
     return alt.vconcat(*head, *_in_lines(panels, beside))
 
 
@@ -179,9 +292,8 @@ def _in_lines(panels: Sequence[Any], beside: int) -> list[Any]:
     return [alt.hconcat(*panels[index : index + beside]) for index in range(0, len(panels), beside)]
 
 
-def _histograms(rows: list[dict[str, Any]], *, width: int) -> Any:
-    beside = max(1, width // _VIOLIN)
-    each = int(width / beside) - 60
+def _histograms(rows: list[dict[str, Any]], beside: int, width: int) -> Any:
+    each = min(150, int(width / beside) - 60)
     panels = []
     for own in _by_panel(rows).values():
         shape = (
@@ -210,10 +322,14 @@ def heat(kind: FigureKind, table: PublishedTable) -> Any:
     return partial(_heat, panels)
 
 
-def _heat(panels: dict[str, list[Square]], *, width: int) -> Any:
+def _heat(panels: dict[str, list[Square]], sheet: Sheet) -> Any:
+    tallest = max(len({square.row for square in squares}) for squares in panels.values())
+    kept, _ = sheet.shown(list(panels), sheet.width, 27 * (tallest + 1) + 60)
     drawn = [
-        draw_grid(Grid(squares), width=width).properties(title=panel_heading(panel, "", width))
-        for panel, squares in panels.items()
+        draw_grid(Grid(panels[panel]), width=sheet.width).properties(
+            title=panel_heading(panel, "", sheet.width)
+        )
+        for panel in kept
     ]
     return alt.vconcat(*drawn)
 
@@ -291,7 +407,7 @@ def stated_over_token(answers: Answers) -> Any:
         percent="xy",
         guides=[Guide("as sure as right")],
     )
-    return partial(draw_plane, plane)
+    return _plane(plane)
 
 
 def _reliable(one: Any, frame: Any, panel: str, series: str) -> list[Spot]:
@@ -327,11 +443,12 @@ def _nothing(where: str, notes: str) -> NoReturn:
     raise QuaverError("there is nothing to draw", where=where, found=notes or "no rows")
 
 
-def drawing(kind: FigureKind, answers: Answers, table: PublishedTable | None) -> Callable[..., Any]:
-    """What draws a figure, given its ``width``."""
+def drawing(kind: FigureKind, answers: Answers, table: PublishedTable | None) -> Drawing:
+    """What draws the pages of a figure."""
     there = any(True for _ in _numbers(kind, table)) if table is not None else bool(answers)
     if not there:
         _nothing(f"figure {kind.number}", " ".join(table.notes) if table is not None else "")
     draw = globals()[kind.draw]
-    made_drawing: Callable[..., Any] = draw(answers) if table is None else draw(kind, table)
-    return made_drawing
+    if table is None:
+        return cast("Drawing", draw(answers))
+    return cast("Drawing", draw(kind, table, answers) if draw is bars else draw(kind, table))

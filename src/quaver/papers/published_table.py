@@ -201,8 +201,13 @@ class StoredAnswers:
             return behind.part_costs()
 
 
-def answers_of(studies: Mapping[str, Study], *, intervals: Intervals = "all") -> list[StoredAnswers]:
-    """The stored answers of each study that has any."""
+def answers_of(
+    studies: Mapping[str, Study],
+    *,
+    intervals: Intervals = "all",
+    only: Mapping[str, Sequence[str]] | None = None,
+) -> list[StoredAnswers]:
+    """The stored answers of each study that has any: all, or those of some models, strategies or items."""
     answers = []
     missing: StoreError | None = None
     for name, study in studies.items():
@@ -211,6 +216,12 @@ def answers_of(studies: Mapping[str, Study], *, intervals: Intervals = "all") ->
         except StoreError as error:
             missing = error
             continue
+        for column, values in (only or {}).items():
+            known = every[column].cast(pl.String).unique().sort() if column in every.columns else ()
+            for value in values:
+                if value not in known:
+                    raise UnknownName(column, value, known, where=name)
+            every = rows_with(every, column, list(values))
         first = study.spec.evaluators[0].title
         frame = rows_with(every, "evaluator", first)
         answers.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))

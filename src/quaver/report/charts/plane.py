@@ -108,6 +108,8 @@ class Plane:
         guides: Lines to compare with, in every panel.
         order: The series in the order of the legend; by default as they come.
         names: Printed names of panels, where these are not the names.
+        beside: How many panels stand side by side; as many as fit if None.
+        high: How high a panel is, in pixels.
     """
 
     spots: Sequence[Spot]
@@ -120,13 +122,16 @@ class Plane:
     guides: Sequence[Guide] = ()
     order: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    beside: int | None = None
+    high: float = _HEIGHT
 
 
 def draw_plane(plane: Plane, *, width: int = 720) -> Any:
     """Draw it."""
     panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
     series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
-    fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
+    fit = plane.beside or max(1, int((width - 10) // (_NARROWEST + _AXIS + _GAP)))
+    fit = min(len(panels), fit)
     each = (width - 10) / fit - _AXIS - _GAP
     blocks: list[Any] = [legend(series, width)] if len(series) > 1 else []
     blocks += in_rows([_panel(plane, panel, series, each) for panel in panels], fit, _GAP)
@@ -153,7 +158,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         scale=scale(*x_ends),
         axis=_axis(plane.across, "x" in plane.percent, width),
     )
-    up = _axis(plane.up, "y" in plane.percent, _HEIGHT)
+    up = _axis(plane.up, "y" in plane.percent, plane.high)
     if max(ys) - min(ys) < up["tickCount"] and all(float(end).is_integer() for end in ys):
         up.setdefault("format", "d")
         up["values"] = list(range(int(min(ys)), int(max(ys)) + 1))
@@ -165,7 +170,8 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     bars = base.encode(description=ABOUT) if named else base
     layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(bars, plane, x_ends, y_ends, aria=named)]
     if plane.joined:
-        layers.append(bars.mark_line(strokeWidth=1.8, aria=named).encode(y=y))
+        thick = alt.StrokeWidth("thick:Q", scale=None)
+        layers.append(bars.mark_line(aria=named).encode(y=y, strokeWidth=thick))
     layers.append(
         base.mark_point(opacity=1, strokeWidth=1.4, aria=True).encode(
             y=y,
@@ -176,10 +182,10 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         )
     )
     if any(row["name"] for row in own):
-        placed = Layer(inline(_placed(own, x_ends, y_ends, width))).encode(x=x, color=COLOUR)
+        placed = Layer(inline(_placed(own, x_ends, y_ends, width, plane.high))).encode(x=x, color=COLOUR)
         layers.append(_names(placed, x_ends, y_ends))
     guides = ", ".join(guide.text for guide in plane.guides if guide.text)
-    drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
+    drawn = alt.layer(*layers).properties(width=width, height=plane.high)
     if not guides and not any(spot.panel for spot in plane.spots):
         return drawn
     return drawn.properties(title=panel_heading(plane.names.get(panel, panel), guides, width))
@@ -191,17 +197,17 @@ _ASIDE = (0, -2 * _ABOVE, _LINE, -2 * _ABOVE - _LINE, 2 * _LINE, -2 * _ABOVE - 2
 
 
 def _placed(
-    own: Sequence[dict[str, Any]], x_ends: _Ends, y_ends: _Ends, width: float
+    own: Sequence[dict[str, Any]], x_ends: _Ends, y_ends: _Ends, width: float, tall: float
 ) -> list[dict[str, Any]]:
     """Each point with ``up``: where its name stands, so that it lies on no other name and in the panel."""
-    across, up = width / (x_ends[1] - x_ends[0]), _HEIGHT / (y_ends[1] - y_ends[0])
+    across, up = width / (x_ends[1] - x_ends[0]), tall / (y_ends[1] - y_ends[0])
     taken: list[tuple[float, float, float]] = []
     result = []
     for row in sorted(own, key=lambda one: (-one["y"], one["x"])):
         wide, at = text_width(row["name"]), (row["x"] - x_ends[0]) * across
         start = at + 6 if row["x"] <= sum(x_ends) / 2 else at - 6 - wide
         usual = (row["y"] - y_ends[0]) * up + _ABOVE
-        heights = [usual + step for step in _ASIDE if _LINE / 2 <= usual + step <= _HEIGHT - _LINE / 2]
+        heights = [usual + step for step in _ASIDE if _LINE / 2 <= usual + step <= tall - _LINE / 2]
         free = (
             high
             for high in heights
@@ -212,7 +218,8 @@ def _placed(
         )
         high = next(free, usual)
         taken += [(start, start + wide, high)] if row["name"] else []
-        result.append(row | {"up": y_ends[0] + high / up})
+        aside = bool(row["name"]) and abs(high - usual) > _LINE  # a line leads from the mark to its name
+        result.append(row | {"up": y_ends[0] + high / up, "aside": aside})
     return result
 
 
@@ -225,7 +232,9 @@ def _names(placed: Any, x_ends: _Ends, y_ends: _Ends) -> Any:
         .encode(y=alt.Y("up:Q", scale=scale(*y_ends)), text="name:N")
         for sign, align, dx in (("<=", "left", 6), (">", "right", -6))
     )
-    return alt.layer(left, right)
+    away = placed.transform_filter("datum.aside").mark_rule(strokeWidth=0.7, aria=False)
+    leaders = away.encode(y=alt.Y("y:Q", scale=scale(*y_ends)), y2="up:Q")
+    return alt.layer(leaders, left, right)
 
 
 def _axis(text: str, percent: bool, length: float) -> Any:
@@ -252,7 +261,11 @@ _DRAWN_OF_SPOT = ("x", "y", "low", "high", "left", "right", "size", "about", "na
 
 def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
     index = series.index(spot.series)
-    return {**{name: getattr(spot, name) for name in _DRAWN_OF_SPOT}, "series": index, **look(index)}
+    thick = 1.8 + 1.2 * (
+        len(series) - 1 - index if len(series) < 5 else 0
+    )  # lines that coincide are all seen
+    row = {name: getattr(spot, name) for name in _DRAWN_OF_SPOT} | {"series": index, "thick": thick}
+    return row | look(index)
 
 
 def _intervals(
