@@ -182,7 +182,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
     "choices-and-temperature": (
         _table("results", "accuracy, strict stability, mode frequency, entropy", "configurations"),
-        _table("results", "the same by question", "questions", paper=False),
+        _table("results", "the same by question and configuration", "question-configurations", paper=False),
+        _table("results", "the same by question, over all configurations", "questions", paper=False),
         _table("results", "the same by temperature", "temperatures", paper=False),
         _table("plan", "logistic mixed model, treatment × temperature", "mixed-model", paper=False),
         Row("plot", "accuracy against entropy", "figure STUDY entropy"),

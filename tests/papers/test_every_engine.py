@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.papers import small
 
-from quaver import Collection, Study
+from quaver import Study, open_studies
 from quaver.core import registry
 from quaver.core.records import Request
 from quaver.errors import QuaverError
@@ -28,6 +28,7 @@ ENGINES: Mapping[str, str] = {
 }
 """How each engine is asked for; Pegasus, which needs an extra, is tested with its own."""
 
+Studies = dict[str, Study]
 VERBS = ("Choose", "Name", "Tell", "Give", "State", "Say", "Report", "Write")
 STUDY = """\
 name: engines
@@ -50,7 +51,7 @@ class Rewording(small.Planted):
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Studies:
     folder = tmp_path_factory.mktemp("engines")
     entry = EntryPoint("rewording", "tests.papers.test_every_engine:Rewording", "quaver.models")
     registry._entries("models")["rewording"] = entry  # as an installed package would
@@ -64,17 +65,18 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     text = STUDY.format(engine=ENGINES[request.param], more=head + decoding)
     path = folder / "engines.yaml"
     path.write_text(f"{text}studies:\n{studies.partition('  decoding')[0]}", encoding="utf-8")
-    study = Collection.open(path)
-    study.run()
-    return study
+    studies = open_studies(path)
+    for study in studies.values():
+        study.run()
+    return studies
 
 
-def sources(stored: Collection) -> Mapping[str, Study | Collection]:
-    return {"several": stored, "one": next(iter(stored.studies.values()))}
+def sources(stored: Studies) -> Mapping[str, Study | Studies]:
+    return {"several": stored, "one": stored["first"]}
 
 
 @pytest.mark.parametrize("several", ["several", "one"])
-def test_every_table_is_made(stored: Collection, several: str) -> None:
+def test_every_table_is_made(stored: Studies, several: str) -> None:
     source = sources(stored)[several]
     for name in tables():
         made = table(source, name)
@@ -85,7 +87,7 @@ def test_every_table_is_made(stored: Collection, several: str) -> None:
 
 
 @pytest.mark.parametrize("several", ["several", "one"])
-def test_every_figure_is_drawn_or_says_what_is_missing(stored: Collection, several: str) -> None:
+def test_every_figure_is_drawn_or_says_what_is_missing(stored: Studies, several: str) -> None:
     drawn = []
     for name in figures():
         try:
@@ -98,10 +100,10 @@ def test_every_figure_is_drawn_or_says_what_is_missing(stored: Collection, sever
 
 
 @pytest.mark.parametrize("name", ["costs", "cost-shares", "other-prices"])
-def test_paraphrases_that_a_model_wrote_have_a_price(stored: Collection, name: str) -> None:
+def test_paraphrases_that_a_model_wrote_have_a_price(stored: Studies, name: str) -> None:
     rows = table(stored, name).rows()
     assert rows
-    by_model = "small" in str(stored.studies["first"].spec.variants) and name != "other-prices"
+    by_model = "small" in str(stored["first"].spec.variants) and name != "other-prices"
     wrote = [row for row in rows if row["model"] == "small (paraphrases)"]
     assert bool(wrote) == by_model
     assert all(row["US dollars" if name == "costs" else "total cost"] > 0 for row in wrote)

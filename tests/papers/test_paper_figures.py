@@ -10,23 +10,24 @@ import pytest
 from tests.papers import small
 from typer.testing import CliRunner
 
-from quaver import Collection
+from quaver import Study
 from quaver.cli.main import app
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers import catalogue, figure
 from quaver.papers.paper_figures import PAGE
 from quaver.report.charts.plane import svg_text
 
+Studies = dict[str, Study]
 INCHES = {720: 7.0, 360: 3.5}
 """How wide a picture of so many pixels is printed: across a page, or in a column."""
 
 
 @pytest.fixture(scope="module", params=small.STUDIES)
-def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return small.run(request.param, tmp_path_factory.mktemp(request.param))
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Studies]:
+    return request.param, small.run(request.param, tmp_path_factory.mktemp(request.param))
 
 
-def pages_of(study: Collection, name: str, **chosen: object) -> list[str]:
+def pages_of(study: Studies, name: str, **chosen: object) -> list[str]:
     """Every page as SVG, as its caption counts them."""
     pages = [svg_text(figure(study, name, **chosen))]  # type: ignore[arg-type]
     count = re.search(r"page 1 of (\d+)", pages[0])
@@ -36,8 +37,9 @@ def pages_of(study: Collection, name: str, **chosen: object) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", INCHES)
-def test_every_page_is_no_longer_than_a_page_and_can_be_read(study: Collection, width: int) -> None:
-    (paper,) = (paper for paper in catalogue.PAPERS if paper.code == study.path.stem)
+def test_every_page_is_no_longer_than_a_page_and_can_be_read(run: tuple[str, Studies], width: int) -> None:
+    code, study = run
+    (paper,) = (paper for paper in catalogue.PAPERS if paper.code == code)
     for kind in paper.figures:
         for page in pages_of(study, f"{paper.code}:{kind.number}", width=width):
             wide, high = (float(end) for end in re.findall(r'width="([\d.]+)" height="([\d.]+)"', page)[0])
@@ -48,7 +50,7 @@ def test_every_page_is_no_longer_than_a_page_and_can_be_read(study: Collection, 
 
 
 @pytest.fixture(scope="module")
-def strategies(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+def strategies(tmp_path_factory: pytest.TempPathFactory) -> Studies:
     return small.run("errica-2025", tmp_path_factory.mktemp("strategies"))
 
 
@@ -57,7 +59,7 @@ def headings(page: str) -> Counter[str]:
     return Counter(re.findall(r">((?:first|second), (?:small|large)[^<]*)<", page))
 
 
-def test_the_pages_have_every_panel_once(strategies: Collection) -> None:
+def test_the_pages_have_every_panel_once(strategies: Studies) -> None:
     whole = pages_of(strategies, "errica-2025:6")
     narrow = pages_of(strategies, "errica-2025:6", columns=1)
     assert len(narrow) > len(whole)
@@ -70,7 +72,7 @@ def test_the_pages_have_every_panel_once(strategies: Collection) -> None:
     assert error.value.expected == f"1 to {len(narrow)}"
 
 
-def test_a_figure_of_some_models_strategies_and_classes_says_so(strategies: Collection) -> None:
+def test_a_figure_of_some_models_strategies_and_classes_says_so(strategies: Studies) -> None:
     (page,) = pages_of(strategies, "errica-2025:4", models=["small"], strategies=["detailed"], classes=["A"])
     assert set(headings(page)) == {"first, small, detailed", "second, small, detailed"}
     assert {">A<", ">B<"} & {*re.findall(r">[AB]<", page)} == {">A<"}
@@ -83,10 +85,20 @@ def test_a_figure_of_some_models_strategies_and_classes_says_so(strategies: Coll
 
 
 def test_the_command_writes_the_page_that_is_asked_for(
-    strategies: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    strategies: Studies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ["figure", str(strategies.path), "6", "--columns", "1", "--page", "2", "--model", "small"]
+    asked = [
+        "figure",
+        str(strategies["first"].folder.parent / "errica-2025.yaml"),
+        "6",
+        "--columns",
+        "1",
+        "--page",
+        "2",
+        "--model",
+        "small",
+    ]
     done = CliRunner().invoke(app(["figure"]), asked)
     assert done.exit_code == 0, done.output
     page = (tmp_path / "figure-errica-2025-6-2.svg").read_text(encoding="utf-8")

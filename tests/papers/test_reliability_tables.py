@@ -259,6 +259,8 @@ def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
         if prompt == "reasoning":
             expected = (second[prompt] - first[prompt]) / (others - first[prompt])
             assert row["recovered by answer_markers"] == pytest.approx(expected)
+        elif row["mean of the four"] - first[prompt] < 0.01:
+            assert row["recovered by answer_markers"] is None  # the suspect rule lost nothing
 
 
 def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAnswers]) -> None:
@@ -309,7 +311,7 @@ def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -
     for number in "1234":
         kind = catalogue.figure_of(f"karmakar-2026:{number}")
         made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
-        chart = paper_figures.drawing(kind, answers, made)(width=360)
+        chart = paper_figures.drawing(kind, answers, made)(paper_figures.Sheet(720))
         assert all(model in str(chart.to_dict(validate=False)) for model in MODELS)
         paper_figures.save(chart, tmp_path / "drawn.svg")
 

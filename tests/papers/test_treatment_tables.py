@@ -93,6 +93,19 @@ def test_questions_over_all_configurations(study: Study) -> None:
             assert row[name] == pytest.approx(np.nanmean([one[name][at] for one in each])), name
 
 
+def test_questions_by_configuration(study: Study) -> None:
+    """A cell is a question's runs in one configuration."""
+    rows = tabled(study, "question-configurations")
+    assert len(rows) == 16 * 2 * len(HEATS)
+    for place, row in enumerate(rows):
+        at, treatment = int(row["question"]), row["treatment"]
+        assert at == place // (2 * len(HEATS))
+        assert row["right answer"] == ["right", "left"][at % 2]
+        each = outcomes(*block(study, treatment, float(row["temperature"])))
+        for name in ("accuracy", "strict stability", "mode frequency", "entropy (bits)"):
+            assert row[name] == pytest.approx(each[name][at], nan_ok=True), name
+
+
 def test_temperature_as_a_factor(study: Study) -> None:
     rows = tabled(study, "temperatures")
     accuracy = []

@@ -14,6 +14,7 @@ from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArg
 def command(
     study: StudyArgument = HERE,
     to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
+    small: bool = False,
     field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
@@ -23,10 +24,11 @@ def command(
 
     Options:
       to: The folder to write to; by default the study's own.
+      small: Of the small version.
 
     Examples:
       quaver report study.yaml
       quaver report study.quaver.zip --to checked
     """
-    for name, opened in studies_of(study, function, field=field).items():
+    for name, opened in studies_of(study, function, small=small, field=field).items():
         say(f"Wrote {opened.report(to / name if to else None)}")

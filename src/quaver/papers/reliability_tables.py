@@ -92,7 +92,12 @@ def repairs(answers: Answers) -> TableRows:
                 for name, frame in frames.items()
             }
             own = of_paper(one.of(model, one.every), variant)
-            closed = (_recovered(one, own, (first, name), variant) for name in names if name != first)
+            failed = (four or 0.0) - (right.get(first) or 0.0) >= _LEAST_GAP
+            closed = (
+                _recovered(one, own, (first, name), variant) if failed else None
+                for name in names
+                if name != first
+            )
             accuracies = (right.get(name) for name in names)
             drop = drops.get(variant, UNKNOWN)
             rows.append(
@@ -101,6 +106,10 @@ def repairs(answers: Answers) -> TableRows:
     columns = [f"accuracy by {name}" for name in names] + ["paired drop", "95% interval"]
     columns += [f"recovered by {name}" for name in names if name != suspect]
     return TableRows(rows, columns=columns, subject=suspect)
+
+
+_LEAST_GAP = 0.01
+"""Where the suspect rule loses less than that, there is nothing to recover."""
 
 
 def _recovered(

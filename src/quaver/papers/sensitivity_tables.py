@@ -12,6 +12,7 @@ import polars as pl
 from quaver import measures
 from quaver.core.annotations import rows_with
 from quaver.core.number_format import decimals
+from quaver.core.records import Label, LabelSet
 from quaver.errors import QuaverError
 from quaver.papers.published_table import (
     NOTHING,
@@ -54,7 +55,7 @@ def strategies(answers: Answers) -> TableRows:
         rows.append(
             (
                 *(one.name, model, level, frame["variant"].n_unique()),
-                *(s.value, s.details.get("sd"), c.value, float(pairs.std()) if pairs.size else None),
+                *(s.value, s.details.get("sd"), c.value, _deviation(pairs)),
                 *(float(f1.mean()) if f1.size else None, _deviation(f1), *better, whole),
             )
         )
@@ -127,11 +128,15 @@ KINDS = ("own", *_BASELINES)
 def beside_baselines(answers: StoredAnswers, frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The answers, with half of them swapped, and drawn at random."""
     result = {"own": frame}
-    for kind in _BASELINES:
+    labels, seed = answers.labels, answers.study.spec.seed
+    with_none = LabelSet((*labels.labels, Label(NOTHING, NOTHING)), labels.level)
+    answered = frame.with_columns(pl.col("label").cast(pl.String).fill_null(NOTHING))
+    for kind, given, known in zip(_BASELINES, (frame, answered), (labels, with_none), strict=True):
         try:
-            result[kind] = measures.baseline(frame, kind, labels=answers.labels, seed=answers.study.spec.seed)
+            drawn = measures.baseline(given, kind, labels=known, seed=seed)
         except QuaverError:
-            result[kind] = frame.clear()
+            drawn = frame.clear()
+        result[kind] = drawn.with_columns(pl.col("label").replace(NOTHING, None))  # N/A is drawn like a class
     return result
 
 
@@ -248,6 +253,10 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
         if alike is None:
             continue
         each.append(known)
+        if len({points[item][0] for item in known}) > 1:
+            notes.append(
+                "The items are of several classes (column class): only pairs of one class are compared in C."
+            )
         place = {item: index for index, item in enumerate(alike.items)}
         for index, item in enumerate(known, start=1):
             pairs = (float(alike.matrix[place[item], place[other]]) for other in known)
@@ -258,7 +267,8 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
         heads = each[0]
     else:
         notes.append("Column k is item no. k of the same data set, model and strategy.")
-    return TableRows([(*row, *(None,) * (6 + width - len(row))) for row in rows], notes=notes, columns=heads)
+    filled = [(*row, *(None,) * (6 + width - len(row))) for row in rows]
+    return TableRows(filled, notes=list(dict.fromkeys(notes)), columns=heads)
 
 
 _MOVED = 10

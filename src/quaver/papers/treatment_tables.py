@@ -99,6 +99,23 @@ def questions(answers: Answers) -> TableRows:
     return TableRows(rows)
 
 
+def question_configurations(answers: Answers) -> TableRows:
+    """One row a question and configuration: the four outcomes over its runs."""
+    columns = list(dict.fromkeys(name for one in answers for name in _columns(one)))
+    rows = []
+    for one, model in each_model(answers):
+        mine = _columns(one)
+        each = _outcomes(one, model, ["item", *mine], resamples=0)
+        gold = {item.id: item.gold or NOTHING for item in one.study.experiment.items}
+        places = {item: place for place, item in enumerate(gold)}
+        for item, *key in sorted(each, key=lambda key: (places[key[0]], _place(one, mine, key[1:]))):
+            of = dict(zip(mine, key, strict=True))
+            estimates = each[item, *key]
+            levels = (of.get(name, NOTHING) for name in columns)
+            rows.append((one.name, model, item, gold[item], *levels, *(e.value for e in estimates)))
+    return TableRows(rows, columns=columns)
+
+
 def temperatures(answers: Answers) -> TableRows:
     """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
     rows = []
