@@ -70,7 +70,10 @@ def _content(path: Path) -> Any:
         ".spill",
     ) or path.name.endswith(("-wal", "-shm")):
         return None
-    text = _TIMES.sub("TIME", path.read_text(encoding="utf-8", errors="replace"))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".json":
+        text = json.dumps(json.loads(text), sort_keys=True, indent=1)
+    text = _TIMES.sub("TIME", text)
     text = re.sub(r'"(checksum|sha256)": "[0-9a-f]+"|"(\w+\.(json|csv))": \d+', r'"\1\2"', text)
     return re.sub(r'"(seen|process|first|last)": [\d.]+', r'"\1"', text)
 

@@ -99,6 +99,13 @@ def changing(home: Path) -> Iterator[Transaction]:
                 shutil.rmtree(home / _NEXT, ignore_errors=True)
 
 
+def finish(home: Path) -> None:
+    """Finish what a killed command had written, where nobody is at work and the folder can be written."""
+    if (home / _READY).is_dir():
+        with suppress(StoreError), changing(home):
+            pass
+
+
 def current(home: Path, path: Path) -> Path:
     """Where the content of a file is now: in its place, or in a valid generation that is not there yet."""
     for staged, place in _waiting(home):

@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
 from quaver.core.options import with_defaults
-from quaver.core.transaction import Transaction, changing
+from quaver.core.transaction import Transaction, changing, finish
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import LABEL, Format, column_of
 from quaver.gold.returned_labels import Returned, Rule, SheetIds
@@ -54,6 +54,7 @@ class StudyGold:
 
     def __init__(self, source: StudySource) -> None:
         self._source, self._files = source, source.gold_files
+        finish(self._files.home)
         own = source.field.name if isinstance(source, FieldSource) else ""
         self._fields: Mapping[str, StudySource] = {
             name: FieldSource(source, name) for name in source.spec.task.fields
