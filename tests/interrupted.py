@@ -210,7 +210,7 @@ def _main() -> None:
             wrong[moment] = f"{other}: {str(kept.get(first))[:400]} / {str(now.get(first))[:400]}"
         elif says != result:
             wrong[moment] = f"{result} / {says}"
-        elif status > 0 and "Error" not in last and "disk" not in last:
+        elif status > 0 and "to do:" not in last:
             wrong[moment] = f"no error of Quaver's: {last[:300]}"
         twice = len(more) - len(paid)
         if twice > getattr(scenario, "IN_FLIGHT", 0):
