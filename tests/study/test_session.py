@@ -297,7 +297,7 @@ READERS = {
     "evaluator of a measure": (
         "measures: [{use: accuracy, evaluator: first_lable}]\n",
         "measures[0]: unknown evaluator 'first_lable'",
-        "'first_label'?",
+        "'marked_label'?",
     ),
     "evaluator": ("evaluators: [exakt]\n", "evaluators[0]: unknown evaluator 'exakt'", "'exact'?"),
     "option of an evaluator": (

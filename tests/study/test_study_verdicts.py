@@ -252,7 +252,7 @@ def test_a_study_file_s_own_thresholds_decide_what_is_right(tmp_path: Path) -> N
 
 def test_a_verdict_needs_no_measure_that_the_study_file_names(tmp_path: Path) -> None:
     card = simulated(tmp_path, STUDIES["good"], 4).verdict()
-    assert str(card).count("\n") == 2
+    assert str(card).count("\n") == 3  # how the answers were read comes first
     assert repr(card) == str(card)
     assert dict(card.facts) == dict(card.facts) | {"Texts": "60", "Prompts": "5", "Calls": "600"}
 

@@ -182,7 +182,7 @@ def documents_of(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) ->
     """Answers in a line each: their column, how they were read, and the beginning of their text."""
     columns = study.index.design.columns
     texts: list[str | None] = [None] * answers.height
-    if excerpt:
+    if excerpt and answers.height:  # of no answers nothing is known, not even a number
         texts = excerpts(study.index, answers["response"].to_list(), excerpt)
     return [
         column_document(columns[answer["column"]])

@@ -134,12 +134,6 @@ def test_names_that_it_has(measure: dict[str, Any], tmp_path: Path) -> None:
     assert opened(tmp_path, measure).plan().calls > 0
 
 
-def test_the_measure_that_ends_a_collection_is_looked_at_too(tmp_path: Path) -> None:
-    until = {"measure": "accuracy", "width": 0.1, "options": {"group": "party"}}
-    with pytest.raises(QuaverError, match=r"until.*party"):
-        opened(tmp_path, until=until).run()
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("measure", [WRONG[0], WRONG[10], {"use": "accuracy", "by": ["wordding"]}])
 def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: Path) -> None:
