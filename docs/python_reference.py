@@ -87,7 +87,7 @@ GROUPS = (
             "quaver.pytest_plugin.assert_no_loss",
             "quaver.pytest_plugin.assert_stable",
             "quaver.pytest_plugin.OpenStudy",
-            "quaver.core.label_values.Decision",
+            "quaver.core.label_decisions.Decision",
         ),
     ),
     Group(
@@ -95,12 +95,7 @@ GROUPS = (
         "Pack and verify a study",
         "One archive with everything in it, and the command that makes again what follows from the answers.",
         ("bundle", "verify"),
-        (
-            "quaver.bundles.verification.Verification",
-            "quaver.replication.replication.replicate",
-            "quaver.replication.replication.Replication",
-            "quaver.replication.replication.Replicated",
-        ),
+        ("quaver.bundles.verification.Verification",),
     ),
     Group(
         "results",

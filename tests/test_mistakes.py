@@ -323,7 +323,11 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "an unknown option": (lambda: ran().measure("accuracy", missng="drop"), "missng", "'missing'?"),
     "an unknown value": (lambda: ran().measure("accuracy", missing="keep"), "missing", "'drop'"),
     "an unknown column": (lambda: ran().measure("accuracy", by=["modle"]), "by", "'model'?"),
-    "an unknown evaluator": (lambda: ran().measure("accuracy", evaluator="frist"), "measures", "marked_label"),
+    "an unknown evaluator": (
+        lambda: ran().measure("accuracy", evaluator="frist"),
+        "measures",
+        "marked_label",
+    ),
     "which estimates": (lambda: ran().estimates(of="all"), "Study.estimates(of)", "'audit'"),  # type: ignore[arg-type]
     "fewer than no requests": (lambda: ran().run(requests=-1), "Study.run(requests)", "0 or more"),
     "a run's argument": (lambda: ran().run(retry=True), "Study.run", "'retry_errors'?"),  # type: ignore[call-arg]
