@@ -26,6 +26,7 @@ from quaver.bundles.derived_files import write_derived
 from quaver.bundles.verification import verify
 from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.response_tables import CHECKED
+from quaver.design.calls.lock_file import design_digest
 from quaver.errors import StoreError
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.imports.label_import import import_annotations
@@ -173,6 +174,7 @@ def remade(*changes: Change) -> Change:
     def change(folder: Path) -> None:
         for one in changes:
             one(folder)
+        lock("digest", value=design_digest(json.loads((folder / "study.lock.json").read_text())))(folder)
         files = {one.name: "" for one in folder.iterdir()}
         about = {"form": "quaver bundle 1", "study": "study", "texts": True, "files": files}
         source = Bundle(folder / "x.zip", Opened(about, (), ""), folder)
@@ -214,6 +216,11 @@ def lock(*path: str, value: Any) -> Change:
 
     return document("study.lock.json", edit)
 
+
+OWN_SEED = (
+    text("study.yaml", "repeats: 2", "repeats: 2\nseed: 5"),
+    lock("study", "seed", value=5),
+)
 
 WAYS: dict[str, tuple[Change, str]] = {
     # what follows from other files
@@ -346,7 +353,7 @@ WAYS: dict[str, tuple[Change, str]] = {
         ),
         "dropped",
     ),
-    "a design of one's own, and all that follows": (remade(lock("study", "seed", value=5)), "design"),
+    "a design of one's own, and all that follows": (remade(*OWN_SEED), "design"),
     "no study file": (gone("study.yaml"), ""),
 }
 
@@ -404,6 +411,6 @@ def test_a_published_digest_of_the_design_finds_another_design(
     assert verify(whole).design == study.digest
     assert not verify(whole, design=study.digest).differs
     assert "design" not in verify(whole, design=study.digest).unknown
-    other = repacked(whole, tmp_path, remade(lock("study", "seed", value=5)))
+    other = repacked(whole, tmp_path, remade(*OWN_SEED))
     (line,) = verify(other, design=study.digest).differing
     assert study.digest in line
