@@ -31,7 +31,7 @@ from quaver.collect.store.response_tables import SUMMED
 from quaver.comparison.paired_comparison import compare
 from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError
-from quaver.score.evaluators.named_label import FirstLabel
+from quaver.score.evaluators.marked_label import MarkedLabel
 from quaver.score.parsing.evaluator import Answer
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.imports.label_import import import_annotations
@@ -440,7 +440,7 @@ def test_what_does_not_verify_is_not_kept(
         label = "positive" if next(calls) % 4 < 2 else "negative"  # once for each of two paraphrases
         return lambda _: Reading(label, "valid")
 
-    monkeypatch.setattr(FirstLabel, "reader", moody)
+    monkeypatch.setattr(MarkedLabel, "reader", moody)
     with pytest.raises(StoreError, match="not kept"):
         bundle(study, path)
     assert path.read_bytes() == before  # the bundle that was there stays

@@ -118,6 +118,13 @@ def test_an_error_tells_what_is_wrong(browser: TestClient) -> None:
     assert answer.json()["error"]["at"] == [0, 5]
 
 
+@pytest.mark.parametrize("window", ["q=item:none*", "from=9000"])
+def test_a_window_without_answers_is_empty(browser: TestClient, window: str) -> None:
+    answer = browser.get(f"api/studies/tones/answers?excerpt=100&{window}")
+    assert answer.status_code == 200
+    assert answer.json()["answers"] == []
+
+
 ODD = (
     *("abc", "[1]", "1e400", "\x00", "-1", "1.5", "١", "9" * 30, "", "none", "null", "\ud800", "\U0010ffff"),
     *('"', "(", "../..", "a" * 20_000, "label:", "label:zzz", "is:", "-", "or", "~", "*", '{"a":1}', "true"),
