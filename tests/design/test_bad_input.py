@@ -125,8 +125,8 @@ STUDIES = {
     "labels answered alike": (
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: Yes, negative: 'yes '}"),
         SpecError,
-        "study.yaml:10: prompt.answers",
-        "the same answer",
+        "study.yaml:10: prompt.answers.negative",
+        "'Yes' and 'yes ' cannot be told apart in an answer",
     ),
     "a label answered with nothing": (
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: ' '}"),
@@ -458,7 +458,7 @@ FILES = {
     "short row": ("items.csv", ITEMS + "d\n", "items.csv:5", "1 cell"),
     "row after a text of two lines": ("items.csv", ITEMS + 'd,"x\ny",\ne\n', "items.csv:7", "1 cell"),
     "open quotation mark": ("items.csv", ITEMS + 'd,"x,\n', "items.csv:5", "quotation"),
-    "gold": ("items.csv", ITEMS + "d,x,Positive\n", "items.csv:5: truth", "Positive"),
+    "gold": ("items.csv", ITEMS + "d,x,Positiv\n", "items.csv:5: truth", "Positiv"),
     "not UTF-8": ("items.csv", ITEMS.encode() + b"d,caf\xe9,\n", "items.csv:5", "utf-8"),
     "two columns": ("items.csv", "id,text,id\n", "items.csv:1", "'id'"),
 }
@@ -475,10 +475,15 @@ def test_a_wrong_file_of_items_is_one_error_that_names_the_line(
 
 
 def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path: Path) -> None:
-    error = refused(tmp_path, items=ITEMS + "d,x,Positive\n")
-    assert error.found == "Positive"
+    error = refused(tmp_path, items=ITEMS + "d,x,Positiv\n")
+    assert error.found == "Positiv"
     assert "positive, negative" in str(error.expected)
     assert "'positive'" in str(error.fix)
+
+
+def test_gold_is_the_label_that_it_differs_from_in_capitals_and_white_space_alone(tmp_path: Path) -> None:
+    items = resolved(written(tmp_path, items=ITEMS + "d,x, POSITIVE\n")).items
+    assert items[3].gold == "positive"
 
 
 def test_items_in_another_encoding_say_how_to_name_it(tmp_path: Path) -> None:

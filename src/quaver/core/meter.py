@@ -79,11 +79,11 @@ class Meter:
         with self._lock:
             self._news.append(news)
 
-    def told(self) -> list[str]:
+    def take_news(self) -> list[str]:
         """What was noted since the last call of this method."""
         with self._lock:
-            told, self._news = self._news, []
-        return told
+            taken, self._news = self._news, []
+        return taken
 
     def count(self, traffic: Traffic) -> None:
         """Add traffic."""

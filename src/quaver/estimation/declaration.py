@@ -49,7 +49,7 @@ that is declared. A measure that declares no treatment has no such argument.
 which the value, the resamples and the difference between two studies come alike; the method in words; how
 many units rest behind it; what was left out; or the reason why it is undefined. `share_of` makes the most
 frequent one. ``ends``, the smallest and the largest value that the number can have, are all that its interval
-needs to be told: which units make its error, and whether they are too few, is read off the jackknife. With
+needs: which units make its error, and whether they are too few, is read off the jackknife. With
 ``null`` the ``p`` of being that value stands in the details. Statistics that share one function (``column``
 says which of its numbers) share its resamples. ``cell.draws(under)`` has a function's value and resamples
 beforehand. Where a number needs another one's interval, ``cell.estimated(statistic)`` gives the estimate; a

@@ -67,7 +67,7 @@ def _of_model(
 ) -> list[str]:
     engine = lock.get("models", {}).get(model, {}).get("engine")
     if record is None and engine == "function":
-        return ["as the function itself decodes: it is told of no temperature and no limit"]
+        return ["as the function itself decodes: it is given no temperature and no limit"]
     if record is None:
         return list(_as_asked(asked))
     return list(_as_sent(record["knobs"], record["calls"]))

@@ -332,7 +332,7 @@ class Writer:
         for name, asked in self._asked.items():
             if asked.meter is None:
                 continue
-            for news in asked.meter.told():
+            for news in asked.meter.take_news():
                 self._journal.note(name, news)
             self._progress.waits[name] = asked.meter.waits
             if (traffic := asked.meter.take()) != NO_TRAFFIC:

@@ -305,11 +305,15 @@ class StudySpec(Part):
             shown_as = [answers.get(label.code, label.name or label.code) for label in part.labels]
             if alike := indistinct_labels(shown_as):
                 place: tuple[str | int, ...] = (*loc, shown_as.index(alike[1]))
+                for code in (part.labels[shown_as.index(text)].code for text in alike):
+                    place = ("prompt", "answers", code) if code in answers else place
                 raise PlacedError(
                     f"{shown(alike[0])} and {shown(alike[1])} cannot be told apart in an answer",
                     *place,
                     expected=TOLD_APART,
-                    fix="write them as one label, or give one of them another name",
+                    fix="give one of them another answer"
+                    if place[0] == "prompt"
+                    else "write them as one label, or give one of them another name",
                 )
         return self
 

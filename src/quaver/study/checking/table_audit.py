@@ -1,4 +1,4 @@
-"""What is odd about a table of texts, told before anything is asked, each with what to do."""
+"""What is odd about a table of texts, shown before anything is asked, each with what to do."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def _read_frame(frame: Any, column: str, rules: LabelRules) -> tuple[Any, list[D
     meant = {**written.also, **dict.fromkeys(("", *written.missing))}
     if not meant.keys() & set(texts.unique()):
         return frame, list(written.decisions)
-    return read.with_columns(texts.replace(meant).alias(column)), list(written.decisions)
+    return read.with_columns(pl.col(column).cast(pl.String).replace(meant)), list(written.decisions)
 
 
 def _of_rows(
