@@ -213,5 +213,8 @@ def test_no_item_differs_where_all_coders_give_the_same_large_number(level):
 
 
 def test_items_differ_by_numbers_of_any_size():
-    numbers = np.array([[1e-9, 2e-9], [3e-9, 3e-9], [5e-9, 5e-9]])
-    assert krippendorff_alpha(numbers, "interval").details["differing"] == 1
+    numbers = np.array([[1, 2], [3, 3], [5, 5]])
+    found = [krippendorff_alpha(numbers * size, "interval") for size in (1e-9, 1.0, 1e9)]
+    assert len({one.details["differing"] for one in found}) == 1
+    assert [one.value for one in found] == pytest.approx([found[1].value] * 3)
+    assert found[1].value < 1

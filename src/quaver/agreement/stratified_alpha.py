@@ -326,7 +326,7 @@ def in_strata(counts: Floats | Tally, strata: Sequence[int]) -> Floats | Tally:
 def few_rare(units: Units, counts: Floats | Tally) -> tuple[IntervalWarning, ...]:
     """A warning where few units have a label that is not the most frequent one: agreement rests on these.
 
-    Without any it is undefined, and no contribution shows how many there might have been.
+    Where none has one it is undefined, which is said already.
 
     Args:
         units: What is resampled.
@@ -335,7 +335,7 @@ def few_rare(units: Units, counts: Floats | Tally) -> tuple[IntervalWarning, ...
     """
     each = [units.touched(column) for column in (_deviating(counts)[1] > 0).T]
     rarest = int(np.mean(each)) if each else 0
-    if rarest >= units.enough:
+    if rarest >= units.enough or not any(each):
         return ()
     return (
         IntervalWarning(
