@@ -67,8 +67,9 @@ def test_the_whole_way(folder: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert numbers(ran.stdout.splitlines()[0])[0] == 6
     again = quaver(folder, "run", ".", *SAME)
-    collected, _, verdict, *_ = again.stdout.splitlines()
+    collected, _, reading, verdict, *_ = again.stdout.splitlines()
     assert numbers(collected) == [0, 6, 6]  # collected, stored, of
+    assert numbers(reading) == [100, 0, 0]  # percent: a label alone, several, read in two ways
     assert numbers(verdict) == [3]  # texts: too few
     found = status(quaver(folder, "status", "study.yaml", "--json", *SAME))
     assert (found["answered"], found["total"]) == (6, 6)
