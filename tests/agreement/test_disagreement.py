@@ -218,3 +218,6 @@ def test_items_differ_by_numbers_of_any_size():
     assert len({one.details["differing"] for one in found}) == 1
     assert [one.value for one in found] == pytest.approx([found[1].value] * 3)
     assert found[1].value < 1
+    codes, values = np.array([[0, 1], [2, 2], [3, 3]]), np.array([1, 2, 3, 5]) * 1e-9
+    model = Disagreement(label_counts(codes, 4)[:, None], "interval", values)
+    assert model.differs[:, 0].tolist() == [True, False, False]

@@ -301,10 +301,16 @@ def test_what_is_no_label_is_named(tmp_path: Path) -> None:
         (LONG.replace("1,q", "1,p"), {"item": "doc", "label": "code"}, ItemError, "one place"),
         (LONG, {"label": "code"}, QuaverError, "no column of items"),
         (
+            LONG.replace("1,q,a,a", "1,q,a,b"),
+            {"item": "doc", "coder": "who", "label": "code", "gold": "truth"},
+            ItemError,
+            "two values of 'truth'",
+        ),
+        (
             LONG,
             {"item": "doc", "coder": "who", "label": "code", "gold": "who"},
-            ItemError,
-            "two values of 'who'",
+            QuaverError,
+            "the labels of code and of who hardly meet",
         ),
         ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
         ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
