@@ -14,7 +14,7 @@ from tests.chromium import browser
 from tests.studies import written
 
 import quaver
-from quaver.errors import MeasureError
+from quaver.errors import StoreError
 from quaver.study.session import Study
 
 __all__ = ["browser"]
@@ -115,7 +115,6 @@ CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
         ("100% of the answers have no label", "Stability between prompts could not be measured"),
     ),
     "every call fails": (every_call_fails, ("100% of the calls failed", "error")),
-    "no answer": (nothing_fits, ("There are no answers yet", "no annotations")),
 }
 
 
@@ -161,11 +160,16 @@ def test_the_page_says_what_is_missing(case: tuple[str, Study], browser: Any) ->
 
 
 def test_the_composers_say_why_or_answer(case: tuple[str, Study]) -> None:
-    name, study = case
-    if name == "no answer":
-        with pytest.raises(MeasureError, match="there are no annotations"):
-            quaver.compare(study, study)
-        return
+    study = case[1]
     found = quaver.compare(study, study, resamples=100)
     assert found.flips.is_empty()
     assert all(one.value == 0 for one in found.differences if one.value is not None)
+
+
+def test_answers_that_no_longer_belong_to_a_study_are_named_and_stay(tmp_path: Path) -> None:
+    study = nothing_fits(tmp_path)
+    kept = {path: path.read_bytes() for path in tmp_path.glob("annotations*")}
+    for read in (study.estimates, study.report, study.verdict, lambda: quaver.compare(study, study)):
+        with pytest.raises(StoreError, match="none of the stored answers belongs to the study"):
+            read()
+    assert {path: path.read_bytes() for path in tmp_path.glob("annotations*")} == kept

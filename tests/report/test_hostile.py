@@ -129,14 +129,12 @@ def test_no_cell_of_the_csv_is_a_formula(report: Path) -> None:
             float(cell)
 
 
-@pytest.mark.parametrize(
-    "text", ["=1", "+x", "-x", "@x", "\tx", "\rx", "\nx", "-1-1", "+1+1", "--1", "-", "＝1"]
-)
+@pytest.mark.parametrize("text", ["=1", "+x", "-x", "@x", "\tx", "\rx", "\nx", "-1-1", "+1+1", "--1", "＝1"])
 def test_what_starts_a_formula_is_made_text(text: str) -> None:
     assert safe_cell(text) == "'" + text
 
 
-@pytest.mark.parametrize("text", ["-1", "+0.5", "-1e-9", "1=1", "a", "", "-.5"])
+@pytest.mark.parametrize("text", ["-1", "+0.5", "-1e-9", "1=1", "a", "", "-.5", "-"])
 def test_numbers_and_plain_text_stay(text: str) -> None:
     assert safe_cell(text) == text
 
