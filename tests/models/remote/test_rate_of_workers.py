@@ -17,6 +17,7 @@ from quaver.models.remote import ray_cluster
 from quaver.models.remote.ray_cluster import RateShares
 from quaver.models.served.pace import Pace
 
+FREE = {"input": 0, "output": 0}
 RATE = 40.0
 JITTER = 0.75 * RATE
 """Calls that a busy machine may deliver later than they were sent, and so nearer to the next."""
@@ -36,7 +37,7 @@ def most_above(moments: Sequence[float], rate: float) -> float:
 def test_the_rate_holds_for_all_workers_together(tmp_path: Path, workers: int) -> None:
     ray = ThreadRay(workers)
     with ray.entered(), serving(latency=0.02) as (url, server):
-        study(tmp_path, url, items=50, requests_per_minute=60 * RATE).run(where={"on": "ray"})
+        study(tmp_path, url, items=50, requests_per_minute=60 * RATE, price=FREE).run(where={"on": "ray"})
         moments = sorted(server.good)[1:]  # the probe's
     check(tmp_path, 100)
     assert len(ray.actors) == workers
@@ -58,7 +59,8 @@ def test_it_holds_while_workers_come_and_go(tmp_path: Path, monkeypatch: pytest.
             ray.actors[lost[-1]].lose()
 
     with ray.entered(), serving(faults=0.1, latency=0.02) as (url, server):
-        asked = study(tmp_path, url, items=70, requests_per_minute=60 * RATE, retries=12, timeout=2)
+        how: dict[str, Any] = {"requests_per_minute": 60 * RATE, "retries": 12, "timeout": 2, "price": FREE}
+        asked = study(tmp_path, url, items=70, **how)
         asked.run(where={"on": "ray"}, watch=change)
         moments = sorted(server.good)[1:]
     check(tmp_path, 140)
