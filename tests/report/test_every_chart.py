@@ -34,7 +34,7 @@ NAMES = {
     *("consistency-matrices", "consistency-histograms", "reliability", "calibration-shift", "parse-rates"),
     *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),
     *("factor-effects", "factor-interactions", "factor-token-effects", "distribution-shift"),
-    *("variance-shares", "answer-entropy", "strict-stability"),
+    *("answer-entropy", "strict-stability"),
     *("label-distributions", "inter-model", "readiness", "f1-macro", "f1-micro", "f1-label"),
 }
 
