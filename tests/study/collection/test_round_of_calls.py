@@ -184,7 +184,7 @@ def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path: P
     assert max(asked) > 30
     assert list(after.elsewhere.values()) == sorted(after.elsewhere.values(), key=lambda cost: cost.high)
     dear = one.plan(compare=["openai/gpt-4o-mini"]).elsewhere["openai/gpt-4o-mini"]
-    assert dear == pytest.approx((40 * (10 * 0.15 + 0.6) / 1e6,) * 2)
+    assert dear == pytest.approx((40 * (10 * 0.15 + 0.6) / 1e6,) * 3)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
@@ -207,10 +207,10 @@ def test_every_call_is_exported_with_what_was_read(tmp_path: Path, ending: str) 
     first, broken = by_item["2"], by_item["3"]
     assert first["output"] == "negative"
     assert "Number 2 is" in str(first["prompt"])
-    assert (first["gold"], first["first_label.label"]) == ("negative", "negative")
-    assert str(first["first_label.correct"]).lower() == "true"
-    assert str(broken["first_label.correct"]).lower() == "false"
-    assert (broken["first_label.status"], broken["finish"]) == ("error", "error")
+    assert (first["gold"], first["marked_label.label"]) == ("negative", "negative")
+    assert str(first["marked_label.correct"]).lower() == "true"
+    assert str(broken["marked_label.correct"]).lower() == "false"
+    assert (broken["marked_label.status"], broken["finish"]) == ("error", "error")
 
 
 def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_
     one.export(tmp_path / "calls.parquet")
     (row,) = pl.read_parquet(tmp_path / "calls.parquet").to_dicts()
     assert (row["output"], row["thinking"]) == (said, "Not negative, then.")
-    assert row["first_label.label"] == "positive"
+    assert row["marked_label.label"] == "positive"
 
 
 def test_an_export_of_another_kind_is_one_error(tmp_path: Path) -> None:
