@@ -173,6 +173,7 @@ def test_annotations_with_other_columns_are_made_anew(change, tmp_path: Path) ->
 @pytest.mark.parametrize("file", ["calls.csv", "calls.parquet"])
 def test_a_time_that_is_none_is_one_error_of_an_export(file: str, tmp_path: Path) -> None:
     study = imported(tmp_path)
+    study.annotations()  # the store of an import is made when its answers are read
     with closing(sqlite3.connect(tmp_path / "study" / "responses.db")) as database, database:
         database.execute("UPDATE responses SET received = 'x' WHERE id = 2")
     with pytest.raises(StoreError) as caught:
