@@ -34,7 +34,7 @@ variants:
   - {use: label_order, orders: reversed}
 models:
   - {name: fake, use: function, price: {input: 1, output: 2}}
-  - {name: far, use: openai_compatible, model: m, base_url: "http://127.0.0.1:9/v1", key: NO_SUCH_KEY}
+  - {name: far, use: openai_compatible, model: m, base_url: "http://[::1]:9/v1", key: NO_SUCH_KEY, price: 0}
 decoding:
   greedy: {max_tokens: 4}
   warm: {temperature: [0.5, 1.0]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -151,17 +150,10 @@ def test_lengths_without_the_text_and_their_change(study: Study) -> None:
 
 def test_the_lengths_of_several_data_sets_are_averaged(study: Study) -> None:
     """The paper's table 1 has one change for its four tasks: the mean of theirs."""
-    (made,) = printed(Both({"one": study, "two": study}), "lengths")
+    (made,) = printed({"one": study, "two": study}, "lengths")
     for row in made.rows():
         assert row["mean"] == pytest.approx((row["one"] + row["two"]) / 2)
     assert {row["level"] for row in made.rows()} == {"plain", "polite", "no", "yes"}
-
-
-@dataclass
-class Both:
-    """Several studies, as a collection has them."""
-
-    studies: dict[str, Study]
 
 
 def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
