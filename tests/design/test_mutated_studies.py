@@ -68,7 +68,6 @@ WHOLE: dict[str, Any] = {
         {"name": "sides", "formula": "share(positive) ~ side", "effect": "side[b] > side[a]", "group": "side"}
     ],
     "budget": {"calls": 100, "tokens": 1000, "money": 1.5, "seconds": 10},
-    "until": {"measure": "accuracy", "width": 0.4, "by": ["model"], "items": 2, "growth": 2, "options": {}},
     "small": {"items": {"sample": 2}},
     "notes": ["A note."],
 }

@@ -293,8 +293,8 @@ _DIGITS = re.compile(r"\d[\d.,e]*")
 def phrase(warning: str) -> str:
     """A warning in a few words.
 
-    >>> phrase("only 2 of 24 units differ: the interval is a rough one")
-    'few items differ'
+    >>> phrase("only 2 of 24 items make the error: the interval is a rough one")
+    'few items decide'
     """
     return next((said for part, said in _PHRASES if part in warning), _OTHER)
 
