@@ -30,7 +30,7 @@ def study(folder: Path, url: str, items: int = ITEMS, **options: Any) -> Study:
         "task": {"labels": ["yes", "no"]},
         "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Is it so?"},
-        "models": [model | {"supports": {"seed": True}} | options],
+        "models": [model | {"supports": {"seed": True}, "price": 0} | options],
         "decoding": {"d": {"temperature": 1.0}},
         "repeats": 2,
     }
