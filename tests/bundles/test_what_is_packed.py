@@ -131,6 +131,7 @@ def test_a_coder_that_was_dropped_is_named(file: Path) -> None:
 def test_the_command_asks_for_both(file: Path) -> None:
     file.write_text(STUDY.replace(*DROPPED["a model"][:2]))
     (file.parent / "model.py").write_text("def good(text, prompt):\n    return 'positive'\n")
+    command(file.parent, "run", "study.yaml", "--function", "good=model:good")
     asked = ("bundle", "study.yaml", "--function", "good=model:good")
     said = command(file.parent, *asked).stdout
     assert "the columns respondent, age" in " ".join(said.split())

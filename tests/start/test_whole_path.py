@@ -233,12 +233,16 @@ def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
         for at, text in enumerate(HOSTILE_TEXTS[:60]):
             writer.writerow([f"i{at}", f"{text.replace(chr(0), '')} #{at:06}", labels[at % 2]])
 
+    seen: list[int] = []
+
     def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
         if body is None:
             return {"data": [{"id": "<img src=x onerror=window.ran=3>"}]}
         prompt = str(body["messages"])
         at = int(prompt[prompt.rindex(" #") :][2:8])
-        text = labels[at % 2] if at % 3 else HOSTILE_TEXTS[(at + len(prompt)) % len(HOSTILE_TEXTS)]
+        seen.append(at)  # the first answers, which are looked at before the rest is asked for, have a label
+        is_plain = at % 3 or len(seen) <= 20
+        text = labels[at % 2] if is_plain else HOSTILE_TEXTS[(at + len(prompt)) % len(HOSTILE_TEXTS)]
         message = {"role": "assistant", "content": text}
         return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
 
