@@ -1,4 +1,4 @@
-"""A second family of studies whose truth is known: kinds written without a look at the verdict's rules.
+"""A second family of studies whose truth is known, written from a list of faults, not from the rules' code.
 
 Each kind draws a world of texts: what is true, what each prompt answers, which texts people labelled, and
 which columns the table has. What is right to say is not written beside a kind. It is read off a world of

@@ -7,10 +7,10 @@ labels of single prompts do. It is a pure function of estimates, and claims no m
 | kind | holds where |
 | --- | --- |
 | use | another prompt hardly changes a label, and nothing shows that the labels are wrong |
-| use except for | the same, but classes that are surely missed, or groups that are surely wrong, are named |
+| use except for | the same, but labels, classes, groups or prompts that surely go wrong are named |
 | use one prompt only | they change with the prompt, but those of one prompt can be used |
 | do not use | calls failed, answers have no label, labels are wrong, all the same, or change too much |
-| cannot tell | the answers are too few for any of these |
+| cannot tell | the answers, or the hand labels, show too little for any of these |
 
 What it says nothing about stands beside it (`Recommendation.unvouched`). ``docs/verdicts.md`` has all rules.
 """
