@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -70,6 +71,7 @@ def _environment() -> jinja2.Environment:
         "in_words": in_words,
         "interval": interval,
         "mirrored": _mirrored,
+        "key": _key,
         "moment": moment,
         "number": number,
         "one_line": _one_line,
@@ -84,8 +86,19 @@ def _environment() -> jinja2.Environment:
         "value": value_and_interval,
         "visible": visible,
         "with_interval": with_interval,
+        "yaml": in_yaml,
     }
     return environment
+
+
+def in_yaml(value: object) -> str:
+    """A value on one line, as JSON writes it and YAML reads it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    """A column's name as YAML reads it."""
+    return name if name.isidentifier() and name.isascii() else in_yaml(name)
 
 
 def quoted(name: object) -> str:

@@ -18,9 +18,9 @@ from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.checking.check_design import PreparedCheck, prepared_check, rows_of
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
-from quaver.study.checking.text_table import TextTable, labelled_texts, read_text_table, without_blank
+from quaver.study.checking.text_table import TextTable, labelled_texts, read_text_table
+from quaver.study.imports.columns import Table
 from quaver.study.imports.field_columns import FieldColumn
-from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
 
 _GIVEN: Final = "start.json"
@@ -233,7 +233,7 @@ class BegunCheck:
     def _found(self) -> TextTable:
         self.table.taken, self.table.used = [], set()
         given: Any = self.options | {"labels": tuple(self.definitions) or self.labels, "examples": ()}
-        return without_blank(self.table, read_text_table(self.table, given))
+        return read_text_table(self.table, given)
 
     @property
     def labels(self) -> tuple[str, ...]:

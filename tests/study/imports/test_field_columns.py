@@ -18,7 +18,7 @@ from quaver.errors import ItemError, QuaverError
 from quaver.study.checking.check_design import rows_of
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.text_table import TextTable, read_text_table
-from quaver.study.imports.label_columns import Table
+from quaver.study.imports.columns import Table
 
 _TOPICS = ["tax", "war", "health", "schools"]
 

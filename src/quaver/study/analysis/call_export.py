@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,6 @@ from quaver.core.label_values import fields_in
 from quaver.core.replaced_file import replacing
 from quaver.core.response_validation import error_line
 from quaver.core.spreadsheet import write_csv
-from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
 from quaver.score.parsing.parsed_answer import without_thinking
 from quaver.study.analysis.annotation_frame import rescored, scan
@@ -32,82 +30,29 @@ KEYS: Final = ("model", "variant", "decoding", "item", "repeat")
 READ: Final = ("label", "status", "reason", "confidence")
 """What is shown of a reading."""
 
-_ROWS: Final = 200_000
-"""How many annotations are loaded at a time."""
-
-
-class CallReadings:
-    """Annotations, of which only those are held whose calls have not been asked for yet.
-
-    They stand in the order of the answers, so hardly any are loaded before they are needed. Those of a
-    follow-up stand further behind; until they are found, what stands before them is held.
-
-    Args:
-        annotations: The annotation frame.
-
-    Attributes:
-        evaluators: The evaluators' names, in the order of the annotations.
-    """
-
-    def __init__(self, annotations: pl.LazyFrame) -> None:
-        self._left = annotations.select(*KEYS, "evaluator", *READ).with_columns(
-            pl.col(pl.Categorical).cast(pl.String)
-        )
-        names = annotations.select(pl.col("evaluator").cast(pl.String).unique(maintain_order=True))
-        self.evaluators: list[str] = names.collect().to_series().to_list()
-        self._held = self._left.head(0).collect()
-        self._loaded = 0
-        self._whole = False
-
-    def of(self, calls: pl.DataFrame) -> pl.DataFrame:
-        """The annotations of some calls, which are asked for once."""
-        frame = self._take(calls)
-        apart, wanted = pl.struct(*KEYS, "evaluator").n_unique(), calls.height * len(self.evaluators)
-        while not self._whole and frame.select(apart).item() < wanted:
-            part = self._left.slice(self._loaded, _ROWS).collect()
-            self._loaded += part.height
-            self._whole = part.height < _ROWS
-            self._held = pl.concat([self._held, part])
-            frame = pl.concat([frame, self._take(calls)])
-        return frame
-
-    def _take(self, calls: pl.DataFrame) -> pl.DataFrame:
-        frame = self._held.join(calls, on=KEYS, how="semi")
-        if frame.height:
-            self._held = self._held.join(calls, on=KEYS, how="anti", maintain_order="left")
-        return frame
-
-
 FORMATS = (".jsonl", ".csv", ".parquet")
 
-_CHUNK = 20_000
+_CHUNK = 50_000
+"""How many calls are written at a time."""
 _SQL = """
     SELECT a.condition, a.item, a.repeat, p.messages, r.text, r.thinking, r.finish, r.error, r.prompt_tokens,
            r.cached_tokens, r.completion_tokens, r.thinking_tokens, r.latency, r.received, r.seed,
            r.served_model, r.fingerprint, t.asked, s.reused, lower(hex(r.key))
     FROM calls a JOIN responses r ON r.id = a.response LEFT JOIN prompts p ON p.id = r.prompt
     LEFT JOIN terms t ON t.id = r.terms LEFT JOIN sources s ON s.id = r.source ORDER BY a.response"""
-_STORED = {
-    "prompt": pl.String,
-    "output": pl.String,
-    "thinking": pl.String,
-    "finish": pl.String,
-    "error": pl.String,
-    "prompt_tokens": pl.Int64,
-    "cached_tokens": pl.Int64,
-    "completion_tokens": pl.Int64,
-    "thinking_tokens": pl.Int64,
+_OF_CONDITION: Final = ("model", "variant", "decoding", "follow_up")
+_STORED: Final[Mapping[str, type[pl.DataType]]] = {
+    "condition": pl.UInt32,
+    "place": pl.UInt32,
+    "repeat": pl.Int32,
+    **dict.fromkeys(("prompt", "output", "thinking", "finish", "error"), pl.String),
+    **dict.fromkeys(("prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens"), pl.Int64),
     "latency": pl.Float64,
     "received": pl.Float64,
     "seed": pl.Int64,
-    "served_model": pl.String,
-    "fingerprint": pl.String,
-    "instrument": pl.String,
-    "reused_from": pl.String,
-    "key": pl.String,
+    **dict.fromkeys(("served_model", "fingerprint", "instrument", "reused_from", "key"), pl.String),
 }
-_OUTPUT, _THINKING = 4, 5
-"""Where these two stand in a row."""
+"""What is stored of a call, in the order of the query; its condition and its item by their places."""
 
 
 def export(path: Path, study: StudySource) -> int:
@@ -137,32 +82,21 @@ def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
     if fields_in(study.experiment.labels):
         read = pl.concat_str(pl.col("evaluator", FIELD).cast(pl.String), separator=".")
         annotations = annotations.with_columns(read.cast(pl.Categorical).alias("evaluator")).drop(FIELD)
-    rows, written = _Rows(study.experiment, CallReadings(annotations)), 0
+    written = 0
+    table = _CallTable(study, annotations)
 
     def frames(store: Store) -> Iterator[pl.DataFrame]:
         nonlocal written
-        for chunk in _chunks(store):
-            written += len(chunk)
-            yield _intact(rows, chunk, study)
+        with store.reading() as reader:
+            stored = reader.execute(_SQL)
+            while chunk := stored.fetchmany(_CHUNK):
+                written += len(chunk)
+                yield table.rows(chunk)
 
     with study.answers() as store, replacing(path) as part:
-        WRITERS[path.suffix](part, frames(store), rows.frame([]))
+        WRITERS[path.suffix](part, frames(store), table.rows([]))
         check_outgoing([part])
     return written
-
-
-def _intact(rows: _Rows, chunk: Sequence[tuple[object, ...]], study: StudySource) -> pl.DataFrame:
-    """The rows of some stored calls."""
-    try:
-        return rows.frame(chunk)
-    except (TypeError, ValueError, OverflowError, LookupError) as error:
-        raise StoreError(
-            "a stored answer is damaged",
-            where=str(study.files.responses),
-            expected="what Quaver stored",
-            found=error_line(error).partition("\n")[0],
-            fix="save what is left with `quaver repair`",
-        ) from None
 
 
 def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.DataFrame:
@@ -190,75 +124,94 @@ def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _chunks(store: Store) -> Iterator[list[tuple[object, ...]]]:
-    with store.reading() as reader:
-        found = reader.execute(_SQL)
-        while chunk := list(islice(found, _CHUNK)):
-            yield chunk
+class _CallTable:
+    """A study's calls as a table, some rows at a time: the design, what is stored, and the readings."""
 
-
-class _Rows:
-    """Makes rows of the table."""
-
-    def __init__(self, experiment: Experiment, readings: CallReadings) -> None:
-        self._experiment, self._readings = experiment, readings
-        self._variants = {variant.id: variant for variant in experiment.variants}
-        self._factors = list(dict.fromkeys(f for v in experiment.variants for f in v.factors))
-        self._groups = list(dict.fromkeys(g for item in experiment.items for g in item.groups))
-        self._fields = [field.name for field in fields_in(experiment.labels)]
-
-    def frame(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
-        """The rows of some stored calls."""
-        conditions = [self._experiment.conditions[int(row[0])] for row in chunk]  # type: ignore[call-overload]
-        items = [self._experiment.items[int(row[1])] for row in chunk]  # type: ignore[call-overload]
-        columns: dict[str, pl.Series] = {}
-
-        def put(name: str, values: Sequence[object], dtype: type[pl.DataType] = pl.String) -> None:
-            columns[name] = pl.Series(name, values, dtype=dtype)
-
-        for name in ("model", "variant", "decoding"):
-            put(name, [getattr(condition, name) for condition in conditions])
-        put("follow_up", [getattr(condition, "follow_up", "") for condition in conditions])
-        for name in self._factors:
-            put(name, [self._variants[condition.variant].factors.get(name) for condition in conditions])
-        put("item", [item.id for item in items])
-        for name in self._groups:
-            put(name, [item.groups.get(name) for item in items])
-        put("repeat", [row[2] for row in chunk], pl.Int32)
-        if not self._fields:
-            put("gold", [item.gold for item in items])
-        for name in self._fields:
-            put(f"gold.{name}", [item.golds.get(name) for item in items])
-        for index, (name, dtype) in enumerate(_STORED.items(), start=3):
-            values = [_thinking(row) if name == "thinking" else row[index] for row in chunk]
-            if name == "instrument":
-                values = [record_text(terms) if isinstance(terms, str) else None for terms in values]
-            put(name, values, dtype)
-        frame = pl.DataFrame(columns).with_columns(
-            pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+    def __init__(self, study: StudySource, annotations: pl.LazyFrame) -> None:
+        experiment = study.experiment
+        self._where = str(study.files.responses)
+        self._annotations = annotations.select(*KEYS, "evaluator", *READ).with_columns(
+            pl.col(pl.Categorical).cast(pl.String)
         )
-        found = self._readings.of(frame.filter(pl.col("follow_up") == "").select(KEYS))
-        for name in self._readings.evaluators:
-            frame = self._read(frame, name, found.filter(pl.col("evaluator") == name))
-        return frame
+        evaluators = self._annotations.select(pl.col("evaluator").unique(maintain_order=True)).collect()
+        self._evaluators: list[str] = evaluators.to_series().to_list()
+        variants = {variant.id: dict(variant.factors) for variant in experiment.variants}
+        self._conditions = _indexed(
+            _OF_CONDITION,
+            [
+                {name: getattr(one, name) for name in _OF_CONDITION} | variants[one.variant]
+                for one in experiment.conditions
+            ],
+            "condition",
+        )
+        self._fields = [field.name for field in fields_in(experiment.labels)]
+        names = self._fields or [""]
+        golds = [f"gold.{name}".strip(".") for name in names]
+        labelled = [item.golds if self._fields else {"": item.gold} for item in experiment.items]
+        self._items = _indexed(
+            ("item",),
+            [
+                {"item": item.id, **item.groups}
+                | {f"gold.{name}".strip("."): one.get(name) for name in names}
+                for item, one in zip(experiment.items, labelled, strict=True)
+            ],
+            "place",
+        )
+        groups = [name for name in self._items.columns if name not in ("place", *golds)]
+        self._columns = [*self._conditions.columns[1:], *groups, "repeat", *golds, *[*_STORED][3:]]
 
-    def _read(self, frame: pl.DataFrame, name: str, found: pl.DataFrame) -> pl.DataFrame:
-        readings = found.select(*KEYS, *(pl.col(column).alias(f"{name}.{column}") for column in READ))
-        joined = frame.join(readings.unique(KEYS, keep="first"), on=KEYS, how="left", maintain_order="left")
-        expression = pl.col("follow_up") == ""  # the readings stand beside the answer itself
-        label = pl.col(f"{name}.label")
-        gold = pl.col(f"gold.{name.rpartition('.')[2]}" if self._fields else "gold")
-        right = pl.when(gold.is_not_null() & expression).then(label.eq_missing(gold))
-        read = [
-            pl.when(expression).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in READ
-        ]
-        return joined.with_columns(*read, right.alias(f"{name}.correct"))
+    def rows(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
+        """The rows of some stored calls.
+
+        Raises:
+            StoreError: What is stored of one is damaged.
+        """
+        try:
+            stored = pl.DataFrame(chunk, schema=dict(_STORED), orient="row")
+            texts = stored.select("output", "thinking", "instrument").iter_rows()
+            read = [(_thinking(output, own), terms and record_text(terms)) for output, own, terms in texts]
+            frame = stored.with_columns(
+                *pl.DataFrame(
+                    read, schema=dict.fromkeys(("thinking", "instrument"), pl.String), orient="row"
+                ),
+                pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC")),
+            )
+            frame = frame.join(self._conditions, on="condition", maintain_order="left")
+            frame = frame.join(self._items, on="place", maintain_order="left").select(self._columns)
+            if frame.height < len(chunk):
+                raise LookupError("a call of no condition or item of the study")
+        except (TypeError, ValueError, OverflowError, LookupError, pl.exceptions.PolarsError) as error:
+            raise StoreError(
+                "a stored answer is damaged",
+                where=self._where,
+                expected="what Quaver stored",
+                found=error_line(error).partition("\n")[0],
+                fix="save what is left with `quaver repair`",
+            ) from None
+        is_read = pl.col("follow_up") == ""  # readings stand beside the answer itself
+        calls = frame.filter(is_read).select(KEYS)
+        readings = self._annotations.join(calls.lazy(), on=KEYS, how="semi").collect()
+        for name in self._evaluators:
+            own = readings.filter(pl.col("evaluator") == name).unique(KEYS, keep="first").drop("evaluator")
+            own = own.rename({column: f"{name}.{column}" for column in READ})
+            gold = pl.col(f"gold.{name.rpartition('.')[2]}" if self._fields else "gold")
+            right = pl.when(gold.is_not_null()).then(pl.col(f"{name}.label").eq_missing(gold))
+            frame = frame.join(own, on=KEYS, how="left", maintain_order="left").with_columns(
+                right.alias(f"{name}.correct")
+            )
+        added = [name for name in frame.columns if name not in self._columns]
+        return frame.with_columns(pl.when(is_read).then(pl.col(name)).alias(name) for name in added)
 
 
-def _thinking(row: Sequence[object]) -> str | None:
+def _indexed(first: Sequence[str], rows: Sequence[Mapping[str, object]], index: str) -> pl.DataFrame:
+    """Rows of texts with their places, these columns first."""
+    names = dict.fromkeys([*first, *(name for row in rows for name in row)])
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)).with_row_index(index)
+
+
+def _thinking(output: str | None, own: str | None) -> str | None:
     """What a model thought, in a field of its own and between marks in its output."""
-    found = [row[_THINKING], without_thinking(str(row[_OUTPUT])).thinking]
-    return "\n\n".join(str(one) for one in found if one) or None
+    return "\n\n".join(one for one in (own, without_thinking(str(output)).thinking) if one) or None
 
 
 def check_ending(path: Path, formats: Sequence[str], what: str) -> None:

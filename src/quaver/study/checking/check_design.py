@@ -31,9 +31,9 @@ from quaver.study.checking.check_file import CheckDesign, check_file, study_text
 from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_in
 from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.table_audit import doubts_about
-from quaver.study.checking.text_table import TextTable, read_text_table, without_blank
+from quaver.study.checking.text_table import TextTable, read_text_table
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.imports.label_columns import Table
+from quaver.study.imports.columns import Table
 from quaver.study.session import Study
 from quaver.study.sources.prices import price_given
 from quaver.study.sources.study_file_source import asking
@@ -225,7 +225,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     source = rows.path
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
-    table = without_blank(rows, read_text_table(rows, given))
+    table = read_text_table(rows, given)
     doubts = doubts_about(rows, table.text, table.gold)
     instruction, prompts = given["instruction"], given["prompts"]
     own = callable(given["model"]) and has_own_prompt(given["model"])
@@ -453,7 +453,7 @@ def starting_file(
     """The text of a study file for a table of texts, and what each column was taken for."""
     table = Table(source, rows_of(source, written))
     given: CheckOptions = {"text": text, "gold": gold, "coders": coders, "labels": labels}
-    found = without_blank(table, read_text_table(table, given))
+    found = read_text_table(table, given)
     made = model_of_name(model, where="--model")
     design = CheckDesign(
         name=source.stem,
@@ -468,27 +468,10 @@ def starting_file(
         is_held=made["use"] in HERE,
         options=with_defaults(CheckOptions, written),
     )
-    name = "".join(sign if sign.isprintable() else "?" for sign in source.name)
-    whole = study_text(path, source, found, design, first=_FIRST.format(name), study=str(path))
+    first = _FIRST.format("".join(sign if sign.isprintable() else "?" for sign in source.name))
+    whole = study_text(path, source, found, design, first=first, study=str(path), starts=True)
     compare = "few values; `groups:` compares the labels by it"
     together = "its values repeat; `group:`, if their texts are alike"
     shown = [Decision("compare?", name, compare) for name in found.few]
     shown += [Decision("group?", name, together) for name in found.repeating]
-    further = _further(found.few, found)
-    return whole.replace("\n\nprompt:\n", f"{further}\n\nprompt:\n", 1), [*found.taken, *shown]
-
-
-def _further(groups: Sequence[str], table: TextTable) -> str:
-    """Keys of items that the table allows, commented out."""
-    names = ", ".join(_quoted(name) for name in groups)
-    first = _quoted(groups[0]) if groups else _quoted(table.text)
-    lines = [f"  #groups: [{names}] # compare the labels by these columns"] if groups else []
-    lines += [f"  #where: {{{first}: …}} # only the rows with this value"]
-    lines += ["  #sample: 100 # draw this many texts; without this line, all of them"]
-    lines += ["  #examples: train.csv # another table, for prompts that show examples (shots)"]
-    return "\n" + "\n".join(lines)
-
-
-def _quoted(name: str) -> str:
-    """A column's name as YAML reads it."""
-    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '\\"') + '"'
+    return whole, [*found.taken, *shown]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quaver.core.label_decisions import Decision
 from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
+from quaver.report.page_templates import in_yaml, template
 from quaver.study.checking.check_options import CheckOptions, written_in
 from quaver.study.checking.coding_sheet import DEFINED
 from quaver.study.checking.text_table import TextTable
@@ -69,43 +68,58 @@ def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) 
 
 
 def study_text(
-    path: Path, source: Path, table: TextTable, design: CheckDesign, *, first: str, study: str
+    path: Path,
+    source: Path,
+    table: TextTable,
+    design: CheckDesign,
+    *,
+    first: str,
+    study: str,
+    starts: bool = False,
 ) -> str:
-    """A commented study file for a table of texts."""
-    seen = "the fields with their labels" if table.fields else "the list of labels"
-    lines = ["prompt:", f"  # The model sees the text, this instruction, and {seen}."]
-    lines += [] if design.is_own else ["  # A plain default: say here what the labels mean."]
-    lines += [f"  instruction: {_yaml(next(iter(design.instructions.values())))}"]
+    """A commented study file for a table of texts.
+
+    Args:
+        path: Where it will be.
+        source: The table.
+        table: What the table holds.
+        design: What is asked.
+        first: Its first line.
+        study: What commands call it.
+        starts: Whether to show further keys of items, commented out.
+    """
     defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
-    lines += [f"  postfix: {_yaml(DEFINED)}"] if defined else []
-    labels = [
-        {"code": label, "definition": defined[label]} if label in defined else label for label in table.labels
-    ]
-    parts = [
-        _head(first, study, source, table.taken, design),
-        f"name: {_yaml(design.name)}\nseed: {design.options['seed']}",
-        _task(table, design, labels),
-        _items(path, source, table, design),
-        "\n".join(lines),
-        *_variants(table, design),
-        f"models:\n  - {_yaml(design.model)}",
-        _decoding(table, design),
-        f"repeats: {design.repeats} # how often each prompt asks about each text",
-        _measures(table, design),
-    ]
-    if evaluator := design.options["evaluator"]:
-        parts.append(f"evaluators: [{_yaml(evaluator)}] # turns answers into labels")
-    if budget := design.options["budget"]:
-        parts.append(f"budget: {{money: {budget:g}}} # US dollars, of all runs together")
-    return "\n\n".join(parts) + "\n"
-
-
-def _task(table: TextTable, design: CheckDesign, labels: Sequence[Any]) -> str:
-    if not table.fields:
-        return f"task:\n  labels: {_yaml(labels)}"
-    lines = ["task:", "  # Say in a field's `definition` what it is about."]
-    lines += ["  fields:", *(f"    {_yaml(one.name)}: {_yaml(one.document)}" for one in table.fields)]
-    return "\n".join(lines)
+    model, drawn = design.model, design.options["hand_labels"]
+    gold: dict[str, Any] = (
+        {"column": table.gold} if table.gold else {"coders": "majority"} if table.coders else {}
+    )
+    if gold:
+        gold |= ({"drawn": drawn} if drawn else {}) | ({"map": table.also} if table.also else {})
+    return (
+        template("check_study.txt").render(
+            first=first,
+            study=_one_line(study),
+            file=_one_line(source.name),
+            function=model["name"] if isinstance(model, Mapping) and model["use"] == "function" else None,
+            table=table,
+            design=design,
+            options=design.options,
+            labels=[
+                {"code": one, "definition": defined[one]} if one in defined else one for one in table.labels
+            ],
+            source=_relative(source, path.parent),
+            written=written_in(design.options),
+            text=column_template(table.text),
+            where=({"none_of": table.left} if table.left else {}) | ({"empty": False} if table.blank else {}),
+            gold=gold,
+            defined=defined,
+            postfix=DEFINED,
+            starts=starts,
+            measures=_measures(table, design),
+            line=_one_line,
+        )
+        + "\n"
+    )
 
 
 def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
@@ -140,90 +154,15 @@ def _sealed(text: str) -> str:
     return f"{text.rstrip()}\n{_SEAL}{digest}\n"
 
 
-def _head(first: str, study: str, source: Path, taken: Sequence[Decision], design: CheckDesign) -> str:
-    decisions = [_one_line(f"{decision.role}: {decision.column} ({decision.why})") for decision in taken]
-    name = _one_line(study)
-    model = design.model
-    is_function = not isinstance(model, str) and model["use"] == "function"
-    given = f" --function {model['name']}=MODULE:FUNCTION" if is_function else ""  # type: ignore[index]
-    return "\n".join(
-        [
-            first,
-            "#",
-            f"#   quaver plan {name}{given}",
-            f"#   quaver run {name}{given}",
-            f"#   quaver report {name}",
-            "#",
-            f"# From {_one_line(source.name)}:",
-            *(f"#   {decision}" for decision in decisions),
-        ]
-    )
-
-
-def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
-    lines = ["items:", f"  source: {_yaml(_relative(source, path.parent))}"]
-    lines += [f"  {option}: {_yaml(value)}" for option, value in written_in(design.options).items()]
-    lines += [f"  id: {_yaml(table.item)}"] if table.item else []
-    lines += [f"  text: {_yaml(column_template(table.text))}"]
-    where = ({"none_of": table.left} if table.left else {}) | ({"empty": False} if table.blank else {})
-    if where:
-        lines += ["  # What the prompts show as examples is no test."] if table.left else []
-        lines += [f"  where: {_yaml({table.text: where})}"]
-    lines += [f"  group: {_yaml(table.group)}"] if table.group else []
-    lines += [f"  groups: {_yaml(table.compare)}"] if table.compare else []
-    lines += [f"  coders: {_yaml(table.coders)}"] if table.coders else []
-    gold = {"column": table.gold} if table.gold else {"coders": "majority"} if table.coders else {}
-    if gold:
-        lines += [] if table.gold else ["  # The label of most coders counts as the true one."]
-        drawn = {"drawn": design.options["hand_labels"]} if design.options["hand_labels"] else {}
-        lines += [f"  gold: {_yaml(gold | drawn | ({'map': table.also} if table.also else {}))}"]
-    if design.sample:
-        lines += [f"  sample: {design.sample} # of {table.rows:,} texts; without this line, all of them"]
-    if design.more_gold:
-        more = (
-            f"  more_gold: {design.more_gold} # and up to so many others with a true label, for correctness"
-        )
-        lines.append(more)
-    return "\n".join(lines)
-
-
-def _variants(table: TextTable, design: CheckDesign) -> list[str]:
-    lines = []
-    others = list(design.instructions.items())[1:]
-    if others:
-        lines += [
-            "  # The instruction in other words. Edit these, or add your own.",
-            "  - use: instructions",
-            "    factor: instruction",
-            "    texts:",
-        ]
-        lines += [f"      {_yaml(name)}: {_yaml(text)}" for name, text in others]
-    if design.reorders:
-        orders = {"last to first": list(reversed(table.labels))}
-        lines += ["  - use: label_order", "    factor: order of the labels", f"    orders: {_yaml(orders)}"]
-    if table.examples:
-        lines += ["  # Texts with true labels that every prompt shows.", "  - use: shots"]
-        lines += [f"    k: {len(table.examples)}", "    examples:"]
-        lines += [f"      - {_yaml({'label': label, table.text: text})}" for text, label in table.examples]
-    return ["\n".join(["variants:", *lines])] if lines else []
-
-
-def _decoding(table: TextTable, design: CheckDesign) -> str:
-    options = f"temperature: {design.options['temperature']:g}, max_tokens: {design.max_tokens}"
-    if not design.is_held or not table.labels:
-        return f"decoding:\n  check: {{{options}}}"
-    why = "  # The model can write nothing but one of the labels; without the constraint, anything."
-    return f"decoding:\n{why}\n  check: {{{options}, constraint: labels}}"
-
-
-def _measures(table: TextTable, design: CheckDesign) -> str:
+def _measures(table: TextTable, design: CheckDesign) -> list[str]:
+    """What is measured, as the file names it."""
     names = ["intra_pss"] * (design.repeats > 1)
     names += ["inter_pss", "sensitivity"] * (design.prompts > 1)
     names += ["accuracy", "consistency"] * bool(table.gold or table.coders)
     classes = [one.name for one in table.fields if one.kind != "number"]
-    shares = f"{{use: label_shares, field: {_yaml(classes)}}}" if table.fields else "label_shares"
+    shares = f"{{use: label_shares, field: {in_yaml(classes)}}}" if table.fields else "label_shares"
     names += ["accuracy"] * bool(table.fields) + [shares] * bool(classes or not table.fields)
-    return "\n".join(["measures:", *(f"  - {name}" for name in (*names, "compliance"))])
+    return [*names, "compliance"]
 
 
 def _relative(source: Path, home: Path) -> str:
@@ -231,11 +170,6 @@ def _relative(source: Path, home: Path) -> str:
         return Path(os.path.relpath(source.resolve(), home.resolve())).as_posix()
     except ValueError:  # on another drive
         return source.resolve().as_posix()
-
-
-def _yaml(value: Any) -> str:
-    """A value on one line, as JSON writes it and YAML reads it."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _one_line(text: str) -> str:

@@ -10,7 +10,7 @@ from quaver.core.labels import MISSING, folded
 from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row
 from quaver.study.checking.text_table import plain_text
-from quaver.study.imports.label_columns import Table
+from quaver.study.imports.columns import Table
 
 _FEWEST_CODES = 10
 """A column with fewer different numbers is none of codes."""
@@ -83,7 +83,7 @@ def _swallowed(row: Row, columns: int) -> int:
 
 def _lost_zeros(table: Table, name: str) -> bool:
     """Whether a column has codes of one length of digits, but for a few shorter ones, and counts no rows."""
-    values = table.values(name) if table.holds_texts(name) else []
+    values = table.values(name)
     if len(values) < _FEWEST_CODES or not all(value.isdecimal() for value in values):
         return False
     lengths = Counter(map(len, values))

@@ -35,8 +35,8 @@ from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.gathered import frame_of
 from quaver.study.imports.cell_options import label_rules
+from quaver.study.imports.columns import Table
 from quaver.study.imports.field_columns import marked_columns
-from quaver.study.imports.label_columns import Table
 
 
 @guarded

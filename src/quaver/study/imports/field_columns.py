@@ -14,7 +14,7 @@ from quaver.core.label_values import NO_LABELS, SEPARATOR, cell_labels, is_coded
 from quaver.core.labels import applies, missing_texts
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
-from quaver.study.imports.label_columns import MOST_LABELS, Table
+from quaver.study.imports.columns import MOST_LABELS, Table
 
 _STEPS: Final = 11
 """A scale has no more steps, from 0 or 1 on, and every one that it has is a whole number."""
@@ -75,23 +75,20 @@ def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
     """
     if not names:
         return ()
-    wide = {one.name: one for one in _wide(table)}
-    found = []
+    wide = {one.name: one for one in _wide(table) if one.name not in table.columns}
+    fields = []
     for name in names:
-        one = wide.get(name) if name not in table.columns else None
-        if one is None:
-            table.take("fields", name, "named")
-            one = _field(table, name)
+        one = wide.get(name) or _field(table, table.take("fields", name))
         if one is None:
             raise QuaverError(
                 "this column is no variable that answers could have",
                 where=f"{table.path.name}: {name}",
                 expected=f"a number, or a label or several of {MOST_LABELS} different ones at most",
-                found=", ".join(text[:30] for text in _texts(table, name)[:4]) or "empty cells",
+                found=", ".join(text[:30] for text in table.values(name)[:4]) or "lists, or empty cells",
             )
-        found.append(one)
-    _take(table, found)
-    return tuple(found)
+        fields.append(one)
+    _take(table, fields)
+    return tuple(fields)
 
 
 def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
@@ -224,9 +221,10 @@ def _field(table: Table, name: str) -> FieldColumn | None:
 
 def _counts_rows(table: Table, name: str) -> bool:
     """Whether a column numbers the rows, from 0 or 1 on."""
-    if not table.holds_texts(name) or len(table.values(name)) < len(table.rows):
-        return False
-    return {*table.values(name)} in [{*map(str, range(at, at + len(table.rows)))} for at in (0, 1)]
+    values = {*table.values(name)}
+    return len(values) == len(table.rows) and values in [
+        {*map(str, range(at, at + len(table.rows)))} for at in (0, 1)
+    ]
 
 
 def _of_numbers(name: str, values: Sequence[float]) -> FieldColumn | None:
@@ -259,7 +257,7 @@ def marked_columns(table: Table) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name in table.free():
         cut = max(name.rfind(sign) for sign in "_.:")
-        marks = table.values(name) if table.holds_texts(name) else []
+        marks = table.values(name)
         if 0 < cut < len(name) - 1 and marks and all(applies(text) is not None for text in marks):
             found.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
     return {
@@ -273,7 +271,3 @@ def _wide(table: Table) -> list[FieldColumn]:
         FieldColumn(stem, "set", tuple(columns), "nominal", columns)
         for stem, columns in marked_columns(table).items()
     ]
-
-
-def _texts(table: Table, name: str) -> list[str]:
-    return table.values(name) if table.holds_texts(name) else ["lists"]

@@ -30,6 +30,18 @@ from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.imports.cell_options import label_rules
+from quaver.study.imports.columns import (
+    BY_NAME,
+    COLUMNS,
+    LONGEST_LABEL,
+    MOST_LABELS,
+    Table,
+    check_label_set,
+    place_of,
+    plays_a_role,
+    roles_of,
+    telling_apart,
+)
 from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
 from quaver.study.imports.gathered_files import (
     add_gold,
@@ -40,17 +52,6 @@ from quaver.study.imports.gathered_files import (
     write_rows,
 )
 from quaver.study.imports.import_options import LISTS, ImportOptions
-from quaver.study.imports.label_columns import (
-    COLUMNS,
-    LONGEST_LABEL,
-    MOST_LABELS,
-    Table,
-    is_called,
-    place_of,
-    plays_a_role,
-    roles_of,
-    telling_apart,
-)
 from quaver.study.session import Study
 
 _GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
@@ -137,7 +138,7 @@ def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     gold = str(given["gold"] or "")
     given["gold"] = gold or None
     if gold and gold not in table.columns and Path(gold).is_file():
-        keys = given["item"] or [name for name in table.columns if is_called("item", name)][:1]
+        keys = given["item"] or table.free("item")[:1]
         given["gold"] = add_gold(table.rows, keys, Path(gold), given, table.taken)
         table.is_changed = True
     if len(given["item"]) > 1:
@@ -170,10 +171,10 @@ def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
     seen = Table(table.path, _without(table.rows, given["unlabelled"]))
     if given["fields"]:
         found = named_fields(seen, given["fields"])
-    elif any(is_called("label", one) for one in table.columns):
+    elif table.free("label"):
         return ()
     else:
-        items = given["item"] or [name for name in table.columns if is_called("item", name)]
+        items = given["item"] or table.free("item")
         coder = telling_apart(table, items[0], given) if items else None
         seen.used |= known | ({coder} if coder else set())
         found = proposed_fields(seen)
@@ -214,7 +215,7 @@ def _documents(
         columns[one.name] = cells
         document = {name: value for name, value in one.document.items() if name != "gold"}
         if called := [name for form in _GOLD_OF if (name := free.get(form.format(_stem(one.name))))]:
-            column = table.take("gold", called[0], f"recognised by its name: of {one.name}")
+            column = table.take("gold", called[0], f"{BY_NAME}: of {one.name}")
             document["gold"] = {"column": column, **left} if left else column
         documents[one.name] = document
     return documents, columns
@@ -330,25 +331,20 @@ def _check_labels(
             expected="the label set",
             fix=f"give it with --labels {_frequent(table, played['raw'])}",
         )
-    if len(found) < 2:
-        raise QuaverError(
-            "fewer than two labels occur",
-            where=where,
-            expected="the label set",
-            found=", ".join(found) or "no label",
-            fix="give the whole set with --labels a,b,c",
-        )
-    if len(found) > MOST_LABELS and not known:
-        column = shlex.quote(played["label"]) if "label" in played else "COLUMN"
-        likely = _frequent(table, played["label"]) if "label" in played else "a,b,c"
-        raise QuaverError(
-            f"{len(found)} different labels occur",
-            where=where,
-            expected=f"at most {MOST_LABELS}, unless you name them or their column",
-            found=", ".join(label[:40] for label in found[:8]) + ", …",
-            fix=f"if all are labels, add --label {column}; if the cells are answers, add --raw {column} "
+    many = len(found) > MOST_LABELS and not known
+    column = shlex.quote(played.get("label", "COLUMN")) if many else ""
+    likely = _frequent(table, played["label"]) if many and "label" in played else "a,b,c"
+    check_label_set(
+        found,
+        MOST_LABELS if many else max(2, len(found)),
+        where,
+        ("the label set", f"at most {MOST_LABELS}, unless you name them or their column"),
+        (
+            "give the whole set with --labels a,b,c",
+            f"if all are labels, add --label {column}; if the cells are answers, add --raw {column} "
             f"--labels {likely}; or name another column with --label",
-        )
+        ),
+    )
 
 
 def _frequent(table: Table, column: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from quaver.core.label_values import SEPARATOR
-from quaver.study.imports.label_columns import plain
+from quaver.study.imports.columns import plain
 
 OWN_COLUMNS: Final = frozenset(("annotation_id", "annotator", "created_at", "updated_at", "lead_time"))
 """What each row of JSON_MIN and CSV has, whatever was labelled; the item is its ``id``."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from quaver.study.imports.label_columns import is_called, plain
+from quaver.study.imports.columns import is_called, plain
 
 _SAY_GOLD: Final = ("equals", "iequals", "contains", "icontains", "starts-with")
 """The assertions whose value is the answer that a test expects."""

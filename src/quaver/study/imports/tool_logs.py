@@ -14,8 +14,8 @@ from quaver.core.input_budget import MOST_BYTES, InputBudget, parsed_json, read_
 from quaver.core.label_decisions import Decision
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
+from quaver.study.imports.columns import MOST_LABELS, plain
 from quaver.study.imports.import_options import ImportOptions
-from quaver.study.imports.label_columns import MOST_LABELS, plain
 from quaver.study.imports.label_studio import (
     OWN_COLUMNS,
     fields_of_records,
