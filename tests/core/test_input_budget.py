@@ -24,8 +24,7 @@ ROOT = Path(quaver.__file__).parent
 
 COUNTED = {
     "core/input_budget.py": "the helper itself",
-    "design/items/spreadsheet_parts.py": "parts are counted as they are unpacked",
-    "design/items/spreadsheet_files.py": "parts that were counted",
+    "design/items/spreadsheet_engine.py": "a process with a limit of memory",
     "models/served/batch_http.py": "replies are counted as they come",
     "models/served/http_pool.py": "replies are counted as they come",
     "models/served/local_kinds.py": "replies are counted as they come",
@@ -87,9 +86,7 @@ def reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if not isinstance(node, ast.Call):
             continue
         of, _, name = ast.unparse(node.func).rpartition(".")
-        is_table = (
-            name in _TABLES and of in ("pl", "pd", "fastexcel") and "read_file(" not in ast.unparse(node)
-        )
+        is_table = name in _TABLES and of in ("pl", "pd") and "read_file(" not in ast.unparse(node)
         is_packed = name in _PACKED and not any(
             isinstance(one, ast.Constant) and one.value == "w" for one in node.args
         )

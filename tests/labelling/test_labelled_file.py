@@ -12,7 +12,7 @@ import pytest
 import xlsxwriter
 
 from quaver.core.transaction import changing
-from quaver.design.items.spreadsheet_parts import letters
+from quaver.design.items.spreadsheet_files import letters
 from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError
 from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled

@@ -14,7 +14,7 @@ import xlsxwriter
 from tests.spreadsheets import replaced, write_ods
 
 from quaver.core.transaction import changing
-from quaver.design.items.spreadsheet_parts import letters
+from quaver.design.items.spreadsheet_files import letters
 from quaver.design.items.table_files import read_rows
 from quaver.labelling.labelled_file import TableFile, write_labelled
 

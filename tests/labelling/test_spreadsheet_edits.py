@@ -8,14 +8,15 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import fastexcel
 import polars as pl
 import pytest
 import xlsxwriter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from python_calamine import CalamineWorkbook
 from tests.spreadsheets import write_ods, write_xlsx
 
+from quaver.design.items.spreadsheet_engine import shown
 from quaver.errors import ItemError
 from quaver.labelling.spreadsheet_edits import Addition, Cell, write_spreadsheet
 
@@ -33,8 +34,8 @@ OTHER = [("keep", "me"), (0.1, datetime(2020, 1, 2, 3, 4))]
 
 def cells(path: Path, sheet: str) -> list[tuple[Any, ...]]:
     """Every cell of a sheet, as another program reads it."""
-    frame = fastexcel.read_excel(path).load_sheet(sheet, header_row=None, dtypes="string").to_polars()
-    return frame.rows()
+    rows = CalamineWorkbook.from_path(path).get_sheet_by_name(sheet).to_python()
+    return [tuple(None if cell == "" else shown(cell) for cell in row) for row in rows]
 
 
 def edited(source: Path, addition: Addition) -> Path:
@@ -56,7 +57,7 @@ def test_new_columns_stand_beside_the_others_and_nothing_else_changes(write: Any
     assert new == [HEADS, ("=1+1", "0.75"), ("a <b> & “c”\nd  e", None), (None, None), (" קול", "1")]
     assert cells(found, "other") == cells(source, "other")
     assert cells(found, "How labelled") == [("Made", "today"), (None, "=2")]
-    assert fastexcel.read_excel(found).sheet_names == ["Données", "other", "How labelled"]
+    assert CalamineWorkbook.from_path(found).sheet_names == ["Données", "other", "How labelled"]
 
 
 def test_parts_that_nothing_is_added_to_are_copied_byte_for_byte(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_sheet_that_has_the_notes_name_stays(tmp_path: Path) -> None:
     for write, name in ((write_xlsx, "t.xlsx"), (write_ods, "t.ods")):
         source = write(tmp_path / name, {"data": [("text",), ("one",)], "notes": [("mine",)]})
         found = edited(source, Addition("data", ("label",), {2: ("x",)}, ("Notes", [("made", "today")])))
-        assert fastexcel.read_excel(found).sheet_names == ["data", "notes", "Notes 2"]
+        assert CalamineWorkbook.from_path(found).sheet_names == ["data", "notes", "Notes 2"]
         assert cells(found, "notes") == [("mine",)]
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from quaver.design.items.spreadsheet_parts import letters
+from quaver.design.items.spreadsheet_files import letters
 from quaver.errors import ItemError
 
 Cell = str | float | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 import zipfile
 from contextlib import suppress
@@ -14,8 +13,8 @@ import pytest
 from tests.spreadsheet_bombs import bomb, ending
 from tests.spreadsheets import replaced, write_ods, write_xlsx
 
-from quaver.design.items import spreadsheet_parts
-from quaver.design.items.spreadsheet_parts import checked_parts, letters
+from quaver.design.items import spreadsheet_files
+from quaver.design.items.spreadsheet_files import letters
 from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError
 
@@ -30,7 +29,6 @@ CORNERS = (
     '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
     '<row r="1">' + "<c><v>1</v></c>" * 16_000 + '</row><row r="1048576"><c><v>1</v></c></row>',
     '<x:row xmlns:x="y" r="1048576"><x:c r="XFD1048576"><x:v>1</x:v></x:c></x:row>',
-    '<row r="1"><c r="&#88;FD1048576" t="inlineStr"><is><t>x</t></is></c></row>',
 )
 
 
@@ -56,23 +54,13 @@ def test_a_repeated_cell_of_an_ods_file_counts_as_often(tmp_path: Path) -> None:
         read_rows(replaced(path, "content.xml", content))
 
 
-def test_a_part_that_unpacks_beyond_measure_is_refused(
+def test_a_text_that_unpacks_beyond_measure_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spreadsheet_parts, "MOST_BYTES", 2**20)
-    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
-    replaced(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
-    assert path.stat().st_size < 20_000
-    with pytest.raises(ItemError, match="too large"):
-        read_rows(path)
-
-
-def test_a_part_that_understates_its_size_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreadsheet_parts, "MOST_BYTES", 2**20)
-    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
-    replaced(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
-    size = (2**21 + 11).to_bytes(4, "little")
-    path.write_bytes(path.read_bytes().replace(size, (64).to_bytes(4, "little")))
+    monkeypatch.setattr(spreadsheet_files, "MOST_BYTES", 2**26)
+    path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("b",)])
+    replaced(path, "xl/sharedStrings.xml", b"<sst><si><t>" + b"x" * 2**29 + b"</t></si></sst>")
+    assert path.stat().st_size < 2**20
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)
 
@@ -80,7 +68,7 @@ def test_a_part_that_understates_its_size_is_counted(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     "content",
     [
-        b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><worksheet>&b;</worksheet>',
+        b'<worksheet><sheetData><row r="1"><c r="&#88;FD1048576"><v>1</v></c></row></sheetData></worksheet>',
         b"<worksheet><sheetData>",
         b"",
     ],
@@ -107,7 +95,7 @@ def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
     rows = [("id", "text"), *[(n, f"text {n}") for n in range(20)]]
     whole = write_xlsx(tmp_path / "t.xlsx", rows).read_bytes()
     random, path, began = Random(0), tmp_path / "d.xlsx", time.monotonic()
-    for _ in range(150):
+    for _ in range(60):
         content = bytearray(whole)
         for _ in range(random.randrange(1, 6)):
             content[random.randrange(len(content))] = random.randrange(256)
@@ -117,14 +105,28 @@ def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
     assert time.monotonic() - began < 60
 
 
-def test_what_no_table_needs_is_left_out(tmp_path: Path) -> None:
-    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
-    replaced(path, "xl/media/photo.png", b"\x89PNG")
-    replaced(path, "xl/drawings/vmlDrawing1.vml", b"<xml><br></xml>")
-    names = zipfile.ZipFile(io.BytesIO(checked_parts(path).content)).namelist()
-    assert SHEET in names
-    assert not [name for name in names if "media" in name or "drawings" in name]
-    assert read_rows(path) == [{"a": "1"}]
+def test_entities_of_a_document_stand_for_nothing(tmp_path: Path) -> None:
+    laughs = (
+        b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><worksheet><sheetData>'
+        b'<row><c t="inlineStr"><is><t>&b;</t></is></c></row></sheetData></worksheet>'
+    )
+    path = replaced(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, laughs)
+    with suppress(ItemError):
+        assert read_rows(path) == []
+
+
+def test_merged_cells_of_an_ods_file_are_found_in_its_own_sheet(tmp_path: Path) -> None:
+    sheets = {"one": [("a",), (1,), (2,)], "two": [("b",), (1,), (2,)]}
+    path = write_ods(tmp_path / "t.ods", sheets)
+    with zipfile.ZipFile(path) as archive:
+        first, second = archive.read("content.xml").decode().split('table:name="two"')
+    merged = 'table:number-rows-spanned="2" table:number-columns-spanned="1" office:value-type="float"'
+    second = second.replace('office:value-type="float"', merged, 1)
+    replaced(path, "content.xml", f'{first}table:name="two"{second}'.encode())
+    assert len(read_rows(path, sheet="one")) == 2
+    with pytest.raises(ItemError, match="merged") as caught:
+        read_rows(path, sheet="two")
+    assert "row 2" in str(caught.value.where)
 
 
 def test_columns_have_letters() -> None:
@@ -138,13 +140,13 @@ def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path:
     assert found.count("rows") + found.count("error") == len(range(10)), found
 
 
-@pytest.mark.parametrize("number", ["1", "+1", "1.0", " 1 ", "<!-- -->1", "0<!-- -->1", f"{1:060}"])
+@pytest.mark.parametrize("number", ["1", f"{1:060}"])
 def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path: Path, number: str) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("x" * 30_000,)])
     replaced(
         path,
         SHEET,
-        sheet('<row><c t="s"><v>0</v></c></row>' + f'<row><c t="s"><v>{number}</v></c></row>' * 5_000),
+        sheet('<row><c t="s"><v>0</v></c></row>' + f'<row><c t="s"><v>{number}</v></c></row>' * 20_000),
     )
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)

@@ -1,0 +1,122 @@
+"""Reads one sheet in a process of its own: ``python spreadsheet_engine.py FILE SHEET BYTES CELLS SHEETS``.
+
+A spreadsheet of kilobytes may stand for gigabytes, and the engine ends its process where it gets no memory.
+So the process has a limit of memory and time, and counts what it hands on. It imports nothing of Quaver.
+
+It writes JSON: a line about the file (``sheets``, those that are ``filled``, the ``sheet`` that is read, its
+``merged`` areas), then a line for each row that holds something: its number,
+and its cells' texts. A last line says ``end``, ``large`` or ``damaged``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, time
+from typing import Any
+
+_SECONDS = 600
+_CELL = 48
+"""Bytes that a cell takes beside its text."""
+
+_SPANNED = re.compile(
+    rb'<table:table[ >]|<table:table-row(?:[^>]*number-rows-repeated="(\d+)")?'
+    rb'|number-(?:rows|columns)-spanned="(?:[2-9]|\d\d)'
+)
+
+
+class _TooLarge(Exception):
+    pass
+
+
+def shown(cell: Any) -> str:
+    """A cell as the spreadsheet shows it: no useless ``.0``, ``2024-01-31``, ``TRUE``."""
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
+    return str(cell)
+
+
+def _merged(path: str, sheet: Any, index: int) -> list[tuple[int, int, int, int]]:
+    """The rows and columns of each merged area, from 1; of an .ods file, whose XML is searched, the row."""
+    if sheet.merged_cell_ranges is not None:
+        return [(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in sheet.merged_cell_ranges]
+    found, table, row, repeated = [], -1, 0, 1
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("content.xml")
+    for match in _SPANNED.finditer(content):
+        if match.group().startswith(b"<table:table-row"):
+            row, repeated = row + repeated, int(match[1] or 1)
+        elif match.group().startswith(b"<"):
+            table, row, repeated = table + 1, 0, 1
+        elif table == index:
+            found.append((row, 0, row, 0))
+    return found
+
+
+def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets: int) -> Iterator[Any]:
+    """What is printed about a file, but for the last line."""
+    from python_calamine import CalamineWorkbook, SheetVisibleEnum
+
+    book = CalamineWorkbook.from_path(path)
+    names = list(book.sheet_names)
+    if len(names) > most_sheets:
+        raise _TooLarge(f"{len(names):,} sheets")
+    filled = [wanted] if wanted in names else []
+    if not wanted:
+        kinds = {one.name: one.visible for one in book.sheets_metadata}
+        filled = [name for name in names if book.get_sheet_by_name(name).total_height]
+        visible = [name for name in filled if kinds[name] == SheetVisibleEnum.Visible]
+        filled = (visible if len(filled) > 1 else filled) or filled or names[:1]
+    about = {"sheets": names, "filled": filled}
+    if len(filled) != 1:
+        yield about
+        return
+    sheet = book.get_sheet_by_name(filled[0])
+    cells = sheet.total_height * sheet.total_width
+    if cells > most_cells:
+        raise _TooLarge(f"{sheet.total_height:,} rows by {sheet.total_width:,} columns")
+    yield {**about, "merged": _merged(path, sheet, names.index(filled[0]))}
+    left, spent = (sheet.start or (0, 0))[1], 0
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        texts = [shown(cell) for cell in row]
+        if not any(text.strip() for text in texts):
+            continue
+        spent += sum(_CELL + len(text.encode("utf-8", "replace")) for text in texts)
+        if spent > most_bytes:
+            raise _TooLarge(f"more than {most_bytes:,} bytes for its cells and their texts")
+        yield [number, [""] * left + texts]
+
+
+def main() -> None:
+    """Write a sheet under a limit of memory and time."""
+    path, wanted, *limits = sys.argv[1:]
+    most_bytes, *others = map(int, limits)
+    with suppress(ImportError, ValueError):  # not every system has such limits
+        import resource
+
+        for limit, most in ((resource.RLIMIT_DATA, 4 * most_bytes), (resource.RLIMIT_CPU, _SECONDS)):
+            _, hard = resource.getrlimit(limit)
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(limit, (most, most))
+    last = {"end": ""}
+    try:
+        for line in lines(path, wanted, most_bytes, *others):
+            sys.stdout.write(f"{json.dumps(line)}\n")
+    except (_TooLarge, MemoryError) as error:
+        last = {"large": str(error) or "more than there is memory for"}
+    except BaseException as error:  # a panic of the engine is no Exception
+        kind = "large" if re.search("overflow|exceeded", str(error)) else "damaged"
+        last = {kind: " ".join(str(error).split())[:200] or type(error).__name__}
+    sys.stdout.write(f"{json.dumps(last)}\n")
+
+
+if __name__ == "__main__":
+    main()
