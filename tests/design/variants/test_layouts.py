@@ -6,7 +6,7 @@ import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
 from quaver.design.prompts.templates import names_in
-from quaver.design.variants.prompt_parts import asks_first, question_moved, without_question
+from quaver.design.variants.prompt_frame import asks_first, question_moved, without_question
 from quaver.errors import SpecError
 
 VOTER = "Voter: {{ text }}\nQuestion: {{ instruction }}\n{{ postfix }}\nAnswer:"

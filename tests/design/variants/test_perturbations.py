@@ -135,9 +135,12 @@ def test_one_evaluator_reads_all_of_them() -> None:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an echo": ({"paraphrase": PROMPT.instruction + " "}, "the paraphrase is the instruction itself"),
-    "no example": ({"which": ["examples"], "examples": 0}, "no example would be shown"),
+    "no example": (
+        {"which": ["examples"], "examples": 0},
+        "examples: this value does not fit\n  expected: 1 or more",
+    ),
     "too many examples": ({"which": ["examples"], "examples": 10}, "fewer examples than asked for"),
-    "no room": ({"which": ["bare"], "answer_tokens": 0}, "no room for an answer"),
+    "no room": ({"which": ["bare"], "answer_tokens": 0}, "answer_tokens: this value does not fit"),
     "an unknown kind": ({"kind": "regression"}, "this value does not fit"),
     "an unknown perturbation": ({"which": ["shuffled"]}, "this value does not fit"),
 }

@@ -14,7 +14,8 @@ from quaver.design.factors.prompt_edits import cross
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.prompt_factors import Factors, Strategies, Strategy
+from quaver.design.variants.prompt_factors import Factors
+from quaver.design.variants.shots import Strategies, Strategy
 from quaver.errors import QuaverError, SpecError, UnknownName
 
 REWORD = {"use": "instructions", "texts": {"other": "Liked?"}}
@@ -192,8 +193,8 @@ def test_an_incomplete_text_counts_where_a_person_says_so() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
-    "no factor": ({"factors": {}}, SpecError, "no factor is given"),
-    "a factor without levels": ({"factors": {"tone": []}}, SpecError, "the factor 'tone' has no level"),
+    "no factor": ({"factors": {}}, SpecError, "factors: this value does not fit"),
+    "a factor without levels": ({"factors": {"tone": []}}, SpecError, "tone.levels: this value does not fit"),
     "a level twice": ({"factors": {"tone": ["a", "a"]}}, SpecError, "the level 'a' is given twice"),
     "unknown outer factor": (
         {"factors": {"tone": {"levels": ["a"], "only": {"mood": "b"}}}},

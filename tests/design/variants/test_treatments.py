@@ -11,7 +11,7 @@ from quaver.design.factors.prompt_edits import cross
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.answer_orders import FINAL, TREATMENTS, Treatments
+from quaver.design.variants.answer_formats import FINAL, TREATMENTS, Treatments
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.marked_answer import FinalLine

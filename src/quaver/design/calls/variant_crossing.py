@@ -23,12 +23,11 @@ from quaver.design.factors.prompt_edits import (
 from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphrase_draft import Keeper, PromptContext
 from quaver.design.paraphrase.paraphraser import REPHRASER
-from quaver.design.prompts.record_prompt import ASKS, asking_for_fields
+from quaver.design.prompts.record_prompt import ASKS, asking_for_fields, levels_of_asking
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.field_orders import levels_of_asking
 from quaver.design.variants.perturbations import VariantFamily
 from quaver.errors import SpecError, UnknownName
 

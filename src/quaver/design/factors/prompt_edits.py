@@ -6,14 +6,14 @@ format. The edits of a part form a chain, from what the family made to the prese
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from quaver.core.column_names import column_of
 from quaver.core.records import Variant
-from quaver.errors import SpecError
+from quaver.errors import SpecError, UnknownName
 
 ORIGINAL = "original"
 """The level that leaves the study file's own prompt as it is."""
@@ -41,6 +41,26 @@ class LevelOfFactor:
     columns: Mapping[str, str] = field(default_factory=dict)
     turn: int = 0
     covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
+
+
+def level(
+    name: str,
+    edit: Callable[[Variant], Variant] | Mapping[str, Any] | None = None,
+    turn: int = 0,
+    covariates: Mapping[str, str | float | bool] | None = None,
+    **origin: Any,
+) -> LevelOfFactor:
+    """A level of a family: what it does to the prompt, the parts that it replaces, or nothing."""
+    parts = {} if edit is None or callable(edit) else dict(edit)
+    change = edit if callable(edit) else lambda variant: replace(variant, **parts)
+    return LevelOfFactor(name, change, {"parent": ORIGINAL, **origin}, turn=turn, covariates=covariates or {})
+
+
+def check_names(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
+    """Check that names exist."""
+    for name in names:
+        if name not in known:
+            raise UnknownName(kind, name, known, where=where)
 
 
 def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:

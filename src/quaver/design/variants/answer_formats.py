@@ -1,20 +1,22 @@
-"""The form in which an answer is asked for: names, letters or numbers for labels, a word, a letter, JSON."""
+"""What is asked for, and in which form: names, letters or numbers for labels, a last line, JSON."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
-from quaver.design.prompts.templates import names_in
-from quaver.errors import SpecError, UnknownName
+from quaver.design.prompts.record_prompt import object_schema
+from quaver.design.prompts.templates import names_in, written_out
+from quaver.errors import SpecError
 
 _SYNONYM = re.compile(r"synonym(?: ([1-9]\d*))?")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -24,6 +26,11 @@ _KEY = (
 )
 
 
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class LabelNames:
     """Other names for the labels in the prompt and in the answer.
 
@@ -37,9 +44,8 @@ class LabelNames:
     """
 
     factor = "label_name"
-
-    def __init__(self, *, names: list[str], original: bool = True) -> None:
-        self._names, self._original = names, original
+    names: list[str]
+    original: bool = True
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt's own answers, then the others in their order.
@@ -47,45 +53,36 @@ class LabelNames:
         Raises:
             SpecError: There is no such kind of name, or a label has no name of that kind.
         """
-        levels = [_names_level(name, _named(name, context.labels), context) for name in self._names]
-        same = any(_named(name, context.labels) == dict(context.prompt.answers) for name in self._names)
-        if self._original and not same:
-            levels.insert(0, _names_level(ORIGINAL, dict(context.prompt.answers), context))
-        return levels
+        labels, own = context.labels.labels, dict(context.prompt.answers)
+        named = {
+            name: {label.code: _name(name, label, index) for index, label in enumerate(labels)}
+            for name in self.names
+        }
+        if self.original and own not in named.values():
+            named = {ORIGINAL: own, **named}
+        return [
+            level(name, None if answers == own else partial(_renamed, name, answers), family="label_names")
+            for name, answers in named.items()
+        ]
 
 
-def _names_level(name: str, answers: Mapping[str, str], context: PromptContext) -> LevelOfFactor:
-    as_it_is = answers == dict(context.prompt.answers)
-    speaks = name == "name" or _SYNONYM.fullmatch(name) is not None
-
-    def edit(variant: Variant) -> Variant:
-        if as_it_is:
-            return variant
-        made = {code: answers[code] for code in variant.answers}
-        postfix = variant.postfix if speaks or _lists_labels(variant) else _KEY + variant.postfix
-        return replace(variant, answers=made, postfix=postfix)
-
-    return LevelOfFactor(name, edit, {"family": "label_names", "parent": ORIGINAL})
-
-
-def _lists_labels(variant: Variant) -> bool:
+def _renamed(name: str, answers: Mapping[str, str], variant: Variant) -> Variant:
     parts = (variant.layout, variant.system, variant.instruction, variant.postfix, variant.text)
-    return any(names_in(part) & {"labels", "options"} for part in parts)
-
-
-def _named(name: str, labels: LabelSet) -> dict[str, str]:
-    return {label.code: _name(name, label, index) for index, label in enumerate(labels.labels)}
+    listed = any(names_in(part) & {"labels", "options"} for part in parts)
+    speaks = name == "name" or _SYNONYM.fullmatch(name) is not None
+    postfix = variant.postfix if speaks or listed else _KEY + variant.postfix
+    return replace(variant, answers={code: answers[code] for code in variant.answers}, postfix=postfix)
 
 
 def _name(name: str, label: Label, index: int) -> str:
-    if name == "name":
-        return label.name
-    if name == "code":
-        return label.code
-    if name == "number":
-        return str(index + 1)
-    if name == "letter" and index < len(_LETTERS):
-        return _LETTERS[index]
+    plain = {
+        "name": label.name,
+        "code": label.code,
+        "number": str(index + 1),
+        "letter": _LETTERS[index : index + 1],
+    }
+    if plain.get(name):
+        return plain[name]
     synonym = _SYNONYM.fullmatch(name)
     if synonym and len(label.synonyms) >= int(synonym[1] or 1):
         return label.synonyms[int(synonym[1] or 1) - 1]
@@ -105,16 +102,50 @@ def _name(name: str, label: Label, index: int) -> str:
     )
 
 
-class Format(BaseModel):
-    """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
+@dataclass(frozen=True, kw_only=True)
+class Descriptions:
+    """Definitions that a person wrote.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+    They appear where the prompt shows definitions: through ``{{ label.definition }}``, the ``detailed``
+    strategy or a JSON schema.
+
+    Args:
+        definitions: By name, the definition of each label code; a label that is left out keeps its own. The
+            label set's own definitions are the level ``original``.
+    """
+
+    factor = "description"
+    definitions: dict[str, dict[str, str]]
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The label set's definitions, then the others in their order.
+
+        Raises:
+            UnknownName: A label does not exist.
+        """
+        for name, definitions in self.definitions.items():
+            check_names("label", definitions, context.labels.codes, f"definitions: {name}")
+        return [
+            level(name, partial(_with, {}, definitions=some), family="descriptions", by="hand")
+            for name, some in {ORIGINAL: {}, **self.definitions}.items()
+        ]
+
+
+def _with(parts: Mapping[str, Any], variant: Variant, **added: Mapping[str, str]) -> Variant:
+    """A variant with other parts, and with more entries in parts that hold several."""
+    grown: dict[str, Any] = {name: {**getattr(variant, name), **some} for name, some in added.items()}
+    return replace(variant, **parts, **grown)
+
+
+class Format(_Form):
+    """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
 
     postfix: str
     answers: dict[str, str] = {}
     max_tokens: int | None = Field(None, ge=1, description="The limit on the answer.")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Formats:
     """Answer formats written by hand.
 
@@ -125,10 +156,8 @@ class Formats:
     """
 
     factor = "format"
-
-    def __init__(self, *, formats: dict[str, Format], original: bool = False) -> None:
-        self._formats = formats
-        self._original = original
+    formats: dict[str, Format]
+    original: bool = False
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The formats in their order, after the prompt's own if it is included.
@@ -136,23 +165,102 @@ class Formats:
         Raises:
             UnknownName: A format gives an answer for a label that does not exist.
         """
-        for name, form in self._formats.items():
-            for code in form.answers:
-                if code not in context.labels.codes:
-                    raise UnknownName("label", code, context.labels.codes, where=f"format {name}: answers")
-        formats = list(self._formats.items())
-        if self._original:
-            formats.insert(0, (ORIGINAL, Format(postfix=context.prompt.postfix)))
-        return [_level(name, form) for name, form in formats]
+        own = {ORIGINAL: Format(postfix=context.prompt.postfix)} if self.original else {}
+        levels = []
+        for name, form in {**own, **self.formats}.items():
+            check_names("label", form.answers, context.labels.codes, f"format {name}: answers")
+            parts = form.model_dump(include={"postfix", "max_tokens"}, exclude_none=True)
+            edit = partial(_with, parts, answers=form.answers)
+            levels.append(level(name, edit, family="formats", by="hand"))
+        return levels
 
 
-def _level(name: str, form: Format) -> LevelOfFactor:
-    def edit(variant: Variant) -> Variant:
-        length = form.max_tokens or variant.max_tokens
-        answers = {**variant.answers, **form.answers}
-        return replace(variant, postfix=form.postfix, answers=answers, max_tokens=length)
+class Treatment(_Form):
+    """The text of a treatment, between the question and the request for the last line."""
 
-    return LevelOfFactor(name, edit, {"family": "formats", "by": "hand", "parent": ORIGINAL})
+    text: str | None = Field(None, description="Template of its text; empty for none.")
+    max_tokens: int | None = Field(None, ge=1, description="The limit on an answer.")
+
+
+_STEPS = "Think step by step: say of each option what speaks for it and what against it."
+_CONSTRAINT = (
+    "Use nothing but the background and the options that are given here, whatever else you may know. "
+    "On the line before the last, quote the option that you choose, word for word."
+)
+
+TREATMENTS: Mapping[str, Treatment] = {
+    "T0": Treatment(text="", max_tokens=96),
+    "T1": Treatment(
+        text="Give the final answer only: no reasoning, no explanation, nothing else.", max_tokens=16
+    ),
+    "T2": Treatment(text=_STEPS, max_tokens=320),
+    "T3": Treatment(text=_CONSTRAINT, max_tokens=128),
+    "T4": Treatment(text=f"{_STEPS} {_CONSTRAINT}", max_tokens=384),
+    "T5": Treatment(
+        text="Before you answer, check your choice in silence: does it answer the question, and does no "
+        "other option do so better? Write nothing of this check.",
+        max_tokens=96,
+    ),
+}
+"""Plain; final answer only; step by step; given information only; both of these; silent check."""
+
+FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join(', ') }}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treatments:
+    """The treatments of a multiple-choice study.
+
+    ``T0`` plain, ``T1`` final answer only, ``T2`` step by step, ``T3`` only the given options and background,
+    ``T4`` both (step by step, from what is given), ``T5`` silent self-check; T3 and T4 also ask for a line
+    that quotes the chosen option. The instruction stays; the treatment's text and the request for the last
+    line are the postfix. Use the evaluator ``final_line``.
+
+    Args:
+        treatments: Other texts or limits for these treatments, and further treatments.
+        which: The names of the treatments to use, in this order; all if left out.
+        final: Template of the request for the last line.
+        original: Whether the untreated prompt is one of the levels.
+    """
+
+    factor = "treatment"
+    treatments: dict[str, Treatment] | None = None
+    which: list[str] | None = None
+    final: str = FINAL
+    original: bool = False
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The treatments in their order, after the untreated prompt if it is included.
+
+        Raises:
+            SpecError: A treatment has no text, or nothing asks for a last line.
+            UnknownName: There is no treatment of this name.
+        """
+        if "FINAL" not in self.final:
+            raise SpecError(
+                "the text does not ask for a last line",
+                where="final",
+                expected="a request for a last line FINAL: and the answer",
+                found=self.final[:120],
+            )
+        given, known = self.treatments or {}, dict(TREATMENTS)
+        for name, own in given.items():
+            known[name] = known.get(name, own).model_copy(update=own.model_dump(exclude_none=True))
+            if known[name].text is None:
+                raise SpecError(
+                    f"the treatment {name!r} has no text",
+                    where=f"treatments: {name}",
+                    expected="text: …, or one of the names " + ", ".join(TREATMENTS),
+                )
+        check_names("treatment", self.which or (), known, "which")
+        untreated = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "treatments"}, turn=2)
+        levels = [untreated] if self.original else []
+        for name in known if self.which is None else self.which:
+            parts = known[name].model_dump(include={"max_tokens"}, exclude_none=True)
+            parts["postfix"] = "\n".join(part for part in (known[name].text, self.final) if part)
+            by = "hand" if name in given else "built in"
+            levels.append(level(name, parts, 2, family="treatments", by=by))
+        return levels
 
 
 _SCHEMA = re.compile(r"\{\{\s*schema\s*\}\}")
@@ -160,10 +268,8 @@ _ROOM, _ROOM_FOR_TEXT = 32, 100
 """Tokens for braces, names and spaces, and for each text field."""
 
 
-class JsonForm(BaseModel):
+class JsonForm(_Form):
     """A form of JSON answers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     field: str = Field("label", min_length=1, description="Name of the field that holds the label.")
     description: str = Field("The label that fits.", description="The description of that field.")
@@ -196,6 +302,7 @@ class JsonForm(BaseModel):
         return self.max_tokens or _ROOM + longest + _ROOM_FOR_TEXT * (len(self.before) + len(self.after))
 
 
+@dataclass(frozen=True, kw_only=True)
 class JsonAnswers:
     """JSON answers, whose label is one of the variant's answers.
 
@@ -209,63 +316,60 @@ class JsonAnswers:
     """
 
     factor = "answer_form"
-
-    def __init__(self, *, forms: dict[str, JsonForm] | None = None, original: bool = True) -> None:
-        self._forms = forms or {"json": JsonForm()}
-        self._original = original
+    forms: dict[str, JsonForm] | None = None
+    original: bool = True
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The unchanged prompt, if it is included, then the forms in their order."""
-        origin = {"family": "json_answers", "parent": ORIGINAL}
-        first = [LevelOfFactor(ORIGINAL, lambda variant: variant, origin, turn=3)] if self._original else []
-        return [*first, *(_json_level(name, form, context.labels) for name, form in self._forms.items())]
+        first = [level(ORIGINAL, turn=3, family="json_answers")] if self.original else []
+        return [
+            *first,
+            *(
+                level(
+                    name,
+                    partial(_as_json, form, context.labels),
+                    turn=3,
+                    family="json_answers",
+                    form=form.model_dump(),
+                )
+                for name, form in (self.forms or {"json": JsonForm()}).items()
+            ),
+        ]
 
 
-def _json_level(name: str, form: JsonForm, labels: LabelSet) -> LevelOfFactor:
-    def edit(variant: Variant) -> Variant:
-        schema = json.dumps(schema_of(variant, form, labels), ensure_ascii=False)
-        return replace(
-            variant,
-            postfix=_SCHEMA.sub(lambda _: _literal(schema), form.postfix),
-            reply=_reply(form) if variant.reply == "{{ answer }}" else variant.reply,
-            schema=schema if form.held else "",
-            label_field=form.field,
-            max_tokens=form.room(variant),
-        )
-
-    origin = {"family": "json_answers", "parent": ORIGINAL, "form": form.model_dump()}
-    return LevelOfFactor(name, edit, origin, turn=3)
+def _as_json(form: JsonForm, labels: LabelSet, variant: Variant) -> Variant:
+    schema = json.dumps(schema_of(variant, form, labels), ensure_ascii=False)
+    return replace(
+        variant,
+        postfix=_SCHEMA.sub(lambda _: written_out(schema), form.postfix),
+        reply=_reply(form) if variant.reply == "{{ answer }}" else variant.reply,
+        schema=schema if form.held else "",
+        label_field=form.field,
+        max_tokens=form.room(variant),
+    )
 
 
 def schema_of(variant: Variant, form: JsonForm, labels: LabelSet) -> dict[str, Any]:
     """The JSON schema of a variant's answers."""
-    own = {label.code: label.definition for label in labels.labels}
     lines = [form.description]
     if form.definitions:
-        defined = {code: variant.definitions.get(code, own[code]) for code in variant.answers}
-        lines += [f"{variant.answers[code]}: {text}" for code, text in defined.items() if text.strip()]
-    fields = {name: {"type": "string", "description": text} for name, text in form.before.items()}
+        defined = {label.code: label.definition for label in labels.labels} | dict(variant.definitions)
+        lines += [
+            f"{answer}: {defined[code]}" for code, answer in variant.answers.items() if defined[code].strip()
+        ]
     label = {"type": "string", "enum": list(variant.answers.values()), "description": "\n".join(lines)}
-    last = {name: {"type": "string", "description": text} for name, text in form.after.items()}
-    properties = {**fields, form.field: label, **last}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    before, after = (
+        {name: {"type": "string", "description": text} for name, text in some.items()}
+        for some in (form.before, form.after)
+    )
+    return object_schema({**before, form.field: label, **after})
 
 
 def _reply(form: JsonForm) -> str:
     """The template of an example's answer in this form."""
-    values = {name: f"{{{{ item[{json.dumps(name)}] | tojson }}}}" for name in (*form.before, *form.after)}
-    values[form.field] = "{{ answer | tojson }}"
     fields = [
-        f"{_literal(json.dumps(name))}: {values[name]}" for name in (*form.before, form.field, *form.after)
+        f"{written_out(json.dumps(name))}: "
+        + ("{{ answer | tojson }}" if name == form.field else f"{{{{ item[{json.dumps(name)}] | tojson }}}}")
+        for name in (*form.before, form.field, *form.after)
     ]
-    return _literal("{") + ", ".join(fields) + _literal("}")
-
-
-def _literal(text: str) -> str:
-    """A template that renders to this text, whatever it contains."""
-    return "{{ " + json.dumps(text, ensure_ascii=False) + " }}"
+    return written_out("{") + ", ".join(fields) + written_out("}")

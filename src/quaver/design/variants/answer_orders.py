@@ -1,27 +1,27 @@
-"""Orders of answer options, and the treatments of multiple-choice questions."""
+"""Orders of the answers: of the labels, or of the options below letters that stay."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import permutations
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, permutations
 from math import factorial
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from quaver.core.records import LabelSet, Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 
 _MOST = 720
 """The most orders of a factor: all orders of six labels."""
 
 Asked = Literal["all", "rotations", "reversed", "sampled"] | dict[str, list[str]]
+_Order = tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
 class LabelOrder:
     """The labels shown in other orders, each with its own answer.
 
@@ -35,9 +35,8 @@ class LabelOrder:
     """
 
     factor = "label_order"
-
-    def __init__(self, *, orders: Asked = "reversed", n: int | None = None) -> None:
-        self._orders, self._n = orders, n
+    orders: Asked = "reversed"
+    n: int | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt's own order, then the others.
@@ -46,19 +45,17 @@ class LabelOrder:
             SpecError: There are too few labels, or too many orders.
             UnknownName: An order names a label that does not exist.
         """
-        found = orders_of(context.labels, self._orders, self._n, context.seed)
-        return [self._level(name, order, context.labels) for name, order in found.items()]
+        orders = orders_of(context.labels, self.orders, self.n, context.seed)
+        return [self._level(name, order, context.labels) for name, order in orders.items()]
 
-    def _level(self, name: str, order: tuple[str, ...], labels: LabelSet) -> LevelOfFactor:
+    def _level(self, name: str, order: _Order, labels: LabelSet) -> LevelOfFactor:
         def edit(variant: Variant) -> Variant:
-            if name == ORIGINAL:
-                return variant
-            return replace(variant, answers=self._answers(variant, order, labels))
+            same = name == ORIGINAL
+            return variant if same else replace(variant, answers=self._answers(variant, order, labels))
 
-        origin = {"family": self.factor, "order": list(order), "parent": ORIGINAL}
-        return LevelOfFactor(name, edit, origin, turn=1)
+        return level(name, edit, 1, family=self.factor, order=list(order))
 
-    def _answers(self, variant: Variant, order: tuple[str, ...], labels: LabelSet) -> dict[str, str]:
+    def _answers(self, variant: Variant, order: _Order, labels: LabelSet) -> dict[str, str]:
         return {code: variant.answers[code] for code in order}
 
 
@@ -75,7 +72,7 @@ class OptionOrder(LabelOrder):
 
     factor = "option_order"
 
-    def _answers(self, variant: Variant, order: tuple[str, ...], labels: LabelSet) -> dict[str, str]:
+    def _answers(self, variant: Variant, order: _Order, labels: LabelSet) -> dict[str, str]:
         names = {label.name.casefold() for label in labels.labels}
         own = [answer for answer in variant.answers.values() if answer.strip().casefold() in names]
         if own and not labels.options:
@@ -89,7 +86,7 @@ class OptionOrder(LabelOrder):
         return dict(zip(order, variant.answers.values(), strict=True))
 
 
-def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[str, tuple[str, ...]]:
+def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[str, _Order]:
     """Orders of the labels' codes by name, the original first.
 
     Sampled orders and those of ``all`` are named after the positions of their labels: ``2-3-1``.
@@ -101,7 +98,7 @@ def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[
         )
     if n is not None and asked != "sampled":
         raise SpecError("n is for sampled orders", found=f"n: {n}", fix="write orders: sampled")
-    if isinstance(asked, Mapping):
+    if isinstance(asked, dict):
         return {ORIGINAL: codes} | {name: _checked(name, order, codes) for name, order in asked.items()}
     if asked == "reversed":
         return {ORIGINAL: codes, "reversed": codes[::-1]}
@@ -117,29 +114,16 @@ def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[
             found=f"{len(codes)} labels",
             fix="write orders: sampled and n: 10, for example",
         )
-    places = _all(len(codes)) if asked == "all" else _sampled(len(codes), wanted, seed)
-    named = {
-        "-".join(str(index + 1) for index in order): tuple(codes[index] for index in order)
-        for order in places
-    }
-    return {ORIGINAL: codes} | named
+    places, chance = range(len(codes)), random.Random(seed)
+    drawn = dict.fromkeys([tuple(places)] if asked == "sampled" else islice(permutations(places), 1 + others))
+    while len(drawn) <= wanted:
+        drawn[tuple(chance.sample(places, len(codes)))] = None
+    named = {"-".join(str(place + 1) for place in order): order for order in islice(drawn, 1, None)}
+    return {ORIGINAL: codes} | {name: tuple(codes[place] for place in order) for name, order in named.items()}
 
 
-def _all(size: int) -> list[tuple[int, ...]]:
-    return list(permutations(range(size)))[1:]
-
-
-def _sampled(size: int, n: int, seed: int) -> list[tuple[int, ...]]:
-    chance, found = random.Random(seed), dict.fromkeys([tuple(range(size))])
-    while len(found) <= n:
-        found[tuple(chance.sample(range(size), size))] = None
-    return list(found)[1:]
-
-
-def _checked(name: str, order: Sequence[str], codes: tuple[str, ...]) -> tuple[str, ...]:
-    for code in order:
-        if code not in codes:
-            raise UnknownName("label", code, codes, where=f"orders: {name}")
+def _checked(name: str, order: Sequence[str], codes: _Order) -> _Order:
+    check_names("label", order, codes, f"orders: {name}")
     if sorted(order) != sorted(codes):
         raise SpecError(
             "an order must have every label once",
@@ -148,103 +132,3 @@ def _checked(name: str, order: Sequence[str], codes: tuple[str, ...]) -> tuple[s
             found=", ".join(order) or "nothing",
         )
     return tuple(order)
-
-
-class Treatment(BaseModel):
-    """The text of a treatment, between the question and the request for the last line."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
-
-    text: str | None = Field(None, description="Template of its text; empty for none.")
-    max_tokens: int | None = Field(None, ge=1, description="The limit on an answer.")
-
-
-_STEPS = "Think step by step: say of each option what speaks for it and what against it."
-_CONSTRAINT = (
-    "Use nothing but the background and the options that are given here, whatever else you may know. "
-    "On the line before the last, quote the option that you choose, word for word."
-)
-
-TREATMENTS: Mapping[str, Treatment] = {
-    "T0": Treatment(text="", max_tokens=96),
-    "T1": Treatment(
-        text="Give the final answer only: no reasoning, no explanation, nothing else.", max_tokens=16
-    ),
-    "T2": Treatment(text=_STEPS, max_tokens=320),
-    "T3": Treatment(text=_CONSTRAINT, max_tokens=128),
-    "T4": Treatment(text=f"{_STEPS} {_CONSTRAINT}", max_tokens=384),
-    "T5": Treatment(
-        text="Before you answer, check your choice in silence: does it answer the question, and does no "
-        "other option do so better? Write nothing of this check.",
-        max_tokens=96,
-    ),
-}
-"""Plain; final answer only; step by step; given information only; both of these; silent check."""
-
-FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join(', ') }}."
-
-
-class Treatments:
-    """The treatments of a multiple-choice study.
-
-    ``T0`` plain, ``T1`` final answer only, ``T2`` step by step, ``T3`` only the given options and background,
-    ``T4`` both (step by step, from what is given), ``T5`` silent self-check; T3 and T4 also ask for a line
-    that quotes the chosen option. The instruction stays; the treatment's text and the request for the last
-    line are the postfix. Use the evaluator ``final_line``.
-
-    Args:
-        treatments: Other texts or limits for these treatments, and further treatments.
-        which: The names of the treatments to use, in this order; all if left out.
-        final: Template of the request for the last line.
-        original: Whether the untreated prompt is one of the levels.
-    """
-
-    factor = "treatment"
-
-    def __init__(
-        self,
-        *,
-        treatments: dict[str, Treatment] | None = None,
-        which: list[str] | None = None,
-        final: str = FINAL,
-        original: bool = False,
-    ) -> None:
-        known = dict(TREATMENTS)
-        for name, given in (treatments or {}).items():
-            own = {key: value for key, value in given if value is not None}
-            known[name] = known.get(name, Treatment()).model_copy(update=own)
-            if known[name].text is None:
-                raise SpecError(
-                    f"the treatment {name!r} has no text",
-                    where=f"treatments: {name}",
-                    expected="text: …, or one of the names " + ", ".join(TREATMENTS),
-                )
-        for name in which or ():
-            if name not in known:
-                raise UnknownName("treatment", name, known, where="which")
-        if "FINAL" not in final:
-            raise SpecError(
-                "the text does not ask for a last line",
-                where="final",
-                expected="a request for a last line FINAL: and the answer",
-                found=final[:120],
-            )
-        self._treatments = {name: known[name] for name in (known if which is None else which)}
-        self._given = set(treatments or ())
-        self._final, self._original = final, original
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The treatments in their order, after the untreated prompt if it is included."""
-        untreated = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "treatments"}, turn=2)
-        levels = [self._level(name, one) for name, one in self._treatments.items()]
-        return [untreated, *levels] if self._original else levels
-
-    def _level(self, name: str, treatment: Treatment) -> LevelOfFactor:
-        postfix = "\n".join(part for part in (treatment.text, self._final) if part)
-
-        def edit(variant: Variant) -> Variant:
-            length = variant.max_tokens if treatment.max_tokens is None else treatment.max_tokens
-            return replace(variant, postfix=postfix, max_tokens=length)
-
-        by = "hand" if name in self._given else "built in"
-        return LevelOfFactor(name, edit, {"family": "treatments", "by": by, "parent": ORIGINAL}, turn=2)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args
+
+from pydantic import Field
 
 from quaver.core import registry
 from quaver.core.records import Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor, level
 from quaver.design.paraphrase.paraphrase_draft import (
     NOTHING_KEPT,
     Draft,
@@ -23,7 +25,7 @@ from quaver.design.paraphrase.paraphraser import REPHRASER, Foreseen, Paraphrase
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.prompt_parts import asks_first, question_moved
+from quaver.design.variants.prompt_frame import check_asks, question_moved
 from quaver.design.variants.shots import drawn, show
 from quaver.errors import SpecError
 
@@ -65,6 +67,7 @@ _TEXTS: Mapping[Kind, _Texts] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
 class Perturbations:
     """The five perturbations of an audit.
 
@@ -89,28 +92,14 @@ class Perturbations:
 
     factor = "perturbation"
 
-    def __init__(
-        self,
-        *,
-        kind: Kind = "classification",
-        paraphrase: str | None = None,
-        examples: int = 3,
-        reasoning: str | None = None,
-        bare: str | None = None,
-        answer_tokens: int = 32,
-        reasoning_tokens: int = 256,
-        which: list[Name] | None = None,
-    ) -> None:
-        self._paraphrase, self._examples = paraphrase, examples
-        self._reasoning = _TEXTS[kind].reasoning if reasoning is None else reasoning
-        self._bare = _TEXTS[kind].bare if bare is None else bare
-        self._tokens = {"reasoning": reasoning_tokens}
-        self._kind, self._answer_tokens = kind, answer_tokens
-        self._names: list[Name] = list(get_args(Name)) if which is None else which
-        if examples < 1:
-            raise SpecError("no example would be shown", where="examples", expected="1 or more")
-        if min(answer_tokens, reasoning_tokens) < 1:
-            raise SpecError("no room for an answer", where="answer_tokens", expected="1 token or more")
+    kind: Kind = "classification"
+    paraphrase: str | None = None
+    examples: Annotated[int, Field(ge=1)] = 3
+    reasoning: str | None = None
+    bare: str | None = None
+    answer_tokens: Annotated[int, Field(ge=1)] = 32
+    reasoning_tokens: Annotated[int, Field(ge=1)] = 256
+    which: list[Name] | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The unchanged prompt and its perturbations, in their order.
@@ -119,90 +108,69 @@ class Perturbations:
             SpecError: There is nothing to paraphrase, there are too few examples, or the question cannot be
                 moved in the layout.
         """
-        return [self._level(name, context) for name in self._names]
+        return [self._level(name, context) for name in self.which or get_args(Name)]
 
     def _level(self, name: Name, context: PromptContext) -> LevelOfFactor:
-        makers: dict[Name, Callable[[PromptContext], _Change]] = {
-            "original": lambda _: _Change(lambda variant: variant, 0),
-            "paraphrase": self._paraphrased,
-            "moved": _moved,
-            "examples": self._with_examples,
-            "reasoning": lambda _: _Change(lambda variant: replace(variant, postfix=self._reasoning), 2),
-            "bare": lambda _: _Change(self._bared, 2),
-        }
-        change = makers[name](context)
-        length = self._tokens.get(name, self._answer_tokens)
+        reasoning = _TEXTS[self.kind].reasoning if self.reasoning is None else self.reasoning
+        change: Callable[[Variant], Variant] = _unchanged
+        turn, made = 0, dict[str, Any]()
+        if name == "paraphrase":
+            text, made = self._paraphrased(context)
+            change = partial(replace, instruction=text)
+        elif name == "moved":
+            check_asks(context.prompt)
+            change, turn = (lambda variant: replace(variant, layout=question_moved(variant.layout))), 1
+        elif name == "examples":
+            shown = drawn(context, self.examples, context.seed)
+            change, turn = partial(show, examples=shown), 2
+            made = {"examples": [item.id for item in shown]}
+        elif name == "reasoning":
+            change, turn = partial(replace, postfix=reasoning), 2
+        elif name == "bare":
+            change, turn = self._bared, 2
+        length = self.reasoning_tokens if name == "reasoning" else self.answer_tokens
 
         def edit(variant: Variant) -> Variant:
-            return replace(change.edit(variant), max_tokens=length)
+            return replace(change(variant), max_tokens=length)
 
-        origin = {"family": "perturbations", "kind": self._kind, "parent": ORIGINAL, **change.origin}
-        return LevelOfFactor(name, edit, origin, turn=change.turn)
+        return level(name, edit, turn, **{"family": "perturbations", "kind": self.kind, **made})
 
-    def _paraphrased(self, context: PromptContext) -> _Change:
-        if self._paraphrase is None:
+    def _paraphrased(self, context: PromptContext) -> tuple[str, dict[str, Any]]:
+        """The instruction in other words, and how they were made."""
+        if self.paraphrase is None:
             draft = Draft(context.prompt.instruction, exact=True)
-            with _about_the_paraphrase():
+            try:
                 (paraphrase,) = Surface(**_SURFACE).reword(context, draft, NoWork())
-            text, made = paraphrase.text, {"by": "surface", **paraphrase.origin}
-        else:
-            text, made = self._paraphrase, {"by": "hand"}
-        if " ".join(text.split()) == " ".join(context.prompt.instruction.split()):
-            raise SpecError("the paraphrase is the instruction itself", where="paraphrase", found=text[:120])
-        return _Change(lambda variant: replace(variant, instruction=text), 0, made)
-
-    def _with_examples(self, context: PromptContext) -> _Change:
-        examples = drawn(context, self._examples, context.seed)
-        shown = {"examples": [item.id for item in examples]}
-        return _Change(lambda variant: show(variant, examples), 2, shown)
+            except SpecError as error:
+                raise SpecError(
+                    "the surface engine finds nothing to change in the instruction",
+                    where="paraphrase",
+                    expected="the instruction in other words, written by you",
+                    found=error.found,
+                ) from None
+            return paraphrase.text, {"by": "surface", **paraphrase.origin}
+        if self.paraphrase.split() == context.prompt.instruction.split():
+            raise SpecError(
+                "the paraphrase is the instruction itself", where="paraphrase", found=self.paraphrase[:120]
+            )
+        return self.paraphrase, {"by": "hand"}
 
     def _bared(self, variant: Variant) -> Variant:
         """The text, the part of the question that is the item's own, and the answers."""
-        asked = variant.instruction if _is_items_own(variant.instruction) else ""
+        own = names_in(variant.instruction) & {"item", "options"}  # it differs between items
+        asked = variant.instruction if own else ""
         parts = ["{{ text }}"]
         if "options" in names_in(variant.layout):
             parts.append("{{ options }}")
         if asked:
             parts.append("{{ instruction }}")
         layout = "\n".join([*parts, "{{ postfix }}"])
-        return replace(variant, system="", layout=layout, instruction=asked, postfix=self._bare)
+        bare = _TEXTS[self.kind].bare if self.bare is None else self.bare
+        return replace(variant, system="", layout=layout, instruction=asked, postfix=bare)
 
 
-@contextmanager
-def _about_the_paraphrase() -> Iterator[None]:
-    try:
-        yield
-    except SpecError as error:
-        raise SpecError(
-            "the surface engine finds nothing to change in the instruction",
-            where="paraphrase",
-            expected="the instruction in other words, written by you",
-            found=error.found,
-        ) from None
-
-
-class _Change(NamedTuple):
-    """A perturbation's edit, its turn, and its origin."""
-
-    edit: Callable[[Variant], Variant]
-    turn: int
-    origin: Mapping[str, Any] = {}
-
-
-def _moved(context: PromptContext) -> _Change:
-    if asks_first(context.prompt.layout) is None:
-        raise SpecError(
-            "the layout has no question to move",
-            where="prompt.layout",
-            expected="{{ question }} on lines of its own",
-            found=context.prompt.layout[:120],
-        )
-    return _Change(lambda variant: replace(variant, layout=question_moved(variant.layout)), 1)
-
-
-def _is_items_own(instruction: str) -> bool:
-    """Whether a question draws on the item, so that it differs between items."""
-    return bool(names_in(instruction) & {"item", "options"})
+def _unchanged(variant: Variant) -> Variant:
+    return variant
 
 
 class VariantFamily(Protocol):
@@ -225,6 +193,7 @@ class VariantFamily(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
 class Instructions:
     """Instructions written by hand.
 
@@ -234,21 +203,14 @@ class Instructions:
 
     factor = "paraphrase"
     rewords = True
-
-    def __init__(self, *, texts: dict[str, str]) -> None:
-        self._texts = texts
+    texts: dict[str, str]
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The original instruction, then the others in their order."""
-        texts = [(ORIGINAL, context.prompt.instruction), *self._texts.items()]
-        return [_level(name, text) for name, text in texts]
-
-
-def _level(name: str, text: str) -> LevelOfFactor:
-    def edit(variant: Variant) -> Variant:
-        return replace(variant, instruction=text)
-
-    return LevelOfFactor(name, edit, {"family": "instructions", "by": "hand", "parent": ORIGINAL}, turn=-1)
+        texts = [(ORIGINAL, context.prompt.instruction), *self.texts.items()]
+        return [
+            level(name, {"instruction": text}, -1, family="instructions", by="hand") for name, text in texts
+        ]
 
 
 class Paraphrases:
@@ -317,16 +279,15 @@ class Paraphrases:
             return engine.foreseen(original)
 
     def _level(self, paraphrase: Paraphrase, model: str) -> LevelOfFactor:
-        def edit(variant: Variant) -> Variant:
-            if self.rewords:
-                return replace(variant, instruction=paraphrase.text)
-            return replace(variant, layout=paraphrase.text)
-
-        origin = {"family": "paraphrases", "engine": self._name, "parent": ORIGINAL, **paraphrase.origin}
-        turn = -1 if self.rewords else 0
-        name = f"{model} {paraphrase.name}" if model else paraphrase.name
-        covariates = {**paraphrase.covariates, **({REPHRASER: model} if model else {})}
-        return LevelOfFactor(name, edit, origin, turn=turn, covariates=covariates)
+        return level(
+            f"{model} {paraphrase.name}" if model else paraphrase.name,
+            {"instruction" if self.rewords else "layout": paraphrase.text},
+            -1 if self.rewords else 0,
+            {**paraphrase.covariates, **({REPHRASER: model} if model else {})},
+            family="paraphrases",
+            engine=self._name,
+            **paraphrase.origin,
+        )
 
 
 def _check_each(each: Sequence[str], options: Mapping[str, Any]) -> None:

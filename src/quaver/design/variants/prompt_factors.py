@@ -2,103 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from quaver.core.records import LabelSet, Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import LevelOfFactor, check_names
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.design.prompts.rendering import missing_in
 from quaver.design.prompts.templates import names_in
-from quaver.design.variants.prompt_parts import (
-    DEFAULTS,
-    FACTORS,
-    FactorSpec,
-    GivenFactor,
-    GivenPart,
-    Part,
-    check_score,
-    scored_label,
-)
-from quaver.design.variants.shots import Place, drawn, show
 from quaver.errors import SpecError, UnknownName
 
-
-class Strategy(BaseModel):
-    """What a strategy adds to the prompt; nothing leaves it unchanged."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    definitions: bool = Field(False, description="The labels' definitions, after the instruction.")
-    examples: int = Field(0, ge=0, description="The number of examples of each label, before the item.")
+Place = Literal["instruction", "postfix"]
 
 
-class Strategies:
-    """Prompting strategies (Errica, Sanvito, Siracusano and Bifulco 2025 compare three).
-
-    Args:
-        strategies: By name; by default ``simple`` (the unchanged prompt), ``detailed`` (with the labels'
-            definitions) and ``one-shot`` (with one example of each label, drawn as in ``shots``).
-        describe: Template of the definitions, over ``labels``.
-        place: The place of examples: ``turns`` of a conversation, or inside the user ``message``.
-    """
-
-    factor = "strategy"
-
-    def __init__(
-        self,
-        *,
-        strategies: dict[str, Strategy] | None = None,
-        describe: str = "{% for label in labels %}\n{{ label.answer }}: {{ label.definition }}{% endfor %}",
-        place: Place = "turns",
-    ) -> None:
-        self._strategies = strategies or {
-            "simple": Strategy(),
-            "detailed": Strategy(definitions=True),
-            "one-shot": Strategy(examples=1),
-        }
-        self._describe, self._place = describe, place
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The strategies in their order.
-
-        Raises:
-            SpecError: There are too few examples, or a label has no definition.
-        """
-        return [self._level(name, one, context) for name, one in self._strategies.items()]
-
-    def _level(self, name: str, strategy: Strategy, context: PromptContext) -> LevelOfFactor:
-        examples = drawn(context, strategy.examples * len(context.labels.labels), context.seed)
-
-        def edit(variant: Variant) -> Variant:
-            if strategy.definitions:
-                _check_defined(variant, context.labels, name)
-                variant = replace(variant, instruction=variant.instruction + self._describe)
-            return show(variant, examples, self._place) if examples else variant
-
-        origin = {"family": "strategies", "parent": ORIGINAL, "definitions": strategy.definitions}
-        shown = [item.id for item in examples]
-        return LevelOfFactor(name, edit, {**origin, "examples": shown}, turn=2)
+def _as(name: str, *kinds: type) -> BeforeValidator:
+    """A bare value stands for a part that has nothing else."""
+    return BeforeValidator(lambda given: {name: given} if isinstance(given, kinds) else given)
 
 
-def _check_defined(variant: Variant, labels: LabelSet, name: str) -> None:
-    for label in labels.labels:
-        if not variant.definitions.get(label.code, label.definition).strip():
-            raise SpecError(
-                f"the label {label.code!r} has no definition for the strategy {name!r}",
-                where="strategies",
-                expected="a definition for every label",
-                found="nothing",
-                fix="add it under task.labels: {code: …, definition: …}",
-            )
+def _listed(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    return {name: one if isinstance(one, list | tuple) else [one] for name, one in given.items()}
+
+
+When = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_listed)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class Concise(_Model):
+    """A part's shorter text. A bare string is the text."""
+
+    text: str = Field(description="The shorter text.", min_length=1)
+    approved: bool = Field(False, description="Whether it leaves something out on purpose.")
+
+
+class Part(_Model):
+    """One part of the prompt. A bare string is its text."""
+
+    text: str | None = Field(None, description="Its text; the study's own if it has a default.")
+    concise: Annotated[Concise | None, _as("text", str)] = Field(
+        None, description="Its text where a factor has the level concise."
+    )
+    when: When | None = Field(None, description="The levels at which it is present, by factor.")
+    place: Place | None = Field(None, description="Part of the instruction, or of the postfix.")
+    explains: bool | None = Field(None, description="Whether it asks for an explanation.")
+    output: Literal["label", "score"] | None = Field(None, description="What it asks for, if anything.")
+    score_of: str | None = Field(
+        None,
+        description="Whose score: a label's code if it asks for one number; each if it asks for a number for "
+        "every label.",
+    )
+    tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="The limit on the answer to it.")
+
+
+def _distinct(given: tuple[str, ...]) -> tuple[str, ...]:
+    if twice := [one for one in given if given.count(one) > 1]:
+        raise ValueError(f"the level {twice[0]!r} is given twice")
+    return given
+
+
+class FactorSpec(_Model):
+    """A factor. A bare list holds its levels."""
+
+    levels: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)] = Field(
+        description="Its levels; the first one is that of the plain prompt."
+    )
+    only: When = Field({}, description="It has levels only where earlier factors have these.")
+
+
+GivenPart = Annotated[Part, _as("text", str)]
+GivenFactor = Annotated[FactorSpec, _as("levels", list, tuple)]
+
+FACTORS: Mapping[str, FactorSpec] = {
+    "definition": FactorSpec(levels=("no", "yes")),
+    "output": FactorSpec(levels=("label", "score")),
+    "explanation": FactorSpec(levels=("no", "yes")),
+    "length": FactorSpec(levels=("standard", "concise")),
+}
+"""The default factors."""
+
+DEFAULTS: Mapping[str, Part] = {
+    "task": Part(place="instruction", when={}),
+    "definitions": Part(
+        text="The labels mean:{% for label in labels %}\n"
+        "- {{ label.answer }}: {{ label.definition }}{% endfor %}",
+        concise=Concise(
+            text="{% for label in labels %}{{ label.answer }} = {{ label.definition }}"
+            "{% if not loop.last %}; {% endif %}{% endfor %}"
+        ),
+        when={"definition": ("yes",)},
+        place="instruction",
+    ),
+    "label": Part(
+        concise=Concise(text="One of: {{ answers | join(', ') }}."),
+        when={"output": ("label",)},
+        place="postfix",
+        output="label",
+        tokens=16,
+    ),
+    "score": Part(
+        text="For each label give the probability that it is the right one, as a number from 0 to 1. Write a "
+        "line for each label: {{ answers | join(', ') }}. On each line write the label, a colon and its "
+        "probability. The probabilities must sum to 1.",
+        concise=Concise(
+            text="A line each for {{ answers | join(', ') }}: label, colon, probability (0 to 1, sum 1)."
+        ),
+        when={"output": ("score",)},
+        place="postfix",
+        output="score",
+        tokens=64,
+    ),
+    "explanation": Part(
+        text='Below that, write the word "Explanation:" and say in one or two sentences why.',
+        concise=Concise(text='Then "Explanation:" and a sentence why.'),
+        when={"explanation": ("yes",)},
+        place="postfix",
+        explains=True,
+        tokens=96,
+    ),
+}
+"""Parts by name, in their order. ``task`` is the study's instruction, ``label`` its postfix."""
 
 
 _CONCISE = "concise"
 """The level, of any factor, at which parts use their shorter text."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Factors:
     """A prompt for every combination of the factors' levels.
 
@@ -118,150 +156,116 @@ class Factors:
     """
 
     factor = ""
-
-    def __init__(
-        self,
-        *,
-        factors: dict[str, GivenFactor] | None = None,
-        parts: dict[str, GivenPart] | None = None,
-        order: list[str] | None = None,
-    ) -> None:
-        self._factors = dict(FACTORS) if factors is None else dict(factors)
-        _check_factors(self._factors)
-        self._parts = _parts(parts or {}, order)
-        self._whole = list(_combinations(self._factors))
-        self._check_parts()
+    factors: Annotated[dict[str, GivenFactor], Field(min_length=1)] | None = None
+    parts: dict[str, GivenPart] | None = None
+    order: list[str] | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The combinations to ask, the last factor changing fastest.
 
         Raises:
-            SpecError: A part has no text, a concise text lacks content of the standard one, or a part does
-                not say whose score it asks for.
-            UnknownName: A score is for a label that does not exist.
+            SpecError: A part has no text, a concise text lacks content of the standard one, a part does not
+                say whose score it asks for, or a factor or part would never occur.
+            UnknownName: A factor, a level, a part or a label does not exist.
         """
-        self._check_texts(context)
-        for name, part in self._parts.items():
-            check_score(name, part, context.labels)
-        return [self._level(levels) for levels in self._whole]
-
-    # ---------------------------------------------------------------------- levels
-
-    def _level(self, levels: Mapping[str, str]) -> LevelOfFactor:
-        shown = [(name, part) for name, part in self._parts.items() if _is_shown(part, levels)]
-        concise = _CONCISE in levels.values()
-
-        def edit(variant: Variant) -> Variant:
-            texts: dict[str, list[str]] = {"instruction": [], "postfix": []}
-            for name, part in shown:
-                texts[part.place or "instruction"].append(_text_of(name, part, variant, concise=concise))
-            lengths = [part.tokens for _, part in shown if part.tokens]
-            return replace(
-                variant,
-                instruction="\n".join(text for text in texts["instruction"] if text),
-                postfix="\n".join(text for text in texts["postfix"] if text),
-                explains=any(part.explains for _, part in shown),
-                output="score" if any(part.output == "score" for _, part in shown) else "label",
-                score_of=scored_label(part for _, part in shown),
-                max_tokens=sum(lengths) if lengths else variant.max_tokens,
-            )
-
-        name = ",".join(f"{factor}={level}" for factor, level in levels.items())
-        origin = {"family": "factors", "by": "hand", "parts": [part_name for part_name, _ in shown]}
-        return LevelOfFactor(name, edit, origin, dict(levels))
-
-    # ---------------------------------------------------------------------- checks
-
-    def _check_parts(self) -> None:
-        known = {**FACTORS, **self._factors}
-        for name, part in self._parts.items():
-            _check_levels(part.when or {}, known, f"parts: {name}: when")
-            if name not in DEFAULTS and not any(_is_shown(part, levels) for levels in self._whole):
-                raise SpecError(
-                    f"the part {name!r} would never occur",
-                    where=f"parts: {name}: when",
-                    expected="levels that occur together",
-                    found=str({factor: list(levels) for factor, levels in (part.when or {}).items()}),
-                )
-        for combination in self._whole:
-            asked = [
-                name for name, part in self._parts.items() if part.output and _is_shown(part, combination)
-            ]
+        factors = dict(self.factors or FACTORS)
+        parts = _ordered(_parts(self.parts or {}), self.order)
+        whole = _combinations(factors)
+        _check_conditions(factors, parts, whole)
+        shown = [{name: part for name, part in parts.items() if _is_shown(part, some)} for some in whole]
+        for levels, some in zip(whole, shown, strict=True):
+            asked = [name for name, part in some.items() if part.output]
             if len(asked) > 1:
                 raise SpecError(
                     f"the parts {asked[0]!r} and {asked[1]!r} ask for two outputs at once",
                     where="parts",
                     expected="one part with an output in each prompt",
-                    found=", ".join(f"{factor}={level}" for factor, level in combination.items()),
+                    found=_written(levels),
                 )
-
-    def _check_texts(self, context: PromptContext) -> None:
-        used = {
-            name for levels in self._whole for name, part in self._parts.items() if _is_shown(part, levels)
-        }
-        is_short = any(_CONCISE in levels.values() for levels in self._whole)
-        for name in used:
-            part, where = self._parts[name], f"parts: {name}"
-            standard = _text_of(name, part, context.prompt, concise=False)
-            if name == "definitions" and "definition" in standard and not _defined(standard, context):
-                raise SpecError(
-                    "no label has a definition",
-                    where=where,
-                    expected="a definition of each label, under task.labels",
-                    fix="add them, or write the part's text, or leave the factor `definition` out",
-                )
-            if is_short and standard:
-                _check_concise(name, part, standard, context, where)
-
-
-def _check_factors(factors: Mapping[str, FactorSpec]) -> None:
-    if not factors:
-        raise SpecError("no factor is given", where="factors", expected="levels by factor")
-    before: dict[str, FactorSpec] = {}
-    for name, factor in factors.items():
-        where = f"factors: {name}"
-        if not factor.levels:
-            raise SpecError(f"the factor {name!r} has no level", where=where, expected="two levels or more")
-        for level in factor.levels:
-            if factor.levels.count(level) > 1:
-                raise SpecError(f"the level {level!r} is given twice", where=where, fix="remove one of them")
-        _check_levels(factor.only, before, f"{where}: only", factors)
-        before[name] = factor
-        if not any(name in levels for levels in _combinations(before)):
-            raise SpecError(
-                f"the factor {name!r} would never have a level",
-                where=f"{where}: only",
-                expected="levels that occur together",
-                found=str({other: list(levels) for other, levels in factor.only.items()}),
+        is_short = any(_CONCISE in levels.values() for levels in whole)
+        for name, part in {name: part for some in shown for name, part in some.items()}.items():
+            _check_text(name, part, context, is_short=is_short)
+        for name, part in parts.items():
+            check_score(name, part, context.labels)
+        return [
+            LevelOfFactor(
+                _written(levels),
+                partial(_built, some, _CONCISE in levels.values()),
+                {"family": "factors", "by": "hand", "parts": list(some)},
+                levels,
             )
+            for levels, some in zip(whole, shown, strict=True)
+        ]
+
+
+def _written(levels: Mapping[str, str]) -> str:
+    return ",".join(f"{factor}={level}" for factor, level in levels.items())
+
+
+def _built(shown: Mapping[str, Part], concise: bool, variant: Variant) -> Variant:
+    """The prompt that some parts make."""
+    texts: dict[str, list[str]] = {"instruction": [], "postfix": []}
+    for name, part in shown.items():
+        if text := _text_of(name, part, variant, concise=concise):
+            texts[part.place or "instruction"].append(text)
+    parts = shown.values()
+    return replace(
+        variant,
+        instruction="\n".join(texts["instruction"]),
+        postfix="\n".join(texts["postfix"]),
+        explains=any(part.explains for part in parts),
+        output="score" if any(part.output == "score" for part in parts) else "label",
+        score_of=scored_label(parts),
+        max_tokens=sum(part.tokens or 0 for part in parts) or variant.max_tokens,
+    )
+
+
+def _check_conditions(
+    factors: Mapping[str, FactorSpec], parts: Mapping[str, Part], whole: Sequence[Mapping[str, str]]
+) -> None:
+    """Check that what conditions name exists, and that each factor and part occurs."""
+    every = {**FACTORS, **factors}
+    before: dict[str, FactorSpec] = {}
+    asked: list[tuple[str, str, When, bool]] = []
+    for name, factor in factors.items():
+        _check_levels(factor.only, before, f"factors: {name}: only", factors)
+        before[name] = factor
+        occurs = any(name in levels for levels in whole)
+        asked.append(
+            (f"the factor {name!r} would never have a level", f"factors: {name}: only", factor.only, occurs)
+        )
+    for name, part in parts.items():
+        where, when = f"parts: {name}: when", part.when or {}
+        _check_levels(when, every, where)
+        occurs = name in DEFAULTS or any(_is_shown(part, levels) for levels in whole)
+        asked.append((f"the part {name!r} would never occur", where, when, occurs))
+    for problem, where, condition, occurs in asked:
+        if not occurs:
+            found = str({factor: list(levels) for factor, levels in condition.items()})
+            raise SpecError(problem, where=where, expected="levels that occur together", found=found)
 
 
 def _check_levels(
-    asked: Mapping[str, Sequence[str]],
-    known: Mapping[str, FactorSpec],
-    where: str,
-    later: Collection[str] = (),
+    asked: When, known: Mapping[str, FactorSpec], where: str, later: Collection[str] = ()
 ) -> None:
     """Check that the factors and levels that a condition names exist; those in ``later`` come too late."""
     for factor, levels in asked.items():
         if factor not in known:
             fix = f"name {factor!r} first" if factor in later else None
             raise UnknownName("factor", factor, known, where=where, fix=fix)
-        for level in levels:
-            if level not in known[factor].levels:
-                raise UnknownName("level", level, known[factor].levels, where=where)
+        check_names("level", levels, known[factor].levels, where)
 
 
-def _combinations(factors: Mapping[str, FactorSpec]) -> Iterator[dict[str, str]]:
+def _combinations(factors: Mapping[str, FactorSpec]) -> list[dict[str, str]]:
     """Every combination of levels; a nested factor has none where it does not apply."""
-    found: list[dict[str, str]] = [{}]
+    whole: list[dict[str, str]] = [{}]
     for name, factor in factors.items():
-        found = [
-            {**levels, name: level} if level is not None else levels
-            for levels in found
-            for level in (factor.levels if _applies(factor.only, levels) else [None])
+        whole = [
+            {**levels, **more}
+            for levels in whole
+            for more in ([{name: one} for one in factor.levels] if _applies(factor.only, levels) else [{}])
         ]
-    yield from found
+    return whole
 
 
 def _applies(only: Mapping[str, tuple[str, ...]], levels: Mapping[str, str]) -> bool:
@@ -274,7 +278,7 @@ def _is_shown(part: Part, levels: Mapping[str, str]) -> bool:
     return _applies(part.when or {}, {**first, **levels})
 
 
-def _parts(given: Mapping[str, Part], order: Sequence[str] | None) -> dict[str, Part]:
+def _parts(given: Mapping[str, Part]) -> dict[str, Part]:
     parts = {**DEFAULTS, **given}
     for name in given.keys() & DEFAULTS.keys():
         own = {key: value for key, value in given[name] if value is not None}
@@ -284,13 +288,13 @@ def _parts(given: Mapping[str, Part], order: Sequence[str] | None) -> dict[str, 
     for name, part in parts.items():
         if part.text is None and name not in ("task", "label"):
             raise SpecError(f"the part {name!r} has no text", where=f"parts: {name}", expected="text: …")
-    if order is None:
-        return parts
-    for name in order:
-        if name not in parts:
-            raise UnknownName("part", name, parts, where="order")
-    if set(order) != set(parts) or len(order) != len(parts):
-        left = [name for name in parts if order.count(name) != 1]
+    return parts
+
+
+def _ordered(parts: dict[str, Part], order: Sequence[str] | None) -> dict[str, Part]:
+    order = list(parts) if order is None else order
+    check_names("part", order, parts, "order")
+    if left := [name for name in parts if order.count(name) != 1]:
         raise SpecError(
             "the order does not contain every part once",
             where="order",
@@ -309,14 +313,21 @@ def _text_of(name: str, part: Part, variant: Variant, *, concise: bool) -> str:
     return variant.instruction if name == "task" else variant.postfix
 
 
-def _defined(text: str, context: PromptContext) -> bool:
-    return "labels" not in names_in(text) or any(
-        context.prompt.definitions.get(label.code, label.definition) for label in context.labels.labels
-    )
-
-
-def _check_concise(name: str, part: Part, standard: str, context: PromptContext, where: str) -> None:
-    concise = part.concise
+def _check_text(name: str, part: Part, context: PromptContext, *, is_short: bool) -> None:
+    """Check that a part that is shown has what it says, also where it is short."""
+    where, concise = f"parts: {name}", part.concise
+    standard = _text_of(name, part, context.prompt, concise=False)
+    labels = context.labels.labels
+    defined = {label.code: label.definition for label in labels} | dict(context.prompt.definitions)
+    if name == "definitions" and "labels" in names_in(standard) and not any(defined.values()):
+        raise SpecError(
+            "no label has a definition",
+            where=where,
+            expected="a definition of each label, under task.labels",
+            fix="add them, or write the part's text, or leave the factor `definition` out",
+        )
+    if not (is_short and standard):
+        return
     if concise is None:
         raise SpecError(
             f"the part {name!r} has no concise text",
@@ -333,4 +344,45 @@ def _check_concise(name: str, part: Part, standard: str, context: PromptContext,
             found=concise.text[:120],
             fix="put them back, or approve a text that leaves them out on purpose: "
             "concise: {text: …, approved: true}",
+        )
+
+
+_EACH = "each"
+"""``score_of`` of a part that asks for a score for every label."""
+
+
+def scored_label(parts: Iterable[Part]) -> str:
+    """The code of the only label whose score some parts ask for; empty otherwise."""
+    scored = (part.score_of for part in parts if part.output == "score")
+    return next((code for code in scored if code and code != _EACH), "")
+
+
+def check_score(name: str, part: Part, labels: LabelSet) -> None:
+    """Check that a part that asks for scores says whose: a single number belongs to no label by itself."""
+    where, codes, own = f"parts: {name}", labels.codes, part.score_of
+    if own is not None:
+        if part.output != "score":
+            raise SpecError(
+                f"the part {name!r} asks for no score",
+                where=f"{where}: score_of",
+                expected="output: score beside it",
+                found=f"score_of: {own}",
+            )
+        check_names("label", [own], (*codes, _EACH), f"{where}: score_of")
+        if own != _EACH and len(codes) != 2:
+            raise SpecError(
+                "one score cannot choose between more than two labels",
+                where=f"{where}: score_of",
+                expected="two labels, or a score for each label (score_of: each)",
+                found=f"{len(codes)} labels",
+            )
+        return
+    own_words = part.output == "score" and not names_in(part.text or "") & {"answers", "labels"}
+    if own_words and len(codes) == 2:
+        raise SpecError(
+            f"the part {name!r} does not say whose score it asks for",
+            where=where,
+            expected=f"score_of: {codes[0]} or {codes[1]} where it asks for one number; score_of: each "
+            "where it asks for a number for each label",
+            found=(part.text or "")[:120],
         )

@@ -4,17 +4,77 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, Protocol
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
 
 from quaver.core.records import Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor, level
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
-from quaver.design.variants.prompt_parts import asks_first, question_moved, without_question
+from quaver.design.prompts.templates import names_in, written_out
 from quaver.errors import SpecError
 
+_ASKING = frozenset(["instruction", "postfix", "question"])
+_SHOWING = frozenset(["text"])
+_GAPS = re.compile(r"\n{3,}")
 
+Span = tuple[int, int]
+
+
+def asks_first(layout: str) -> bool | None:
+    """Whether the question is before the text; None if the layout has no question."""
+    asking, showing = _spans(layout)
+    return None if asking is None else asking < showing
+
+
+def question_moved(layout: str) -> str:
+    """The layout with the lines of the question and those of the text swapped.
+
+    >>> print(question_moved("Voter: {{ text }}" + chr(10) + "Question: {{ question }}"))
+    Question: {{ question }}
+    Voter: {{ text }}
+    """
+    asking, showing = _spans(layout)
+    if asking is None:
+        return layout
+    lines = layout.split("\n")
+    (a, b), (c, d) = sorted([asking, showing])
+    return "\n".join([*lines[:a], *lines[c:d], *lines[b:c], *lines[a:b], *lines[d:]])
+
+
+def without_question(layout: str) -> tuple[str, str]:
+    """The layout without the lines of the question, and these lines (empty if it has no question)."""
+    asking, _ = _spans(layout)
+    if asking is None:
+        return layout, ""
+    lines = layout.split("\n")
+    rest = "\n".join([*lines[: asking[0]], *lines[asking[1] :]]).strip("\n")
+    return _GAPS.sub("\n\n", rest), "\n".join(lines[asking[0] : asking[1]])
+
+
+def _spans(layout: str) -> tuple[Span | None, Span]:
+    """The lines of the question and of the text, as the first and the one after the last."""
+    asking, showing = _lines_with(layout, _ASKING), _lines_with(layout, _SHOWING)
+    if showing is None or (asking and asking[0] < showing[1] and showing[0] < asking[1]):
+        raise SpecError(
+            "the layout does not keep the question and the item's text on separate lines",
+            where="prompt.layout",
+            expected="{{ text }} on lines of its own, {{ question }} on others",
+            found=layout[:120],
+        )
+    return asking, showing
+
+
+def _lines_with(layout: str, names: Collection[str]) -> Span | None:
+    try:
+        found = [index for index, line in enumerate(layout.split("\n")) if names_in(line) & set(names)]
+    except Exception:  # single lines of a statement over several lines are not templates
+        found = []
+    return (found[0], found[-1] + 1) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Frame:
     """The prompt as ``chat`` and ``plain``.
 
@@ -26,21 +86,14 @@ class Frame:
     """
 
     factor = "frame"
-
-    def __init__(self, *, layout: str | None = None) -> None:
-        self._layout = layout
+    layout: str | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt as it stands, then in the other frame."""
-        own: Literal["chat", "plain"] = context.prompt.frame
-        return [self._level(own, own), self._level("plain" if own == "chat" else "chat", own)]
-
-    def _level(self, frame: Literal["chat", "plain"], own: str) -> LevelOfFactor:
-        def edit(variant: Variant) -> Variant:
-            layout = self._layout if self._layout and frame == "plain" else variant.layout
-            return variant if frame == own else replace(variant, frame=frame, layout=layout)
-
-        return LevelOfFactor(frame, edit, {"family": "frame", "parent": ORIGINAL})
+        own = context.prompt.frame
+        other = "plain" if own == "chat" else "chat"
+        parts = {"frame": other} | ({"layout": self.layout} if self.layout and other == "plain" else {})
+        return [level(own, family="frame"), level(other, parts, family="frame")]
 
 
 class Role:
@@ -57,21 +110,11 @@ class Role:
         Raises:
             SpecError: The layout has no question, or has it on the same lines as the text.
         """
-        if not without_question(context.prompt.layout)[1]:
-            raise SpecError(
-                "the layout has no question to move to the system message",
-                where="prompt.layout",
-                expected="{{ question }} on lines of its own",
-                found=context.prompt.layout[:120],
-            )
-        origin = {"family": "role", "parent": ORIGINAL}
-        return [
-            LevelOfFactor("user", lambda variant: variant, origin, turn=1),
-            LevelOfFactor("system", _moved, origin, turn=1),
-        ]
+        check_asks(context.prompt, " to the system message")
+        return [level("user", turn=1, family="role"), level("system", _to_system, 1, family="role")]
 
 
-def _moved(variant: Variant) -> Variant:
+def _to_system(variant: Variant) -> Variant:
     layout, question = without_question(variant.layout)
     system = "\n\n".join(part for part in (variant.system, question) if part)
     return replace(variant, layout=layout, system=system)
@@ -92,25 +135,30 @@ class Position:
         Raises:
             SpecError: The layout has no question, or has it on the same lines as the text.
         """
-        first = asks_first(context.prompt.layout)
-        if first is None:
-            raise SpecError(
-                "the layout has no question to move",
-                where="prompt.layout",
-                expected="{{ question }} on lines of its own",
-                found=context.prompt.layout[:120],
-            )
-        return [_level(before) for before in (first, not first)]
+        names = ["before", "after"] if check_asks(context.prompt) else ["after", "before"]
+        return [level(name, _moved_to(name == "before"), 1, family="position") for name in names]
 
 
-def _level(before: bool) -> LevelOfFactor:
+def _moved_to(before: bool) -> Callable[[Variant], Variant]:
     def edit(variant: Variant) -> Variant:
         if asks_first(variant.layout) in (before, None):
             return variant
         return replace(variant, layout=question_moved(variant.layout))
 
-    origin = {"family": "position", "parent": ORIGINAL}
-    return LevelOfFactor("before" if before else "after", edit, origin, turn=1)
+    return edit
+
+
+def check_asks(prompt: Variant, where_to: str = "") -> bool:
+    """Whether a prompt asks before it shows the text; an error if its layout has no question to move."""
+    first = asks_first(prompt.layout)
+    if first is None:
+        raise SpecError(
+            f"the layout has no question to move{where_to}",
+            where="prompt.layout",
+            expected="{{ question }} on lines of its own",
+            found=prompt.layout[:120],
+        )
+    return first
 
 
 PADDED = "padded"
@@ -130,6 +178,7 @@ class _Edit(Protocol):
     def __call__(self, template: str, *, own: bool) -> str: ...
 
 
+@dataclass(frozen=True, kw_only=True)
 class Padding:
     """The answers as they are, and padded: with words before and after them that say nothing.
 
@@ -145,57 +194,50 @@ class Padding:
 
     factor = "padding"
 
-    def __init__(self, *, before: str = _BEFORE, after: str = _AFTER, answer: str = "answer") -> None:
-        self._before, self._after, self._answer = before, after, answer
-        if not (before + after).strip():
-            raise SpecError("there is nothing to pad with", where="before", expected="words before or after")
+    before: str = _BEFORE
+    after: str = _AFTER
+    answer: str = "answer"
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The answers as they are, then padded.
 
         Raises:
-            SpecError: The prompt does not show the answers.
+            SpecError: The prompt does not show the answers, or there is nothing to pad with.
         """
+        if not (self.before + self.after).strip():
+            raise SpecError("there is nothing to pad with", where="before", expected="words before or after")
+        edits: dict[str, _Edit] = {PADDED: self._answer_padded}
+        expected = f"{{{{ {self.answer} }}}}, or another column under answer"
         if context.labels.options:
-            padded, names = self._options_padded(""), list(context.labels.codes)
+            edits = {code: self._options_padded(code) for code in context.labels.codes}
             expected = "{{ options }}, or {{ option.text }} in a loop over options"
-        else:
-            padded, names = self._answer_padded, [PADDED]
-            expected = f"{{{{ {self._answer} }}}}, or another column under answer"
         prompt = context.prompt
-        if prompt == _edited(prompt, padded):
+        if all(prompt == _edited(edit, prompt) for edit in edits.values()):
             raise SpecError(
                 "the prompt does not show the answers that are to be padded",
                 where="items.text",
                 expected=expected,
                 found=prompt.text[:120],
             )
-        return [self._level(name, context) for name in (ORIGINAL, *names)]
-
-    def _level(self, name: str, context: PromptContext) -> LevelOfFactor:
-        padded = self._options_padded(name) if context.labels.options else self._answer_padded
-
-        def edit(variant: Variant) -> Variant:
-            if name == ORIGINAL:
-                return variant
-            return _edited(variant, padded)
-
-        origin = {"family": self.factor, "before": self._before, "after": self._after, "parent": ORIGINAL}
-        return LevelOfFactor(name, edit, origin, turn=2)
+        about: dict[str, Any] = {"turn": 2, "family": self.factor, "before": self.before, "after": self.after}
+        return [
+            level(ORIGINAL, **about),
+            *(level(name, partial(_edited, edit), **about) for name, edit in edits.items()),
+        ]
 
     def _answer_padded(self, template: str, *, own: bool) -> str:
-        before, after = _literal(self._before), _literal(self._after)
+        before, after = written_out(self.before), written_out(self.after)
         item = r"(?:item\.)?" if own else r"item\."  # elsewhere, a column is named after its item alone
-        column = re.compile(r"{{-?\s*" + item + re.escape(self._answer) + r"\s*-?}}")
+        column = re.compile(r"{{-?\s*" + item + re.escape(self.answer) + r"\s*-?}}")
         return column.sub(lambda match: f"{before}{match[0]}{after}", template)
 
     def _options_padded(self, code: str) -> _Edit:
         mine = f"{{% if option.code == {json.dumps(code)} %}}"
-        before, after = (f"{mine}{_literal(one)}{{% endif %}}" for one in (self._before, self._after))
+        before, after = (f"{mine}{written_out(one)}{{% endif %}}" for one in (self.before, self.after))
         one = f"{before}{{{{ option.text }}}}{after}"
         every = (
             f"{{% for option in options %}}{{{{ option.answer }}}}) {one}"
-            f"{{% if not loop.last %}}{_literal(chr(10))}{{% endif %}}{{% endfor %}}"
+            f"{{% if not loop.last %}}{written_out(chr(10))}{{% endif %}}{{% endfor %}}"
         )
 
         def padded(template: str, *, own: bool) -> str:
@@ -205,7 +247,7 @@ class Padding:
         return padded
 
 
-def _edited(variant: Variant, edit: _Edit) -> Variant:
+def _edited(edit: _Edit, variant: Variant) -> Variant:
     """A prompt with all its templates edited."""
     return replace(
         variant,
@@ -215,8 +257,3 @@ def _edited(variant: Variant, edit: _Edit) -> Variant:
         instruction=edit(variant.instruction, own=False),
         postfix=edit(variant.postfix, own=False),
     )
-
-
-def _literal(text: str) -> str:
-    """A text as a template writes it, whatever stands in it."""
-    return f"{{{{ {json.dumps(text)} }}}}"

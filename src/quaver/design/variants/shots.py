@@ -1,24 +1,26 @@
-"""``shots``: examples before the item: items outside the sample, of another table, or written by hand."""
+"""``shots`` and ``strategies``: examples before the item, from outside the sample or written by hand."""
 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quaver.core.records import Item, Variant
+from quaver.core.records import Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
-from quaver.errors import ItemError, SpecError, UnknownName
+from quaver.errors import ItemError, SpecError
 
 Place = Literal["turns", "message"]
+_Number = Annotated[int, Field(ge=0)]
 
 
 class WrittenExample(BaseModel):
@@ -29,6 +31,7 @@ class WrittenExample(BaseModel):
     label: str = Field(description="Code of its label.")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Shots:
     """The prompt with k examples, for each k that is given.
 
@@ -48,75 +51,125 @@ class Shots:
     """
 
     factor = "shots"
-
-    def __init__(
-        self,
-        *,
-        k: int | list[int] | None = None,
-        draws: int = 1,
-        place: Place = "turns",
-        reply: str | None = None,
-        examples: list[WrittenExample] | None = None,
-    ) -> None:
-        self._k = [k] if isinstance(k, int) else k
-        self._draws, self._place, self._reply = draws, place, reply
-        self._written = examples
-        if draws < 1 or any(one < 0 for one in self._k or ()):
-            raise SpecError(
-                "the number of examples or draws is too low",
-                where="shots",
-                expected="k of 0 or more, draws of 1 or more",
-                found=f"k {k}, draws {draws}",
-            )
-        if draws > 1 and examples is not None:
-            raise SpecError(
-                "given examples are not drawn",
-                where="shots: draws",
-                found=f"{draws} draws, and {len(examples)} examples",
-                fix="leave draws or examples out",
-            )
+    k: _Number | list[_Number] | None = None
+    draws: Annotated[int, Field(ge=1)] = 1
+    place: Place = "turns"
+    reply: str | None = None
+    examples: list[WrittenExample] | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt with each number of examples and each draw.
 
         Raises:
-            SpecError: There are too few examples.
+            SpecError: There are too few examples, or given ones would be drawn.
             UnknownName: A given example has a label that does not exist.
         """
-        most = len(context.labels.labels) if self._written is None else len(self._written)
-        written = None if self._written is None else _items(self._written, context)
+        written = None if self.examples is None else _items(self.examples, context)
+        if written is not None and self.draws > 1:
+            raise SpecError(
+                "given examples are not drawn",
+                where="shots: draws",
+                found=f"{self.draws} draws, and {len(written)} examples",
+                fix="leave draws or examples out",
+            )
+        usual = [0, len(context.labels.labels if written is None else written)]
+        sizes = usual if self.k is None else [self.k] if isinstance(self.k, int) else self.k
         levels = []
-        for k in dict.fromkeys([0, most] if self._k is None else self._k):
-            for draw in range(1, 1 + (self._draws if k else 1)):
+        for k in dict.fromkeys(sizes):
+            for draw in range(1, 1 + (self.draws if k else 1)):
+                about: dict[str, Any] = {"by": "hand"}
                 if written is None:
+                    about = {"by": "draw", "draw": draw}
                     examples = drawn(context, k, derive(context.seed, "shots", str(draw)))
                 elif k > len(written):
                     raise _too_few(f"{k} examples", f"{len(written)} are given")
                 else:
                     examples = tuple(written[:k])
-                name = f"{k}-shot {draw}" if k and self._draws > 1 else f"{k}-shot"
-                levels.append(self._level(name, examples, draw))
+                name = f"{k}-shot {draw}" if k and self.draws > 1 else f"{k}-shot"
+                about |= {"k": k, "place": self.place, "examples": [item.id for item in examples]}
+                edit = partial(show, examples=examples, place=self.place, reply=self.reply)
+                levels.append(level(name, edit, family="shots", **about))
         return levels
 
-    def _level(self, name: str, examples: tuple[Item, ...], draw: int) -> LevelOfFactor:
+
+class Strategy(BaseModel):
+    """What a strategy adds to the prompt; nothing leaves it unchanged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    definitions: bool = Field(False, description="The labels' definitions, after the instruction.")
+    examples: int = Field(0, ge=0, description="The number of examples of each label, before the item.")
+
+
+_USUAL = {
+    "simple": Strategy(),
+    "detailed": Strategy(definitions=True),
+    "one-shot": Strategy(examples=1),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategies:
+    """Prompting strategies (Errica, Sanvito, Siracusano and Bifulco 2025 compare three).
+
+    Args:
+        strategies: By name; by default ``simple`` (the unchanged prompt), ``detailed`` (with the labels'
+            definitions) and ``one-shot`` (with one example of each label, drawn as in ``shots``).
+        describe: Template of the definitions, over ``labels``.
+        place: The place of examples: ``turns`` of a conversation, or inside the user ``message``.
+    """
+
+    factor = "strategy"
+    strategies: dict[str, Strategy] | None = None
+    describe: str = "{% for label in labels %}\n{{ label.answer }}: {{ label.definition }}{% endfor %}"
+    place: Place = "turns"
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The strategies in their order.
+
+        Raises:
+            SpecError: There are too few examples, or a label has no definition.
+        """
+        return [self._level(name, one, context) for name, one in (self.strategies or _USUAL).items()]
+
+    def _level(self, name: str, strategy: Strategy, context: PromptContext) -> LevelOfFactor:
+        examples = drawn(context, strategy.examples * len(context.labels.labels), context.seed)
+
         def edit(variant: Variant) -> Variant:
-            reply = variant.reply if self._reply is None else self._reply
-            return replace(show(variant, examples, self._place), reply=reply) if examples else variant
+            if strategy.definitions:
+                _check_defined(variant, context.labels, name)
+                variant = replace(variant, instruction=variant.instruction + self.describe)
+            return show(variant, examples, self.place)
 
-        by = "draw" if self._written is None else "hand"
-        origin: dict[str, Any] = {"family": "shots", "by": by, "parent": ORIGINAL}
-        origin |= {"k": len(examples), "place": self._place, "examples": [item.id for item in examples]}
-        if by == "draw":
-            origin["draw"] = draw
-        return LevelOfFactor(name, edit, origin)
+        about: dict[str, Any] = {
+            "definitions": strategy.definitions,
+            "examples": [item.id for item in examples],
+        }
+        return level(name, edit, 2, family="strategies", **about)
 
 
-def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -> Variant:
-    """A variant with examples."""
+def _check_defined(variant: Variant, labels: LabelSet, name: str) -> None:
+    for label in labels.labels:
+        if not variant.definitions.get(label.code, label.definition).strip():
+            raise SpecError(
+                f"the label {label.code!r} has no definition for the strategy {name!r}",
+                where="strategies",
+                expected="a definition for every label",
+                found="nothing",
+                fix="add it under task.labels: {code: …, definition: …}",
+            )
+
+
+def show(
+    variant: Variant, examples: tuple[Item, ...], place: Place = "turns", reply: str | None = None
+) -> Variant:
+    """A variant with examples, if there are any."""
+    if not examples:
+        return variant
     layout = variant.layout
     if place == "message" and "examples" not in names_in(layout):
         layout = "{{ examples }}\n\n" + layout
-    return replace(variant, layout=layout, examples=examples)
+    return replace(variant, layout=layout, examples=examples, reply=variant.reply if reply is None else reply)
 
 
 def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
@@ -132,22 +185,20 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
         raise _too_few(
             f"{k} examples", f"{len(context.spare)} items to take them from, none with a gold label"
         )
-    texts = _Texts(context)
-    queues: dict[str, Iterator[Item]] = {}
+    are_new = _Texts(context).are_new
     for code in context.labels.codes:
         chance.shuffle(by_label[code])
-        queues[code] = filter(texts.are_new, by_label[code])
+    queues = {code: filter(are_new, by_label[code]) for code in context.labels.codes}
     examples: list[Item] = []
-    taken: dict[str, int] = defaultdict(int)
     while len(examples) < k:
         for code in chance.sample(context.labels.codes, len(context.labels.codes))[: k - len(examples)]:
             example = next(queues[code], None)
             if example is None:
+                taken = Counter(item.gold for item in examples)[code]
                 raise _too_few(
-                    f"{k} examples, balanced by class, and so {taken[code] + 1} of {code!r} at least",
-                    f"{taken[code]} of {code!r} among the items to take them from",
+                    f"{k} examples, balanced by class, and so {taken + 1} of {code!r} at least",
+                    f"{taken} of {code!r} among the items to take them from",
                 )
-            taken[code] += 1
             examples.append(example)
     return tuple(examples)
 
@@ -180,8 +231,7 @@ def _items(written: Sequence[WrittenExample], context: PromptContext) -> list[It
     items = []
     for number, example in enumerate(written, start=1):
         where = f"examples[{number - 1}]"
-        if example.label not in context.labels.codes:
-            raise UnknownName("label", example.label, context.labels.codes, where=f"{where}: label")
+        check_names("label", [example.label], context.labels.codes, f"{where}: label")
         fields = {"label": example.label} | dict(example.model_extra or {})
         item = Item(f"example {number}", fields, example.label)
         for template in context.texts or [context.prompt.text]:
