@@ -188,3 +188,17 @@ def test_a_label_without_a_known_column_of_coders_has_one_too(tmp_path: Path) ->
     path = written(tmp_path, "one.csv", "\n".join(["id,who,label", *lines]) + "\n")
     _, decisions = import_annotations(path)
     assert ("coder", "who") in {(one.role, one.column) for one in decisions}
+
+
+def test_other_texts_for_a_fields_label_are_said_as_for_one_label(tmp_path: Path) -> None:
+    lines = ["id,model,tone,topics"]
+    lines += [
+        f"{at},m,{('good', 'ok', 'bad', 'None')[at % 4]},{('tax;war', 'tax')[at % 2]}" for at in range(16)
+    ]
+    path = written(tmp_path, "other.csv", "\n".join(lines) + "\n")
+    study, _ = import_annotations(path, tmp_path / "as", same=["ok=good"], label_is=["None"])
+    tone = study.fields["tone"]
+    assert set(tone.experiment.labels.codes) == {"good", "bad", "None"}
+    assert dict(tone.annotations()["label"].value_counts().iter_rows()) == {"good": 8, "bad": 4, "None": 4}
+    plain, _ = import_annotations(path, tmp_path / "plain")
+    assert set(plain.fields["tone"].experiment.labels.codes) == {"good", "ok", "bad"}

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from quaver.collect.run.ledger import Entry
-from quaver.collect.run.progress import Price
-from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, rows_with
 from quaver.core.label_values import TaskField, fields_in, occurring_numbers, occurring_sets
-from quaver.core.records import LabelSet, Numbers, Request
+from quaver.core.records import LabelSet, Numbers
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec
@@ -43,6 +40,11 @@ class _FieldFolder(StudyFolder):
         return super().read(name) if name in FIELD_FILES else self._whole.read(name)
 
 
+def _of_whole(name: str) -> Any:
+    """What a field shares with the study: one answer has all fields."""
+    return property(attrgetter(f"whole.{name}"))
+
+
 class FieldSource(StudySource):
     """One field of a study.
 
@@ -57,6 +59,16 @@ class FieldSource(StudySource):
     kind = "one field of a study"
     has_answers = False
     owns_folder = False
+    keeps_results = _of_whole("keeps_results")
+    calls = _of_whole("calls")
+    calls_of = _of_whole("calls_of")
+    served = _of_whole("served")
+    prices = _of_whole("prices")
+    gold_columns = _of_whole("gold_columns")
+    answers = _of_whole("answers")
+    requests = _of_whole("requests")
+    left_out = _of_whole("left_out")
+    spent_on_paraphrases = _of_whole("spent_on_paraphrases")
 
     def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
         self.whole, self.field, self._annotations = whole, _field(whole, name), annotations
@@ -77,11 +89,6 @@ class FieldSource(StudySource):
             found=f"the field {self.field.name!r}",
             fix="leave the field out",
         )
-
-    @property
-    def keeps_results(self) -> bool:
-        """Whether they are kept: of each field by itself."""
-        return self.whole.keeps_results
 
     @property
     def title(self) -> str:
@@ -123,34 +130,6 @@ class FieldSource(StudySource):
         return GoldFiles(self.whole.folder, self.field.name)
 
     @property
-    def calls(self) -> int:
-        """How many calls there are: one answer has all fields."""
-        return self.whole.calls
-
-    def calls_of(self, condition: int) -> int:
-        """How many calls a condition takes."""
-        return self.whole.calls_of(condition)
-
-    @property
-    def served(self) -> dict[str, dict[str, Any]]:
-        """Identity and provenance of each model."""
-        return self.whole.served
-
-    @property
-    def prices(self) -> Mapping[str, Price | None]:
-        """What each model costs."""
-        return self.whole.prices
-
-    @property
-    def gold_columns(self) -> set[str]:
-        """The columns of gold labels, of other fields too."""
-        return self.whole.gold_columns
-
-    def answers(self) -> AbstractContextManager[Store]:
-        """The study's store."""
-        return self.whole.answers()
-
-    @property
     def annotations(self) -> pl.DataFrame:
         """The rows of this field."""
         return self.rows(annotations_of(self.whole) if self._annotations is None else self._annotations)
@@ -158,19 +137,6 @@ class FieldSource(StudySource):
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of this field among the study's."""
         return rows_with(frame, FIELD, self.field.name).drop(FIELD)
-
-    def requests(self, model: str) -> Iterator[Request]:
-        """What a model was asked: all fields at once."""
-        return self.whole.requests(model)
-
-    @property
-    def left_out(self) -> Mapping[str, int]:
-        """How many answers that are no part of the study a bundle was packed without, by model."""
-        return self.whole.left_out
-
-    def spent_on_paraphrases(self) -> Sequence[Entry]:
-        """What was spent on calls that made paraphrases."""
-        return self.whole.spent_on_paraphrases()
 
     def lock(self) -> dict[str, Any]:
         """The study's document with the field's labels."""

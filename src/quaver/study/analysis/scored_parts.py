@@ -11,10 +11,9 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,7 +33,8 @@ _FILE: Final = 2
 _FEWEST: Final = 2
 """Parts that a process must have to be worth its start."""
 
-_ENDED: Final = "it ended"
+_REFUSED: Final = 3
+"""How a process ends that cannot be given the evaluators."""
 
 _START: Final = """\
 import json, sys
@@ -61,9 +61,16 @@ def score(store: Store, design: Mapping[str, Any], kept: Path, processes: int | 
             return
         path.mkdir()
         parts = [Part(number, after, last) for number, (after, last) in enumerate(spans)]
-        most = (processes or _cores()) - 1
-        helpers = min(most, len(parts) // _FEWEST)
-        _Shared(store, design, path, parts).make(max(0, helpers))
+        helpers = max(0, min((processes or _cores()) - 1, len(parts) // _FEWEST))
+        with _helped(store, design, path, parts, helpers):
+            annotator = Annotator(**design)
+            for part in parts[:: helpers + 1]:
+                write_part(store, annotator, path, part)
+        for (
+            part
+        ) in parts:  # what another process could not make is made here, so that its error is raised here
+            if not part_of(path, part.number).exists():
+                write_part(store, annotator, path, part)
 
 
 def _cores() -> int:
@@ -76,8 +83,10 @@ def write_part(store: Store, annotator: Annotator, folder: Path, part: Part) -> 
     with no_search_for_cycles():
         frames = [annotator.frame(rows) for rows in store.read(part.after, part.last)]
     file = part_of(folder, part.number)
+    begun = file.with_suffix(".begun")
     try:
-        pl.concat(frames).write_parquet(file)
+        pl.concat(frames).write_parquet(begun)
+        begun.replace(file)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
             "the annotations cannot be written",
@@ -87,83 +96,42 @@ def write_part(store: Store, annotator: Annotator, folder: Path, part: Part) -> 
         ) from error
 
 
-class _Shared:
-    """Parts that several processes make, this one among them."""
-
-    def __init__(self, store: Store, design: Mapping[str, Any], folder: Path, parts: Sequence[Part]) -> None:
-        self._store, self._design, self._folder = store, design, folder
-        self._left = list(reversed(parts))
-        self._failed: list[Part] = []
-        self._lock = threading.Lock()
-
-    def make(self, helpers: int) -> None:
-        """Make all parts, with some other processes."""
-        job = self._job() if helpers and sys.executable else b""
-        started = [_helper() for _ in range(helpers if job else 0)]
-        threads = [threading.Thread(target=self._by, args=(one, job), daemon=True) for one in started]
-        for thread in threads:
-            thread.start()
-        try:
-            annotator = Annotator(**self._design)
-            while (part := self._next()) is not None:
-                write_part(self._store, annotator, self._folder, part)
-            for thread in threads:
-                thread.join()
-            # What another process could not make is made here, so that its error is raised here.
-            for part in sorted(self._failed):
-                write_part(self._store, annotator, self._folder, part)
-        finally:
-            for one in started:
-                one.kill()
-            for thread in threads:
-                thread.join()
-            for one in started:
-                with suppress(OSError):  # what was not sent stays unsent
-                    one.communicate()
-
-    def _next(self) -> Part | None:
-        with self._lock:
-            return self._left.pop() if self._left else None
-
-    def _job(self) -> bytes:
-        """What other processes must know; nothing where the evaluators cannot be sent to them."""
-        try:
-            job = pickle.dumps((str(self._store.path), dict(self._design), str(self._folder)))
-        except Exception as error:  # whatever pickling a user's object raises
-            _alone(error)
-            return b""
-        return json.dumps([one for one in sys.path if isinstance(one, str)]).encode() + b"\n" + job
-
-    def _by(self, child: subprocess.Popen[bytes], job: bytes) -> None:
-        """Have another process make parts until none is left."""
-        said = self._asked(child, job)
-        if said != "ready":
-            if said != _ENDED:
-                _alone(said)
-            return
-        while (part := self._next()) is not None:
-            if self._asked(child, json.dumps(part).encode() + b"\n") != "done":
-                with self._lock:
-                    self._failed.append(part)
-                return
-
-    @staticmethod
-    def _asked(child: subprocess.Popen[bytes], line: bytes) -> str:
-        """What another process says when it is asked something; how it ended, if it did."""
-        assert child.stdin
-        assert child.stdout
-        with suppress(OSError):  # it has ended, and says nothing more
-            child.stdin.write(line)
-            child.stdin.flush()
-        said = child.stdout.readline()
-        return str(json.loads(said)) if said else _ENDED
+@contextmanager
+def _helped(
+    store: Store, design: Mapping[str, Any], folder: Path, parts: Sequence[Part], helpers: int
+) -> Iterator[None]:
+    """Have other processes make their share of the parts meanwhile; each has the same number of them."""
+    started = list[subprocess.Popen[bytes]]()
+    try:
+        job = pickle.dumps((str(store.path), dict(design), str(folder))) if helpers else b""
+    except Exception as error:  # whatever pickling a user's object raises
+        _alone(error)
+        helpers = 0
+    try:
+        for number in range(1, helpers + 1 if sys.executable else 0):
+            started.append(_helper())
+            own = pickle.dumps([tuple(part) for part in parts[number :: helpers + 1]])
+            head = json.dumps([one for one in sys.path if isinstance(one, str)]).encode() + b"\n"
+            with suppress(OSError):  # it has ended, and makes nothing
+                if (pipe := started[-1].stdin) is not None:
+                    pipe.write(head + own + job)
+                    pipe.close()
+        yield
+        for child in started:
+            child.wait()
+        if refused := next((child for child in started if child.returncode == _REFUSED), None):
+            _alone(f"process {refused.pid}")
+    finally:
+        for child in started:
+            child.kill()
+            child.wait()
 
 
 def _helper() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", _START],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,  # what an evaluator prints
         env={**os.environ, "POLARS_MAX_THREADS": "1"},
         start_new_session=True,  # Ctrl-C ends this process, which ends them
     )
@@ -178,25 +146,14 @@ def _alone(error: object) -> None:
 
 
 def work() -> None:
-    """Make parts as they come in, a line each, until there are no more: what a helping process does."""
-    given, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an evaluator prints is no answer
-
-    def say(text: str) -> None:
-        replies.write(json.dumps(text).encode() + b"\n")
-        replies.flush()
-
+    """Make the parts that are given: what a helping process does."""
+    given = sys.stdin.buffer
+    parts = [Part(*part) for part in pickle.load(given)]
     try:
         path, design, folder = pickle.load(given)
         store, annotator = Store(Path(path), only_read=True), Annotator(**design)
-    except Exception as error:  # whatever unpickling a user's object raises
-        say(str(error))
-        return
-    say("ready")
-    for line in given:
-        try:
-            write_part(store, annotator, Path(folder), Part(*json.loads(line)))
-        except Exception:  # it is made again where the error can be raised
-            say("failed")
-            return
-        say("done")
+    except Exception:  # whatever unpickling a user's object raises
+        sys.exit(_REFUSED)
+    with suppress(Exception):  # it is made again where the error can be raised
+        for part in parts:
+            write_part(store, annotator, Path(folder), part)

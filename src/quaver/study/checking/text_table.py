@@ -112,13 +112,14 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     _take_named(table, given)
     text = given.get("text") or _text(table)
     item = _item(table, given.get("id"), can_name="id" in given)
-    fields = named_fields(table, given.get("fields", ()))
+    rules = label_rules(given, ())
+    fields = named_fields(table, given.get("fields", ()), rules)
     is_open = not (fields or gold or coders or labels)
     if is_open and (gold := _gold(table, labels)) is None:
-        fields = proposed_fields(table)
+        fields = proposed_fields(table, rules)
     found = TextTable(len(table.rows), text, item, fields=fields)
     if not fields:
-        found = _with_labels(table, found, gold, coders, label_rules(given, labels))
+        found = _with_labels(table, found, gold, coders, replace(rules, labels=labels))
     keep_other_coders(table, fields)
     if is_open and not fields:
         say_other_fields(table, found.gold or found.coders[0])

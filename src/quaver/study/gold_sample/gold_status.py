@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import combinations
@@ -22,6 +22,7 @@ from quaver.core.spreadsheet import plain_cell
 from quaver.errors import ItemError, QuaverError
 from quaver.gold.coder_sheet import assigned
 from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current, ratings
+from quaver.report.page_templates import template
 from quaver.study.gold_sample.coder_sheets import OWN_TABLE, CoderSheets
 from quaver.study.gold_sample.gold_rounds import CODER, now
 from quaver.study.sources.gold_files import DesignFile, GoldState, Taken
@@ -75,46 +76,18 @@ class GoldStatus(Rows):
 
     def document(self) -> dict[str, Any]:
         """All of it, as a mapping for JSON."""
-        names = ("design", "population", "rounds", "drawn", "labelled", "open", "twice", "apart", "decided")
-        agreement = None if self.agreement is None else self.agreement.document()
-        return {name: getattr(self, name) for name in names} | {
+        own = {one.name: getattr(self, one.name) for one in fields(self)} | {
             "by": list(self.by),
             "coders": self.rows(),
             "complete": self.complete,
-            "agreement": agreement,
-            **(
-                {"fields": {name: one.document() for name, one in self.fields.items()}} if self.fields else {}
-            ),
+            "agreement": None if self.agreement is None else self.agreement.document(),
         }
+        own["fields"] = {name: one.document() for name, one in self.fields.items()}
+        return {name: value for name, value in own.items() if value or name != "fields"}
 
     def __str__(self) -> str:
         """A line for each fact."""
-        if self.fields:
-            return "\n".join(f"{name}: {one}" for name, one in self.fields.items())
-        lines = ["No gold sample has been drawn."]
-        if self.design is not None:
-            by = f" by {', '.join(self.by)}" if self.by else ""
-            rounds = count(self.rounds, "round")
-            lines = [
-                f"{self.drawn:,} of {self.population:,} items drawn in {rounds}, {self.design} sampling{by}; "
-                f"{self.labelled:,} have a gold label."
-            ]
-        for name, (given, labelled) in self.coders.items():
-            of = f" of {given:,}" if given else ""
-            lines.append(f"  {name}: {labelled:,}{of} labelled")
-        if self.agreement is not None:
-            percent = self.agreement.details.get("percent")
-            share = "" if percent is None else f"; {percent:.0%} of the pairs of labels agree"
-            alpha = "undefined" if self.agreement.value is None else f"{self.agreement.value:.2f}"
-            lines.append(f"Coders agree with alpha {alpha} on {self.twice:,} items{share}.")
-        if self.open:
-            lines.append(
-                f"Coders disagree on {count(len(self.open), 'item')} that nobody has decided: "
-                "--adjudicate NAME."
-            )
-        if self.apart:
-            lines.append(f"Labels of {count(self.apart, 'item')} chosen in another way are kept apart.")
-        return "\n".join(lines)
+        return template("terminal/gold_status.txt").render(status=self).rstrip("\n")
 
 
 def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:

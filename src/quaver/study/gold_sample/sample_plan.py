@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from quaver.gold.width_forecast import (
     regression_residuals,
     residuals,
 )
+from quaver.report.page_templates import template
 from quaver.study.analysis.annotation_frame import scan
 from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
@@ -125,45 +126,12 @@ class GoldForecast(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row."""
-        names = (
-            "design",
-            "population",
-            "size",
-            "labels",
-            "cost",
-            "width",
-            "of",
-            "simple",
-            "alone",
-            "rests_on",
-            "rarer",
-        )
-        return [{name: getattr(self, name) for name in names} | {"by": ", ".join(self.by)}]
+        return [{**{one.name: getattr(self, one.name) for one in fields(self)}, "by": ", ".join(self.by)}]
 
     def __str__(self) -> str:
         """A few sentences."""
-        by = f" by {', '.join(self.by)}" if self.by else ""
-        about = "about " if self.design == "poisson" else ""
-        cost = "" if self.cost is None else f" for {self.cost:,.2f}"
-        lines = [
-            f"{about}{self.size:,} of {self.population:,} items, {self.design} sampling{by}: "
-            f"{self.labels:,} labels{cost}.",
-            f"The {self.of} is expected to be {self.width:.3f} wide ({self.rests_on}).",
-        ]
-        if self.rarer is not None and self.rarer < FEWEST_EVENTS:
-            lines.append(
-                f"Only about {self.rarer:.0f} of them will have the rarer label: with fewer than "
-                f"{FEWEST_EVENTS}, there may be no interval at all."
-            )
-        if self.saved is not None and self.design != "simple":
-            saves = f"{self.saved:,} of them" if self.saved > 0 else "nothing"
-            lines.append(
-                f"For an interval as wide, simple sampling needs {self.simple:,} items: "
-                f"this design saves {saves}."
-            )
-        if self.alone is not None:
-            lines.append(f"Without the models' labels it would take {self.alone:,}.")
-        return "\n".join(lines)
+        text = template("terminal/gold_forecast.txt").render(plan=self, fewest=FEWEST_EVENTS)
+        return text.rstrip("\n")
 
 
 SHARES: Final = "shares"

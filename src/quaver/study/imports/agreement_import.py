@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,10 +22,10 @@ from quaver.agreement.chance_agreement import (
 )
 from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
-from quaver.core.label_decisions import Decision, LabelRules, labels_outside
+from quaver.core.label_decisions import LabelRules, labels_outside
 from quaver.core.label_values import cell_labels, set_of
 from quaver.core.labels import applies
-from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
+from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.core.vocabularies import check_meeting, do_meet
 from quaver.design.items.table_files import read_rows
@@ -61,13 +61,7 @@ def read_annotations(
         ItemError: The file does not exist or cannot be read.
     """
     rows = read_table(Path(path), encoding, separator, sheet)
-    columns: dict[str, list[str | None]] = {}
-    for name in rows[0]:
-        try:
-            columns[name] = _column(rows, name)
-        except ItemError:
-            continue
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    return _texts(Path(path), rows, (), of_sets=False)
 
 
 def read_table(
@@ -161,7 +155,7 @@ def measure_agreement(
     >>> [(e.measure, round(e.value, 3)) for e in measure_agreement(frame)][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
-    names: Sequence[str] = [label] if isinstance(label, str) else list(label)
+    names = [label] if isinstance(label, str) else list(label)
     if len(names) > 1:
         if rater != "rater":
             raise QuaverError(
@@ -172,105 +166,41 @@ def measure_agreement(
             )
         item, rater = item or _ROW, _CODER
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
-    asked = _Asked(item or "item", rater, tuple(by), label_set_of(labels, at), at, missing, group)
-    resampling = Resampling(confidence_level, resamples, seed, interval)
     known = labels.codes if isinstance(labels, LabelSet) else tuple(map(str, labels or ()))
     options = {"unlabelled": unlabelled, "label_is": label_is, "same": same, "distinct": distinct}
     rules = label_rules(options, known, at, is_read=False)
-    if not isinstance(annotations, str | Path):
-        frame, column = _long(annotations, names)
-        frame, taken = _read_frame(frame, column, rules)
-        _check_meeting(frame, column, asked, rules, "annotations")
-        return Estimates(_with_taken(asked.of(frame, column, resampling), taken))
-    with _named_in_errors(path := Path(annotations)):
-        rows = read_table(path, encoding, separator, sheet, quote=quote)
-        used = {"item": asked.item, "rater": asked.rater, "by": asked.by, "group": asked.group}
-        named: dict[str, Any] = {**used, "label": names}
-        named = Table(path, [*rows]).naming(named, [*named])
-        names, asked = named.pop("label"), replace(asked, **named)
-        return Estimates(_of_rows(path, rows, names, rules, asked, resampling))
-
-
-def _long(frame: Any, labels: Sequence[str]) -> tuple[Any, str]:
-    """A frame with one column of labels, and its name: a wide one with a row for each label of a row."""
-    if len(labels) == 1:
-        return frame, labels[0]
-    wide = frame_of(frame)
-    for name in labels:
-        if name not in wide.columns:
-            raise UnknownName("column", name, wide.columns, where="label")
-    texts = wide.with_columns(pl.col(labels).cast(pl.String)).with_row_index(_ROW)
-    rest = [name for name in texts.columns if name not in labels]
-    return texts.unpivot(labels, index=rest, variable_name=_CODER, value_name=_LABEL), _LABEL
-
-
-def _read_frame(frame: Any, column: str, rules: LabelRules) -> tuple[Any, list[Decision]]:
-    """A frame whose texts in a column are labels, as those of a file are, and what was decided about them."""
-    read = frame_of(frame)
-    if column not in read.columns or read[column].dtype.is_numeric() or rules.level in OF_SETS:
-        return frame, []
-    texts = read[column].cast(pl.String)
-    written = rules.read(dict(texts.drop_nulls().value_counts().iter_rows()))
-    meant = {**written.also, **dict.fromkeys(("", *written.missing))}
-    if not meant.keys() & set(texts.unique()):
-        return frame, list(written.decisions)
-    return read.with_columns(pl.col(column).cast(pl.String).replace(meant)), list(written.decisions)
-
-
-def _of_rows(
-    path: Path,
-    rows: Sequence[Row],
-    names: Sequence[str],
-    rules: LabelRules,
-    asked: _Asked,
-    resampling: Resampling,
-) -> list[Estimate]:
-    """The coefficients of a file's rows, with what was taken for a label in it."""
-    column, taken = _labels(path, rows, names, rules)
-    used = asked.columns()
-    columns: dict[str, list[str | None]] = {}
-    for role, wanted in used.items():
-        for name in wanted:
-            if len(names) > 1 and name == _CODER:
-                columns[name] = [coder for coder in names for _ in rows]
-            elif len(names) > 1 and name == _ROW:
-                columns[name] = [str(number) for _ in names for number in range(len(rows))]
-            elif name not in rows[0]:
-                raise UnknownName("column", name, rows[0], where=f"{path.name}: {role}")
-            else:
-                columns[name] = _column(rows, name) * len(names)
-    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
-        pl.Series(_LABEL, column, pl.String)
+    raters = [rater] if isinstance(rater, str) else list(rater)
+    used: dict[str, Any] = {"item": item or "item", "rater": raters, "by": tuple(by), "group": group}
+    path = Path(annotations) if isinstance(annotations, str | Path) else None
+    with _named_in_errors(path):
+        if path is None:
+            frame = frame_of(annotations)
+        else:
+            rows = read_table(path, encoding, separator, sheet, quote=quote)
+            used = Table(path, [*rows]).naming({**used, "label": names}, [*used, "label"])
+            names = [*used.pop("label")]
+            frame = _texts(path, rows, names, of_sets=at in OF_SETS)
+        frame = _long(frame, names)
+        frame, taken = _read(frame, rules)
+        _check_meeting(frame, used["item"], used["rater"], rules, path.name if path else "annotations")
+        label_set = label_set_of(labels, at)
+        found = cells(
+            frame,
+            raters=("rater",),
+            by=used["by"],
+            labels=label_set,
+            columns={"item": used["item"], "rater": used["rater"], "label": _LABEL},
+            group=used["group"],
+            missing=missing,
+        )
+    resampling = Resampling(confidence_level, resamples, seed, interval)
+    asked = (*_COEFFICIENTS, intraclass_correlation) if at in _NUMERIC else _COEFFICIENTS
+    return Estimates(
+        replace(one, details={**one.details, "taken": taken})
+        for cell in found
+        for coefficient in asked
+        for one in [coefficient.of(replace(cell, label_set=label_set), resampling, at, missing)]
     )
-    _check_meeting(frame, _LABEL, asked, rules, path.name)
-    return _with_taken(asked.of(frame, _LABEL, resampling), taken)
-
-
-def _check_meeting(frame: Any, label: str, asked: _Asked, rules: LabelRules, where: str) -> None:
-    """See that each rater's labels are for the most part those of the others, where none are given."""
-    read = frame_of(frame)
-    raters = [asked.rater] if isinstance(asked.rater, str) else list(asked.rater)
-    if rules.labels or rules.level in (*_NUMERIC, *OF_SETS) or {label, asked.item, *raters} - {*read.columns}:
-        return
-    named = read.select(
-        pl.col(asked.item), rater=pl.concat_str(raters, separator=", "), label=pl.col(label).cast(pl.String)
-    ).drop_nulls()
-    by_rater = named.group_by("rater", maintain_order=True).agg(pl.col("label").unique())
-    own = {rater: {*labels} for rater, labels in by_rater.iter_rows()}
-    raters_of = Counter(text for labels in own.values() for text in labels)
-    for rater, labels in own.items():
-        others = {text for text, number in raters_of.items() if number > (text in labels)}
-        if not do_meet(labels, others):
-            is_own = pl.col("rater") == rater
-            pairs = named.filter(is_own).join(named.filter(~is_own), on=asked.item)
-            together = Counter(pairs.select("label", "label_right").iter_rows())
-            beside = "the others" if len(own) > 2 else next(one for one in own if one != rater)
-            check_meeting((rater, beside), together, where, "--valid")
-
-
-def _with_taken(estimates: Sequence[Estimate], taken: Sequence[Decision]) -> list[Estimate]:
-    decisions = [(decision.role, decision.column, decision.why) for decision in taken]
-    return [replace(one, details={**one.details, "taken": decisions}) for one in estimates]
 
 
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
@@ -280,91 +210,91 @@ _ROW, _CODER = "number of the row", "whose column it is"
 """The items and the raters of a table with a column of labels for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of a frame, whatever it was read from."""
+def _texts(path: Path, rows: Sequence[Row], names: Sequence[str], *, of_sets: bool) -> pl.DataFrame:
+    """The columns of a file that hold single values, as texts, with those of labels; sets as labels."""
+    columns: dict[str, list[str | None]] = {}
+    for name in rows[0]:
+        with suppress(ItemError):
+            columns[name] = _column(rows, name)
+    marks = marked_columns(Table(path, [*rows])) if of_sets else {}
+    for name in names if of_sets else ():
+        if name in rows[0]:
+            sets = [None if row.get(name) in (None, "") else cell_labels(row[name]) for row in rows]
+        else:
+            sets = [_marked(row, marks.get(name, {})) for row in rows]
+        if name in rows[0] or name in marks:
+            columns[name] = [None if one is None else set_of(one, sorted(one)) for one in sets]
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
-    item: str
-    rater: str | Sequence[str]
-    by: tuple[str, ...]
-    labels: LabelSet | None
-    level: Level
-    missing: Missing
-    group: str | None
 
-    def columns(self) -> dict[str, list[str]]:
-        """The columns of a file that are wanted beside the labels, by role."""
-        raters = [self.rater] if isinstance(self.rater, str) else list(self.rater)
-        grouped = [self.group] if self.group else []
-        return {"item": [self.item], "rater": raters, "by": list(self.by), "group": grouped}
+def _marked(row: Row, columns: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The labels whose own columns have a mark; None where all of these are empty."""
+    texts = {label: row.text(name) for label, name in columns.items()}
+    return tuple(label for label, text in texts.items() if applies(text)) if any(texts.values()) else None
 
-    def of(self, frame: Any, label: str, resampling: Resampling) -> list[Estimate]:
-        """Every coefficient of every cell."""
-        found = cells(
-            frame,
-            raters=("rater",),
-            by=self.by,
-            labels=self.labels,
-            columns={"item": self.item, "rater": self.rater, "label": label},
-            group=self.group,
-            missing=self.missing,
-        )
-        rated = [replace(cell, label_set=self.labels) for cell in found]
-        asked = (*_COEFFICIENTS, intraclass_correlation) if self.level in _NUMERIC else _COEFFICIENTS
-        return [
-            coefficient.of(cell, resampling, self.level, self.missing)
-            for cell in rated
-            for coefficient in asked
-        ]
+
+def _long(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """A frame with one more column, of the labels as they will be read; a row for each label of a row."""
+    for name in names:
+        if name not in frame.columns:
+            raise UnknownName("column", name, frame.columns, where="label")
+    if len(names) == 1:
+        return frame.with_columns(pl.col(names[0]).alias(_LABEL))
+    texts = frame.with_columns(pl.col(names).cast(pl.String)).with_row_index(_ROW)
+    rest = [name for name in texts.columns if name not in names]
+    return texts.unpivot(names, index=rest, variable_name=_CODER, value_name=_LABEL)
+
+
+def _read(frame: pl.DataFrame, rules: LabelRules) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
+    """A frame with the labels that its texts mean, and what was decided about them.
+
+    What is outside the label set stays as it is, so that the measure counts it.
+    """
+    kind = frame[_LABEL].dtype
+    if kind.is_numeric() or kind.is_nested():
+        return frame, []
+    texts = pl.col(_LABEL).cast(pl.String).fill_null("")
+    written = rules.read(dict(frame.group_by(texts, maintain_order=True).len().iter_rows()))
+    meant = {**written.also, **dict.fromkeys(("", *written.missing))}
+    decisions = [*written.decisions, *labels_outside(written.outside)]
+    told = [(decision.role, decision.column, decision.why) for decision in decisions]
+    return frame.with_columns(pl.col(_LABEL).cast(pl.String).fill_null("").replace(meant)), told
+
+
+def _check_meeting(
+    frame: pl.DataFrame, item: str, raters: Sequence[str], rules: LabelRules, where: str
+) -> None:
+    """See that each rater's labels are for the most part those of the others, where none are given."""
+    if rules.labels or rules.level in (*_NUMERIC, *OF_SETS) or {item, *raters} - {*frame.columns}:
+        return
+    named = frame.select(
+        item=pl.col(item),
+        rater=pl.concat_str(pl.col(raters).cast(pl.String), separator=", "),
+        label=pl.col(_LABEL).cast(pl.String),
+    ).drop_nulls()
+    by_rater = named.group_by("rater", maintain_order=True).agg(pl.col("label").unique())
+    own = {rater: {*labels} for rater, labels in by_rater.iter_rows()}
+    raters_of = Counter(text for labels in own.values() for text in labels)
+    for rater, labels in own.items():
+        others = {text for text, number in raters_of.items() if number > (text in labels)}
+        if not do_meet(labels, others):
+            is_own = pl.col("rater") == rater
+            pairs = named.filter(is_own).join(named.filter(~is_own), on="item")
+            together = Counter(pairs.select("label", "label_right").iter_rows())
+            beside = "the others" if len(own) > 2 else next(one for one in own if one != rater)
+            check_meeting((rater, beside), together, where, "--valid")
 
 
 @contextmanager
-def _named_in_errors(path: Path) -> Iterator[None]:
+def _named_in_errors(path: Path | None) -> Iterator[None]:
     """Where a measure names its argument, an error names the file as well."""
     try:
         yield
     except QuaverError as error:
-        if path.name not in (error.where or ""):
+        if path is not None and path.name not in (error.where or ""):
             error.where = ": ".join([path.name, *([error.where] if error.where else [])])
         raise
 
 
 def _column(rows: Sequence[Row], name: str) -> list[str | None]:
     return [row.text(name) or None for row in rows]
-
-
-def _set_in(cell: Any) -> str:
-    """The set that a cell holds, as a label; empty for an empty cell."""
-    found = sorted(cell_labels(cell))
-    return set_of(found, found) if found or cell not in (None, "") else ""
-
-
-def _set_of_marks(row: Row, columns: Mapping[str, str]) -> str:
-    """The set of the labels whose own columns have a mark; empty where all of these are empty."""
-    texts = {label: row.text(name) for label, name in columns.items()}
-    given = sorted(label for label, text in texts.items() if applies(text))
-    return set_of(given, given) if any(texts.values()) else ""
-
-
-def _texts(path: Path, rows: Sequence[Row], column: str, *, of_sets: bool) -> list[str]:
-    """The labels in the cells of a column, or in those of the columns whose names begin with it."""
-    if column in rows[0]:
-        return [_set_in(row.get(column)) if of_sets else row.text(column) for row in rows]
-    marks = marked_columns(Table(path, [*rows])).get(column, {}) if of_sets else {}
-    if not marks:
-        raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
-    return [_set_of_marks(row, marks) for row in rows]
-
-
-def _labels(
-    path: Path, rows: Sequence[Row], columns: Sequence[str], rules: LabelRules
-) -> tuple[list[str | None], list[Decision]]:
-    """The labels that cells mean, one column after the other, and what was decided about them."""
-    texts = [
-        text for column in columns for text in _texts(path, rows, column, of_sets=rules.level in OF_SETS)
-    ]
-    written = rules.read(Counter(texts))
-    nothing = {"", *written.missing}
-    # What is outside the label set stays as it is, so that the measure counts it.
-    labels = [None if text in nothing else written.also.get(text, text) for text in texts]
-    return labels, [*written.decisions, *labels_outside(written.outside)]

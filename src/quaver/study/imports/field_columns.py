@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, Literal
 
 from quaver.core.label_decisions import Decision, LabelRules, label_line
 from quaver.core.label_values import NO_LABELS, SEPARATOR, cell_labels, is_coded_again, number_in
-from quaver.core.labels import applies, missing_texts
+from quaver.core.labels import applies
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.imports.columns import MOST_LABELS, Table
@@ -27,6 +27,8 @@ _TOGETHER: Final = 0.9
 
 Kind = Literal["label", "set", "scale", "number"]
 
+_AS_WRITTEN: Final = LabelRules()
+
 
 @dataclass(frozen=True, slots=True)
 class FieldColumn:
@@ -38,6 +40,7 @@ class FieldColumn:
         labels: Its labels, in order; none of a number.
         level: Its level of measurement.
         gold: What stands under ``gold``: the column, or the columns.
+        also: Texts in its cells that a user says are a label, or none.
     """
 
     name: str
@@ -45,6 +48,7 @@ class FieldColumn:
     labels: tuple[str, ...]
     level: str
     gold: Any
+    also: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -52,7 +56,15 @@ class FieldColumn:
         found: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
         found |= {"several": True} if self.kind == "set" else {}
         found |= {"level": self.level} if self.kind in ("scale", "number") else {}
-        return found | {"gold": {"columns": self.gold} if isinstance(self.gold, dict) else self.gold}
+        return found | {"gold": self.cells}
+
+    @property
+    def cells(self) -> Any:
+        """What stands there for its labels: the column, or the columns, and what else a text means."""
+        cells = {"columns": self.gold} if isinstance(self.gold, dict) else self.gold
+        if not self.also:
+            return cells
+        return {**(cells if isinstance(cells, dict) else {"column": cells}), "map": dict(self.also)}
 
     @property
     def why(self) -> str:
@@ -67,7 +79,9 @@ class FieldColumn:
         return tuple(self.gold.values()) if isinstance(self.gold, dict) else (self.gold,)
 
 
-def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
+def named_fields(
+    table: Table, names: Sequence[str], rules: LabelRules = _AS_WRITTEN
+) -> tuple[FieldColumn, ...]:
     """The variables that are named: columns, or what the columns of a set begin with.
 
     Raises:
@@ -75,10 +89,10 @@ def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
     """
     if not names:
         return ()
-    wide = {one.name: one for one in _wide(table) if one.name not in table.columns}
+    wide = {one.name: one for one in _wide(table, rules) if one.name not in table.columns}
     fields = []
     for name in names:
-        one = wide.get(name) or _field(table, table.take("fields", name))
+        one = wide.get(name) or _field(table, table.take("fields", name), rules)
         if one is None:
             raise QuaverError(
                 "this column is no variable that answers could have",
@@ -91,20 +105,22 @@ def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
     return tuple(fields)
 
 
-def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
+def proposed_fields(table: Table, rules: LabelRules = _AS_WRITTEN) -> tuple[FieldColumn, ...]:
     """The variables among the columns that play no role yet, if one of these is a set of labels."""
-    found = _coded(_variables(table, table.free()), table)
+    found = _coded(_variables(table, table.free(), rules), table)
     if len(found) < 2 or not any(one.kind == "set" for one in found) or _may_be_coders(found):
         return ()
     _take(table, found)
     return tuple(found)
 
 
-def _variables(table: Table, names: Sequence[str]) -> list[FieldColumn]:
+def _variables(table: Table, names: Sequence[str], rules: LabelRules = _AS_WRITTEN) -> list[FieldColumn]:
     """The variables that columns are, in the table's order."""
-    wide = _wide(table)
+    wide = _wide(table, rules)
     gone = {name for one in wide for name in one.columns}
-    alone = [_field(table, name) for name in names if name not in gone and not _counts_rows(table, name)]
+    alone = [
+        _field(table, name, rules) for name in names if name not in gone and not _counts_rows(table, name)
+    ]
     found = [*(one for one in alone if one is not None), *wide]
     return sorted(found, key=lambda one: table.columns.index(one.columns[0]))
 
@@ -173,7 +189,7 @@ def _coded(found: list[FieldColumn], table: Table) -> list[FieldColumn]:
         one.name: {
             at
             for at, row in enumerate(table.rows)
-            if all(row.get(name) in (None, "") for name in one.columns)
+            if all(one.also.get(str(row.get(name)), row.get(name)) in (None, "") for name in one.columns)
         }
         for one in found
     }
@@ -197,26 +213,32 @@ def _take(table: Table, found: Iterable[FieldColumn]) -> None:
         table.taken.append(Decision("field", ", ".join(one.columns), one.why))
 
 
-def _field(table: Table, name: str) -> FieldColumn | None:
+def _field(table: Table, name: str, rules: LabelRules) -> FieldColumn | None:
     """What a column is; None where it is no variable."""
     cells = [cell for row in table.rows if (cell := row.get(name)) not in (None, "") and cell == cell]
     if not cells or isinstance(cells[0], date):
         return None
     if any(isinstance(cell, list) for cell in cells):
         return _of_sets(name, cells)
-    missing = {"", *missing_texts(row.text(name) for row in table.rows)}
-    texts = [text for row in table.rows if (text := row.text(name)) not in missing]
+    written = rules.read(table.counts(name))
+    missing = {"", *written.missing}
+    texts = [rules.same.get(text, text) for row in table.rows if (text := row.text(name)) not in missing]
     numbers = [number_in(text, "interval") for text in texts]
     if texts and all(number is not None for number in numbers):
-        return _of_numbers(name, sorted({float(number) for number in numbers if number is not None}))
-    if sum(map(len, texts)) > _LONGEST * len(texts):
+        result = _of_numbers(name, sorted({float(number) for number in numbers if number is not None}))
+    elif sum(map(len, texts)) > _LONGEST * len(texts):
         return None
-    result = _of_sets(name, texts)
-    if result is not None:
-        return result
-    labels = ordered(LabelRules().read(Counter(texts)).labels)
-    fits = 1 < len(labels) <= min(MOST_LABELS, len(texts) // 2)
-    return FieldColumn(name, "label", tuple(labels), "nominal", name) if fits else None
+    elif (result := _of_sets(name, texts)) is None:
+        labels = tuple(ordered(rules.read(Counter(texts)).labels))
+        fits = 1 < len(labels) <= min(MOST_LABELS, len(texts) // 2)
+        result = FieldColumn(name, "label", labels, "nominal", name) if fits else None
+    return result and replace(result, also=_also(result, rules))
+
+
+def _also(one: FieldColumn, rules: LabelRules) -> dict[str, str | None]:
+    """Texts that a user says are one of a field's labels, or none."""
+    meant: dict[str, str] = {**rules.same, **{text: text for text in rules.label_is}}
+    return dict.fromkeys(rules.unlabelled) | {text: to for text, to in meant.items() if to in one.labels}
 
 
 def _counts_rows(table: Table, name: str) -> bool:
@@ -252,22 +274,23 @@ def _of_sets(name: str, cells: Sequence[Any]) -> FieldColumn | None:
     return FieldColumn(name, "set", tuple(ordered(counts)), "nominal", name)
 
 
-def marked_columns(table: Table) -> dict[str, dict[str, str]]:
+def marked_columns(table: Table, rules: LabelRules = _AS_WRITTEN) -> dict[str, dict[str, str]]:
     """The columns that are a label each, with marks in their cells, by label and by what they begin with."""
-    found: dict[str, dict[str, str]] = {}
+    stems: dict[str, dict[str, str]] = {}
     for name in table.free():
         cut = max(name.rfind(sign) for sign in "_.:")
-        marks = table.values(name)
+        marks = [text for text in table.values(name) if text not in rules.unlabelled]
         if 0 < cut < len(name) - 1 and marks and all(applies(text) is not None for text in marks):
-            found.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
+            stems.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
     return {
-        stem: columns for stem, columns in found.items() if len(columns) > 1 and stem not in table.columns
+        stem: columns for stem, columns in stems.items() if len(columns) > 1 and stem not in table.columns
     }
 
 
-def _wide(table: Table) -> list[FieldColumn]:
+def _wide(table: Table, rules: LabelRules) -> list[FieldColumn]:
     """Sets of which each label has a column."""
+    also = dict.fromkeys(rules.unlabelled)
     return [
-        FieldColumn(stem, "set", tuple(columns), "nominal", columns)
-        for stem, columns in marked_columns(table).items()
+        FieldColumn(stem, "set", tuple(columns), "nominal", columns, also)
+        for stem, columns in marked_columns(table, rules).items()
     ]

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from copy import copy
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import Decision, WrittenLabels, label_line
-from quaver.core.number_format import composed, count
+from quaver.core.number_format import count
 from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
 from quaver.core.transaction import changing
@@ -105,7 +105,7 @@ def import_annotations(
     _check_read(columns, given["evaluators"])
     also, unlabelled = dict[str, str](), list[str]()
     if fields:
-        documents, columns["fields"] = _documents(table, fields, given["unlabelled"])
+        documents, columns["fields"] = _documents(table, fields)
         task: dict[str, Any] = {"fields": documents}
     else:
         label_set, also, missing = _labels(table, columns, given)
@@ -168,57 +168,35 @@ def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
     }
     golds = {form.format(_stem(name)) for name in table.columns for form in _GOLD_OF}
     known = {one for one in table.columns if one in named or plays_a_role(one) or _stem(one) in golds}
-    seen = Table(table.path, _without(table.rows, given["unlabelled"]))
+    seen, rules = table.anew(), label_rules(given, ())
     if given["fields"]:
-        found = named_fields(seen, given["fields"])
+        found = named_fields(seen, given["fields"], rules)
     elif table.free("label"):
         return ()
     else:
         items = given["item"] or table.free("item")
         coder = telling_apart(table, items[0], given) if items else None
         seen.used |= known | ({coder} if coder else set())
-        found = proposed_fields(seen)
+        found = proposed_fields(seen, rules)
     table.used.update(name for one in found for name in one.columns)
     table.taken += seen.taken
     return found
 
 
-def _without(rows: list[Row], unlabelled: Sequence[str]) -> list[Row]:
-    """The rows with empty cells where a text stands for a missing label."""
-    left = {composed(text) for text in unlabelled}
-    if not left:
-        return rows
-    found = []
-    for row in rows:
-        bare = copy(row)
-        for name, cell in row.items():
-            if isinstance(cell, str) and composed(cell.strip()) in left:
-                bare[name] = ""
-        found.append(bare)
-    return found
-
-
-def _documents(
-    table: Table, fields: Sequence[FieldColumn], unlabelled: Sequence[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _documents(table: Table, fields: Sequence[FieldColumn]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the study file says of each field, and where its labels stand.
 
     Its true labels are in a column that is called after it.
     """
-    left = {"map": dict.fromkeys(unlabelled)} if unlabelled else {}
     free = {_stem(name): name for name in table.free()}
-    documents, columns = {}, {}
+    documents = {}
     for one in fields:
-        cells = one.document["gold"]
-        if left:
-            cells = {**(cells if isinstance(cells, dict) else {"column": cells}), **left}
-        columns[one.name] = cells
         document = {name: value for name, value in one.document.items() if name != "gold"}
         if called := [name for form in _GOLD_OF if (name := free.get(form.format(_stem(one.name))))]:
             column = table.take("gold", called[0], f"{BY_NAME}: of {one.name}")
-            document["gold"] = {"column": column, **left} if left else column
+            document["gold"] = replace(one, gold=column).cells
         documents[one.name] = document
-    return documents, columns
+    return documents, {one.name: one.cells for one in fields}
 
 
 def _stem(column: str) -> str:

@@ -204,7 +204,7 @@ def extract(path: Path, folder: Path, form: str) -> Opened:
     seal = _MARK + digest.encode()
     # The comment's length stands outside what the digest is of, and a wrong one is forgiven by zipfile.
     if not changed and _after(path, size) != struct.pack("<H", len(seal)) + seal:
-        changed = [_around(path, folder, manifest, comment)]
+        changed = [f"{path.name} (between its files, in the manifest, or in the checksum)"]
     return Opened(manifest, changed, digest)
 
 
@@ -212,27 +212,6 @@ def _after(path: Path, start: int) -> bytes:
     with path.open("rb") as file:
         file.seek(start)
         return file.read(_CHUNK)
-
-
-def _around(path: Path, folder: Path, manifest: Mapping[str, Any], comment: bytes) -> str:
-    """Where an archive was changed whose files are as they were: packed anew, it has the bytes it had."""
-    again = folder / f"{path.name}.again"
-    files = {name: folder / name for name in manifest["files"]}
-    try:
-        about = {name: value for name, value in manifest.items() if name not in ("files", "bytes")}
-        digest = pack(again, files, about)
-        whole, changed = again.read_bytes(), path.read_bytes()
-        with zipfile.ZipFile(again) as archive:
-            starts = [
-                (member.header_offset, f"how {member.filename} is packed") for member in archive.infolist()
-            ]
-            starts.append((archive.start_dir, "its directory"))
-    finally:
-        again.unlink(missing_ok=True)
-    if comment != _MARK + digest.encode() or len(whole) != len(changed):
-        return f"{path.name} (between its files, in the manifest, or in the checksum)"
-    index = next(n for n, (one, other) in enumerate(zip(whole, changed, strict=True)) if one != other)
-    return f"{path.name} (byte {index:,}, in {[what for start, what in starts if start <= index][-1]})"
 
 
 def _no_bundle(path: Path, found: str) -> StoreError:
@@ -291,7 +270,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile, form: str) -> dict[str, Any]
     except (*_UNREADABLE, RecursionError):
         raise _no_bundle(path, f"no {MANIFEST} that can be read") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
-    sizes = manifest.get("bytes", {}) if isinstance(manifest, dict) else None
+    sizes = manifest.get("bytes") if isinstance(manifest, dict) else None
     if not isinstance(files, dict) or not isinstance(sizes, dict) or manifest.get("form") != form:
         raise _no_bundle(path, f"a {MANIFEST} of another kind")
     return dict(manifest)
@@ -301,7 +280,7 @@ def _extracted(
     archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], manifest: Mapping[str, Any], folder: Path
 ) -> list[str]:
     """The members that are changed, missing, or not in the manifest; the others are written."""
-    files, sizes = manifest["files"], manifest.get("bytes", {})  # the first release declared no sizes
+    files, sizes = manifest["files"], manifest["bytes"]
     names = {member.filename for member in members} - {MANIFEST}
     changed = [f"{name} (missing)" for name in files if name not in names]
     changed += [f"{name} (not in the manifest)" for name in sorted(names - set(files))]
@@ -310,7 +289,7 @@ def _extracted(
         name = member.filename
         if name == MANIFEST or name not in files:
             continue
-        if sizes.get(name, member.file_size) != member.file_size:
+        if sizes.get(name) != member.file_size:
             changed.append(name)  # nothing is written that is not as large as it says
             continue
         try:

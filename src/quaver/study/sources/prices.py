@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from math import inf
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from quaver.collect.run.progress import Price
 from quaver.core import registry
@@ -182,14 +183,17 @@ def _text(value: Any) -> str | None:
 
 
 _PLAIN = Decoding("")
+_KNOBS = ("top_p", "top_k", "min_p", "repeat_penalty", "stop")
 
 _Test = Callable[[Abilities], bool]
 
-_CONVERSES: tuple[str, _Test] = ("see what it answered before", lambda abilities: abilities.conversation)
-_GOES_ON: tuple[str, _Test] = (
-    "go on with a message that was begun for it",
-    lambda abilities: abilities.continues,
-)
+
+class _Demand(NamedTuple):
+    """What a study asks of a model: in words, where it does, and whether a model can."""
+
+    what: str
+    where: str
+    can: _Test
 
 
 def check_abilities(
@@ -201,48 +205,35 @@ def check_abilities(
     conditions: Iterable[Condition] = (),
 ) -> None:
     """Refuse a study that asks a model for what it cannot do."""
-    quoted = {where: _GOES_ON if continues else _CONVERSES for where, continues in follow_ups.items()}
     of_prompts = [(variant.id, one) for variant in variants for one in _demands_of_prompt(variant)]
     asked: dict[str, set[str]] = {}
     for condition in conditions:
         asked.setdefault(condition.model, set()).add(condition.variant)
-    demands = [
-        (what, where, able)
-        for where, decoding in decodings.items()
-        for what, able in _demands(decoding, seed)
+    demands = [one for where, decoding in decodings.items() for one in _demands(decoding, where, seed)]
+    demands += [
+        _Demand("go on with a message that was begun for it", where, attrgetter("continues"))
+        if continues
+        else _Demand("see what it answered before", where, attrgetter("conversation"))
+        for where, continues in follow_ups.items()
     ]
-    demands += [(what, where, able) for where, (what, able) in quoted.items()]
     for name, model in models.items():
         own = [one for variant, one in of_prompts if name not in asked or variant in asked[name]]
-        for what, where, able in [*own, *demands]:
-            if not able(model.abilities):
-                _refuse(what, where, name, models, able)
+        for demand in (*own, *demands):
+            if not demand.can(model.abilities):
+                _refuse(demand, name, models)
 
 
-def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
+def _demands_of_prompt(variant: Variant) -> Iterator[_Demand]:
     """What a variant asks of a model, and which part of it does."""
-    demands: list[tuple[bool, str, str, _Test]] = [
-        (
-            bool(variant.system) and variant.frame == "chat",
-            "heed a system message",
-            "system",
-            lambda abilities: abilities.system,
-        ),
-        (
-            variant.frame == "plain",
-            "go on from a plain text, without a chat template",
-            "frame",
-            lambda abilities: abilities.plain,
-        ),
-        (bool(variant.schema), "be held to a JSON schema", "schema", lambda abilities: abilities.schema),
-    ]
-    of_fields = {"schema"} if not variant.label_field else set()  # else `json_answers` has made it
     place = f"variants: {variant.id}" if variant.factors else ""
-    return [
-        (what, "task.held" if part in of_fields else place or f"prompt.{part}", able)
-        for asked, what, part, able in demands
-        if asked
-    ]
+    if variant.system and variant.frame == "chat":
+        yield _Demand("heed a system message", place or "prompt.system", attrgetter("system"))
+    if variant.frame == "plain":
+        what = "go on from a plain text, without a chat template"
+        yield _Demand(what, place or "prompt.frame", attrgetter("plain"))
+    if variant.schema:  # of fields, `json_answers` has made it
+        where = "task.held" if not variant.label_field else place or "prompt.schema"
+        yield _Demand("be held to a JSON schema", where, attrgetter("schema"))
 
 
 def needs_of(
@@ -270,35 +261,36 @@ def _asks_for_seed(decoding: Decoding, seed: int | None) -> bool:
     return decoding.temperature > 0 and seed is not None and decoding.seed != seed
 
 
-def _demands(decoding: Decoding, seed: int | None) -> list[tuple[str, _Test]]:
-    demands: list[tuple[str, _Test]] = []
+def _demands(decoding: Decoding, where: str, seed: int | None) -> Iterator[_Demand]:
+    """What a decoding asks of a model."""
+    wanted = decoding.logprobs
     if _asks_for_seed(decoding, seed):
-        demands.append(("draw the same with the same seed", lambda abilities: abilities.seed))
-    if decoding.logprobs:
-        wanted = decoding.logprobs
-        demands.append((f"give {wanted} log-probabilities", lambda abilities: abilities.logprobs >= wanted))
+        yield _Demand("draw the same with the same seed", where, attrgetter("seed"))
+    if wanted:
+        yield _Demand(f"give {wanted} log-probabilities", where, lambda able: able.logprobs >= wanted)
     if decoding.constraint != "none":
-        demands.append(("be held to a choice among labels", lambda abilities: abilities.constraint))
-    options = ("top_p", "top_k", "min_p", "repeat_penalty", "stop")
-    asked = [name for name in options if getattr(decoding, name) != getattr(_PLAIN, name)]
-    return demands + [(f"heed {name}", partial(_heeds, name)) for name in asked]
+        yield _Demand("be held to a choice among labels", where, attrgetter("constraint"))
+    for name in _KNOBS:
+        if getattr(decoding, name) != getattr(_PLAIN, name):
+            yield _Demand(f"heed {name}", where, partial(_heeds, name))
 
 
-def _heeds(option: str, abilities: Abilities) -> bool:
-    return option in abilities.decoding
+def _heeds(knob: str, abilities: Abilities) -> bool:
+    return knob in abilities.decoding
 
 
-def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able: _Test) -> None:
+def _refuse(demand: _Demand, name: str, models: Mapping[str, Model]) -> None:
+    able = demand.can
     fitting = [other for other in models if able(models[other].abilities)]
     engines = [one for engine in registry.names("models") for one in _able(engine, able)]
-    fixes = ["set it to false" if where == "task.held" else "leave it out"]
+    fixes = ["set it to false" if demand.where == "task.held" else "leave it out"]
     if fitting:
         fixes = [f"of this study's models, {', '.join(fitting)} can"]
     elif engines:
         fixes.append(f"or use an engine that can: {', '.join(engines)}")
     raise SpecError(
-        f"the model {name!r} cannot {what}",
-        where=where,
+        f"the model {name!r} cannot {demand.what}",
+        where=demand.where,
         expected="what every model of the study can do",
         fix=", ".join(fixes),
     )
