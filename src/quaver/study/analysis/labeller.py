@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty, Queue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
@@ -120,11 +119,9 @@ class Labeller:
         doubtful = ~(sure & table["model_label"].is_not_null().to_numpy())
         self._known = (int(doubtful.sum()), table.height)
         self._seen = [0, 0]
-        self._waiting: Queue[_Batch | None] = Queue()
+        self._waiting: SimpleQueue[_Batch] = SimpleQueue()
         self._alarmed = False
-        self._is_closed, self._open_or_not = False, threading.Lock()
-        self._worker = threading.Thread(target=self._work, name="quaver labeller", daemon=True)
-        self._worker.start()
+        self._worker = ThreadPoolExecutor(1, "quaver labeller")
 
     def __call__(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
         """Label texts.
@@ -148,12 +145,16 @@ class Labeller:
             return await asyncio.wrap_future(self._awaited(texts))
 
     def _awaited(self, texts: Sequence[str | Mapping[str, Any]]) -> Future[list[LabelledText]]:
-        """Have texts wait for their turn."""
+        """Have texts wait for their turn: whoever's turn it is, all that wait are asked about together."""
         batch = _Batch([self._fields(text, index) for index, text in enumerate(texts)], Future())
-        with self._open_or_not:
-            if self._is_closed:
-                raise QuaverError("this labeller is closed", where=self._study.where, fix="make another one")
-            self._waiting.put(batch)
+        self._waiting.put(batch)
+        try:
+            self._worker.submit(self._answer)
+        except RuntimeError:
+            batch.found.cancel()
+            raise QuaverError(
+                "this labeller is closed", where=self._study.where, fix="make another one"
+            ) from None
         return batch.found
 
     def __enter__(self) -> Labeller:
@@ -166,10 +167,7 @@ class Labeller:
 
     def close(self) -> None:
         """Release the model's weights and connections."""
-        with self._open_or_not:  # nothing comes in after the end
-            self._is_closed = True
-            self._waiting.put(None)
-        self._worker.join()
+        self._worker.shutdown()
         for model in self._study.models.values():
             model.close()
 
@@ -203,17 +201,13 @@ class Labeller:
             )
         return dict.fromkeys(self._columns, text)
 
-    def _work(self) -> None:
-        """Answer what waits, all of it together, until the labeller is closed."""
-        while (first := self._waiting.get()) is not None:
-            batches = [first]
-            with suppress(Empty):
-                while (more := self._waiting.get_nowait()) is not None:
-                    batches.append(more)
-                self._waiting.put(None)  # it was closed meanwhile
-            self._answer([batch for batch in batches if batch.found.set_running_or_notify_cancel()])
-
-    def _answer(self, batches: Sequence[_Batch]) -> None:
+    def _answer(self) -> None:
+        """Answer all that waits; nothing where it was answered with what came before."""
+        batches = list[_Batch]()
+        with suppress(Empty):
+            while True:
+                batch = self._waiting.get_nowait()
+                batches += [batch] if batch.found.set_running_or_notify_cancel() else []
         rows = [row for batch in batches for row in batch.rows]
         try:
             found = self._labelled(rows) if rows else []
