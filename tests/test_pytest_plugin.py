@@ -18,7 +18,6 @@ from tests.test_action import EXAMPLE, RULE
 import quaver
 from quaver.errors import MeasureError, UnknownName
 from quaver.pytest_plugin import OpenStudy, assert_no_loss, assert_stable
-from quaver.study.analysis.field_source import whole_of
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +138,7 @@ def test_a_test_run_that_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> 
 def test_fields_are_guarded_together_or_one_by_name(tmp_path: Path) -> None:
     near = compared_field(tmp_path / "near", "amount", lambda at: at * 1.5 + 0.25)
     far = compared_field(tmp_path / "far", "amount", lambda at: at * 1.5 + 2)
-    whole, baseline = (quaver.Study(whole_of(one.source)) for one in (far, near))
+    whole, baseline = (quaver.Study(one.source.whole) for one in (far, near))  # type: ignore[attr-defined]
     assert assert_no_loss(whole, baseline).held  # no number was exact before, either
     assert assert_no_loss(whole, baseline, field="topics").held
     for after, before in ((far, near), (far, baseline), (far, tmp_path / "near"), (whole, near)):

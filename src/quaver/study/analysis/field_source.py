@@ -154,11 +154,6 @@ class FieldSource(StudySource):
         }
 
 
-def whole_of(study: StudySource) -> StudySource:
-    """The study that a field is one of; any other study itself."""
-    return study.whole if isinstance(study, FieldSource) else study
-
-
 def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySource]:
     """A study's fields by name; a study without fields is its own, unnamed.
 

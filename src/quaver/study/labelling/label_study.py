@@ -14,7 +14,7 @@ import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.label_values import labels_in, single_labels
-from quaver.core.number_format import count, percent, rounded, with_interval
+from quaver.core.number_format import percent, rounded, with_interval
 from quaver.core.records import OF_SETS, Numbers
 from quaver.core.replaced_file import replace_bytes
 from quaver.design.calls.lock_file import write_made
@@ -129,20 +129,21 @@ class FieldLabels:
         is_by_hand = (table["labelled_by"] == PERSON).fill_null(False)
         return not is_by_hand.all() and table["agreement"].null_count() == table.height
 
-    def state(self, table: pl.DataFrame, *, alone: bool) -> str:
-        """How many texts have a label, and how many need a person, which one prompt cannot say."""
-        status = self.study.gold.status()
-        left = status.drawn - status.labelled
-        people = int(table["needs_person"].is_not_null().sum())
-        by_hand = int((table["labelled_by"] == PERSON).sum())
-        given = int(table["label"].is_not_null().sum())
-        state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
-        if left and not people:
-            return f"{state}; {count(left, 'text')} of the sample still to be labelled by a person."
-        if alone and not people:
-            return f"{state}; which ones need a person is not known from one prompt."
-        needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
-        return f"{state}; {needs} a person{' any more' * (by_hand > 0 == people)}."
+    def counts(self, table: pl.DataFrame, accepted: Acceptance | None) -> dict[str, Any]:
+        """How many texts have a label and how many need a person, as the state of the labelling says it."""
+        status, is_alone = self.study.gold.status(), accepted is None and self.is_alone(table)
+        needs_person = pl.col("needs_person").is_not_null()
+        return {
+            "name": self.name,
+            "left": status.drawn - status.labelled,
+            "accepted": None if accepted is None else accepted.accepted,
+            "texts": table.height,
+            "given": int(table["label"].is_not_null().sum()),
+            "by_hand": int((table["labelled_by"] == PERSON).sum()),
+            "people": int(table["needs_person"].is_not_null().sum()),
+            "is_alone": is_alone,
+            "doubtful": table.filter(needs_person | is_alone)["item"].to_list(),
+        }
 
     def shares(self, table: pl.DataFrame) -> Iterator[str]:
         """Each label's share, or the numbers' mean: corrected by a sample that was drawn, else as counted."""

@@ -21,7 +21,7 @@ from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import fields_in
-from quaver.core.number_format import count, enumeration, promised
+from quaver.core.number_format import count, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
@@ -34,7 +34,7 @@ from quaver.labelling.labelled_file import TableFile, free_names, labelled_path,
 from quaver.labelling.spreadsheet_edits import Cell
 from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card
-from quaver.report.page_templates import quoted
+from quaver.report.page_templates import template
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.checking.check_design import (
     PreparedCheck,
@@ -316,38 +316,25 @@ class Labelling:
         """Where the labelling stands, and what to do next."""
         waiting = self.study.gold.status()
         left = waiting.drawn - waiting.labelled
-        states, doubtful = [], set[str]()
-        for one in self.fields:
-            table = tables[one.name]
-            found = accepted.get(one.name)
-            alone = found is None and one.is_alone(table)
-            doubtful.update(table.filter(pl.col("needs_person").is_not_null() | alone)["item"])
-            state = f"{self._promise(found)}{one.state(table, alone=alone)}"
-            states.append(f"{quoted(one.name)}: {state}" if one.name else state)
-        if self.left_out:
-            named = enumeration(quoted(name) for name in self.left_out)
-            states.append(f"No labels of {named}: the check says “do not use”.")
-        people, error, then = len(doubtful), self.error, self.options["then"]
+        fields = [one.counts(tables[one.name], accepted.get(one.name)) for one in self.fields]
+        doubtful = {item for one in fields for item in one["doubtful"]}
+        error = None if self.error is None else promised(self.error)
+        said = {"fields": fields, "left_out": self.left_out, "error": error}
+        text = template("terminal/labelled.txt").render(said, confidence=promised(_CONFIDENCE))
+        people, then = len(doubtful), self.options["then"]
         names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
         names += ["--function", self.function] if callable(self.options["model"]) else []
         names += ["--then", then] if isinstance(then, str) else []
-        again, state = f"`quaver label {shlex.join(names)}", " ".join(states)
+        again, state = f"`quaver label {shlex.join(names)}", " ".join(text.split())
         if error is None:
             way = "says which labels can be accepted with at most 5% wrong among them."
             return state, f"{again} --error 5%` {way}" if people else ""
-        again += f" --error {promised(error)}"
+        again += f" --error {error}"
         if left or (sheets and people):
             files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
             what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
             return state, f"label {what} by hand ({files}), then {again} --returned FILE`."
         return state, f"{again} --returned FILE`, with more of them labelled." if people else ""
-
-    def _promise(self, found: Acceptance | None) -> str:
-        """How many labels can be accepted; nothing without a promise."""
-        if found is None or self.error is None:
-            return ""
-        most = f"at most {promised(self.error)} wrong among them, with {promised(_CONFIDENCE)} confidence"
-        return f"{count(found.accepted, 'label')} can be accepted, {most}. "
 
     def _notes(self, tables: Mapping[str, pl.DataFrame], state: str) -> Iterator[tuple[str, str]]:
         """How the labels were made, for whoever opens the file."""

@@ -138,11 +138,6 @@ def is_archive(path: Path) -> bool:
         return file.read(4) == b"PK\3\4"
 
 
-def form_of(path: Path) -> str:
-    """The form that an archive's manifest names; empty where it names none, or cannot be read."""
-    return str(document_in(path, MANIFEST).get("form", ""))
-
-
 def document_in(path: Path, name: str) -> dict[str, Any]:
     """A small document of an archive that is not unpacked; empty where it cannot be read."""
     try:
