@@ -19,10 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
-from quaver.report.charts.plane import svg_text
-from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
+from quaver.report.charts.forms import Reference, forest
+from quaver.report.charts.specification import finished
+from quaver.report.charts.svg import svg_text
 from tools.certifying import gate
 from tools.certifying.coverage import (
     COVERED,
@@ -43,7 +42,7 @@ IMAGES = ROOT / "docs" / "images"
 MARKS = ("<!-- the certificate, by tools/certificate.py -->", "<!-- the certificate ends -->")
 
 _LIBRARIES = ("quaver", "numpy", "scipy", "polars")
-_COLOURS = {"pass": DATA[0], "wide": DATA[4], "warned": DATA[6], "fail": DATA[1], "open": RULE}
+_VERDICTS = ("pass", "wide", "warned", "fail", "open")
 _WIDE = 720
 
 Line = Mapping[str, Any]
@@ -98,8 +97,8 @@ def summary(made: Mapping[str, Any]) -> str:
         "Below each verdict: how many lines, and the least that their intervals cover.",
         "",
         f"| measure | estimand | coverage: least, median | width: median | most rejections | "
-        f"{' | '.join(_COLOURS)} |",
-        "| --- " * (5 + len(_COLOURS)) + "|",
+        f"{' | '.join(_VERDICTS)} |",
+        "| --- " * (5 + len(_VERDICTS)) + "|",
     ]
     by: dict[tuple[str, str], list[Line]] = {}
     for one in lines:
@@ -136,35 +135,18 @@ def picture(
     """A dot for each line of the certificate, a row for each measure and estimand, as SVG."""
     rows = [
         {
-            "measure": f"{one['measure']} · {one['estimand']}",
+            "row": f"{one['measure']} · {one['estimand']}",
             "value": min(max(one[field], ends[0]), ends[1]),
-            "verdict": one["verdict"],
+            "series": one["verdict"],
         }
         for one in lines
         if one[field] is not None
     ]
-    scale = alt.Scale(domain=list(ends), nice=False)
-    shown = list(_COLOURS)
-    points = (
-        alt.Chart(inline(rows))
-        .mark_circle(size=34, opacity=0.75)
-        .encode(
-            x=alt.X("value:Q", scale=scale, title=axis),
-            y=alt.Y("measure:N", title=None, axis=alt.Axis(labelLimit=300, labelColor=INK, grid=True)),
-            color=alt.Color(
-                "verdict:N",
-                scale=alt.Scale(domain=shown, range=[_COLOURS[one] for one in shown]),
-                legend=alt.Legend(orient="top", title=None),
-            ),
-        )
-    )
-    lines_at = (
-        alt.Chart(inline([{"value": one} for one in rules]))
-        .mark_rule(color=SOFT, strokeDash=[4, 3])
-        .encode(x=alt.X("value:Q", scale=scale))
-    )
-    chart = (lines_at + points).properties(width=_WIDE - 320)
-    return svg_text(finished(chart, width=_WIDE, title=title))
+    shown = [verdict for verdict in _VERDICTS if any(row["series"] == verdict for row in rows)]
+    rows.sort(key=lambda row: (row["row"], shown.index(row["series"])))
+    references = [Reference(rule, "") for rule in rules]
+    spec = forest(rows, axis, domain=ends, references=references, step=21, width=_WIDE)
+    return svg_text(finished(spec, width=_WIDE, title=title))
 
 
 def draw(made: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from quaver.core import registry
 from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError
 from quaver.papers import catalogue, figure, figures, table, tables
-from quaver.report.charts.plane import svg_text
+from quaver.report.charts.svg import svg_text
 
 pytestmark = pytest.mark.long
 

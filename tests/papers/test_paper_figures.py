@@ -15,7 +15,7 @@ from quaver.cli.main import app
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers import catalogue, figure
 from quaver.papers.paper_figures import PAGE
-from quaver.report.charts.plane import svg_text
+from quaver.report.charts.svg import svg_text
 
 Studies = dict[str, Study]
 INCHES = {720: 7.0, 360: 3.5}

@@ -15,7 +15,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart
-from quaver.report.charts.forest import Forest, Mark, draw_forest
+from quaver.report.charts.forms import forest, mark
 from quaver.report.estimate_index import Results
 
 
@@ -92,10 +92,8 @@ def firstness(cell: Cell) -> Iterator[Statistic]:
 def first_labels(results: Results) -> Iterator[Figure]:
     """A mark a cell."""
     if some := results.known("firstness"):
-        marks = [
-            Mark(one.value or 0.0, one.low, one.high, row=cell_name(one, ["model"], results)) for one in some
-        ]
-        yield Figure(draw=partial(draw_forest, Forest(marks, "share")), estimates=some, subtitle=BARS)
+        rows = [mark(one, results, row=cell_name(one, ["model"], results)) for one in some]
+        yield Figure(draw=partial(forest, rows, "share"), estimates=some, subtitle=BARS)
 
 
 @chart(title="Never seen", section="accuracy", measures=("firstness",))

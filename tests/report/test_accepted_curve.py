@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.report.charts.accuracy_charts import accepted_curve
-from quaver.report.charts.plane import svg_text
+from quaver.report.charts.declared import CHARTS
+from quaver.report.charts.svg import svg_text
 from quaver.report.estimate_index import Results
 
 
@@ -21,10 +21,10 @@ def results(*shares: float) -> Results:
 
 
 def test_a_point_for_each_promise_in_their_order() -> None:
-    (figure,) = accepted_curve.figures(results(0.9, 0.2, 0.6))
+    (figure,) = CHARTS["accepted_curve"].figures(results(0.9, 0.2, 0.6))
     assert [one.cell["promise"] for one in figure.estimates] == ["0.01", "0.05", "0.1"]
     assert svg_text(figure.chart(720)).startswith("<svg")
 
 
 def test_one_promise_makes_no_curve() -> None:
-    assert list(accepted_curve.figures(results(0.9))) == []
+    assert list(CHARTS["accepted_curve"].figures(results(0.9))) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -11,12 +10,12 @@ import altair as alt
 import pytest
 
 from quaver.core.records import Estimate
-from quaver.report.charts.effect_charts import label_share_chart, shares_shown
-from quaver.report.charts.figures import figures
-from quaver.report.charts.forest import Forest, Mark, draw_forest
-from quaver.report.charts.plane import Plane, Spot, draw_plane, inline_svg, svg_text, titled
+from quaver.report.charts.figures import charts, figures
+from quaver.report.charts.forms import forest, plane
+from quaver.report.charts.movement_charts import share_forest, shares_shown
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
-from quaver.report.charts.theme import finished, fitted, text_width
+from quaver.report.charts.specification import finished, fitted, text_width
+from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.estimate_index import Results
 
 
@@ -27,19 +26,32 @@ def results(study: Any) -> Results:
 
 def values(chart: Any) -> set[float]:
     """Every value that a chart was given to draw."""
-    rows = (row for data in chart.to_dict()["datasets"].values() for row in data)
-    return {row["value"] for row in rows if "value" in row}
+    rows = chart["data"]["values"]
+    return {row[key] for row in rows for key in ("value", "reference") if key in row}
 
 
-def test_charts_are_altair_s(results: Results) -> None:
+def shares(results: Results, width: int = 720) -> Any:
+    """The chart of the labels' shares."""
+    return share_forest(results, shares_shown(results, "format"), "format", width=width)
+
+
+def test_charts_in_a_notebook_are_altair_s(study: Any) -> None:
+    given = {"lock": study.lock, "annotations": study.annotations, "estimates": study.estimates}
+    for chart in charts(**given).values():
+        assert isinstance(chart, alt.TopLevelMixin)
+        assert {"config", "title"} <= chart.to_dict(validate=False).keys()
+        assert svg_text(chart).startswith("<svg")
+
+
+def test_specifications_are_vega_lite_s(results: Results) -> None:
     for figure in figures(results):
-        assert isinstance(figure.chart(500), alt.TopLevelMixin)
+        alt.Chart.from_dict(figure.chart(500))  # by its schema
 
 
 def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:
     shown = shares_shown(results, "format")
     assert {one.cell["evaluator"] for one in shown} == {"first_label"}
-    assert values(label_share_chart(results, factor="format")) == {one.value for one in shown} | {0.5}
+    assert values(shares(results)) == {one.value for one in shown} | {0.5}
 
 
 def test_a_measure_of_another_evaluator_is_drawn_too(study: Any) -> None:
@@ -68,7 +80,7 @@ def test_of_too_many_rows_the_ends_are_drawn(results: Results) -> None:
 
 
 def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
-    svg = inline_svg(svg_text(finished(label_share_chart(results), width=720)), "one", 'say "<so>"', 720)
+    svg = inline_svg(svg_text(finished(shares(results), width=720)), "one", 'say "<so>"', 720)
     root = ET.fromstring(svg)
     assert root.attrib["aria-label"] == 'say "<so>"'
     ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
@@ -91,11 +103,9 @@ def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results
         Estimate("inter_pss", 0.3, cell={"decoding": "greedy", "format": "letters"}),
         Estimate("inter_pss", 0.4, cell={"decoding": "greedy", "paraphrase": "plain"}),
     ]
-    rows = (row for data in score_chart(some, results).to_dict()["datasets"].values() for row in data)
-    texts = [row["text"] for row in rows if "text" in row]
-    assert {"over all", "within one format", "within one paraphrase", "names", "letters", "plain"} <= set(
-        texts
-    )
+    picture = ET.fromstring(svg_text(score_chart(some, results)))
+    texts = {one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"over all", "within one format", "within one paraphrase", "names", "letters", "plain"} <= texts
 
 
 def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
@@ -120,7 +130,7 @@ def test_of_hundreds_of_variants_the_levels_at_the_ends_are_drawn_once_for_all_m
 
 
 def test_a_title_stands_above_a_picture_that_is_drawn_already(results: Results) -> None:
-    picture = svg_text(finished(label_share_chart(results), width=720))
+    picture = svg_text(finished(shares(results), width=720))
     said = "Does <this> & that hold? " * 8
     root = ET.fromstring(titled(picture, said, "", 720))
     inner = ET.fromstring(picture)
@@ -154,10 +164,9 @@ def test_many_prompts_stand_in_the_rows_of_their_levels(make: Any) -> None:
     study = make(paraphrases=[f"w{n:02d}" for n in range(15)], items=4, repeats=1, evaluators=("exact",))
     results = study.results()
     figure = opening(results)
-    rows = [row for data in figure.draw(width=700).to_dict()["datasets"].values() for row in data]
-    marks = [row for row in rows if "value" in row]
+    marks = [row for row in figure.draw(width=700)["data"]["values"] if "value" in row]
     assert len(marks) == 30
-    assert len({row["y"] for row in marks}) == 15  # the paraphrases, of which there are more than formats
+    assert len({row["line"] for row in marks}) == 15  # the paraphrases, of which there are more than formats
     assert {row["about"].partition(".")[0] for row in marks} == {str(at) for at in range(1, 31)}
 
 
@@ -180,8 +189,8 @@ def test_one_prompt_alone_opens_with_its_labels(make: Any) -> None:
 
 def test_a_shortened_name_has_the_whole_of_it_behind_it() -> None:
     long = "a paraphrase with a name that goes on and on, far beyond the room that it has beside its row"
-    some = [Mark(0.5, row=long), Mark(0.25, row="short")]
-    picture = svg_text(finished(draw_forest(Forest(some, "share"), width=344), width=344))
+    some = [{"value": 0.5, "row": long}, {"value": 0.25, "row": "short"}]
+    picture = svg_text(finished(forest(some, "share", width=344), width=344))
     root = ET.fromstring(inline_svg(picture, "one", "words", 344))
     names = {"".join(text.itertext()): text for text in root.iter("{http://www.w3.org/2000/svg}text")}
     (whole,) = (text.find("{*}title") for text in names.values() if text.find("{*}title") is not None)
@@ -202,15 +211,17 @@ def test_charts_call_factors_by_their_words(make: Any) -> None:
     study.estimates += [Estimate("compliance", 0.5, 0.4, 0.6, cell=cell | {"option_order": "plain"})]
     shown = ""
     for one in figures(study.results()):
-        shown += f"{one.title} {one.subtitle} {one.alternative} {json.dumps(one.chart(500).to_dict())}"
+        shown += f"{one.title} {one.subtitle} {one.alternative} {svg_text(one.chart(500))}"
     assert "output" in shown
     assert "option order" in shown
     assert not re.search("factor_output|option_order", shown)
 
 
 def test_names_of_points_lie_on_no_other_name_and_in_their_panel() -> None:
-    spots = [Spot(0.3 + 0.05 * (n % 4), 0.5 + 0.1 * (n // 4), name=f"{n} and 2 others") for n in range(12)]
-    picture = ET.fromstring(svg_text(draw_plane(Plane(spots, "across", "up"), width=420)))
+    spots = [
+        {"x": 0.3 + 0.05 * (n % 4), "y": 0.5 + 0.1 * (n // 4), "name": f"{n} and 2 others"} for n in range(12)
+    ]
+    picture = ET.fromstring(svg_text(plane(spots, "across", "up", width=420)))
     boxes = []
     for mark in picture.iter("{http://www.w3.org/2000/svg}text"):
         if mark.text and mark.text.endswith("others"):
@@ -225,8 +236,12 @@ def test_names_of_points_lie_on_no_other_name_and_in_their_panel() -> None:
 
 
 def test_the_bands_of_several_series_have_edges() -> None:
-    spots = [Spot(x, 0.5, 0.2, 0.8 + x / 10, series=name) for x in (0.0, 1.0) for name in ("a", "b")]
-    one = svg_text(draw_plane(Plane(spots[::2], "across", "up", joined=True)))
-    both = svg_text(draw_plane(Plane(spots, "across", "up", joined=True)))
+    spots = [
+        {"x": x, "y": 0.5, "low": 0.2, "high": 0.8 + x / 10, "series": name}
+        for x in (0.0, 1.0)
+        for name in "ab"
+    ]
+    one = svg_text(plane(spots[::2], "across", "up", joined=True))
+    both = svg_text(plane(spots, "across", "up", joined=True))
     assert one.count("stroke-dasharray") == 0
     assert both.count("stroke-dasharray") == 4

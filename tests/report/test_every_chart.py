@@ -13,7 +13,6 @@ import pytest
 from tests.report.every_chart import ITEMS, EveryChart, every_chart
 
 from quaver.report.charts.figures import figures
-from quaver.report.charts.plane import unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import write_report
 
@@ -61,9 +60,7 @@ def report(every: EveryChart, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows(figure: Any, width: int = 720) -> list[dict[str, Any]]:
     """Every row that a chart was given to draw."""
-    with unchecked():
-        chart = figure.chart(width).to_dict()
-    return [row for data in chart["datasets"].values() for row in data]
+    return list(figure.chart(width)["data"]["values"])
 
 
 def numbers(thing: Any) -> Iterator[float]:
@@ -90,7 +87,7 @@ def test_stability_falls_along_the_paraphrases_temperature(drawn: dict[str, Any]
     points = {(row["x"], row["y"]) for row in rows(figure) if "low" in row}
     assert points == known
     assert {x for x, _ in known} == {0.1, 1.0, 2.0, 3.0, 4.0}
-    assert 0.8 in {row["y"] for row in rows(figure) if "y" in row and "low" not in row}
+    assert 0.8 in {row["level"] for row in rows(figure) if "level" in row}
     # What the lines show is not drawn a second time in rows.
     assert not {id(e) for e in figure.estimates} & {id(e) for e in drawn["inter-pss"].estimates}
 
@@ -114,7 +111,7 @@ def test_distributions_are_those_of_the_estimates(drawn: dict[str, Any]) -> None
 def test_the_predictors_are_beside_the_study(drawn: dict[str, Any]) -> None:
     figure = drawn["sensitivity-consistency"]
     (one,) = figure.estimates
-    points = [row for row in rows(figure) if "low" in row]
+    points = [row for row in rows(figure) if "kind" in row]
     own = {(c["sensitivity"], c["consistency"]) for c in one.details["classes"]}
     assert own <= {(row["x"], row["y"]) for row in points}
     assert len(points) == 3 * len(one.details["classes"])
@@ -134,21 +131,21 @@ def test_the_spread_has_its_noise_floor(drawn: dict[str, Any]) -> None:
 
 
 def test_label_distributions_add_up_to_one_beside_gold(drawn: dict[str, Any]) -> None:
-    ends: dict[float, list[tuple[float, float]]] = {}
+    shares: dict[str, list[float]] = {}
     for row in rows(drawn["distribution-shift"]):
-        if "end" in row:
-            ends.setdefault(row["top"], []).append((row["x"], row["end"]))
-    assert len(ends) == 1 + len(drawn["distribution-shift"].estimates)
-    assert all(abs(max(end for _, end in parts) - 1) < 1e-9 for parts in ends.values())
-    assert sorted(ends[-0.4]) == [(0.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)]
+        shares.setdefault(row["row"], []).append(row["share"])
+    assert len(shares) == 1 + len(drawn["distribution-shift"].estimates)
+    assert all(abs(sum(parts) - 1) < 1e-9 for parts in shares.values())
+    assert shares["gold labels"] == [0.25] * 4
 
 
 def test_many_parts_are_folded_into_the_colours_there_are() -> None:
-    from quaver.report.charts.grid import OTHER, Bar, folded
+    from quaver.report.charts.forms import OTHER, bars
 
-    (bar,) = folded([Bar("r", {f"p{n}": n / 45 for n in range(1, 10)})])
-    assert list(bar.parts) == ["p4", "p5", "p6", "p7", "p8", "p9", OTHER]
-    assert abs(bar.parts[OTHER] - 6 / 45) < 1e-12
+    spec = bars([{"row": "r", "part": f"p{n}", "share": n / 45} for n in range(1, 10)], "share")
+    parts = {row["part"]: row["share"] for row in spec["data"]["values"]}
+    assert list(parts) == ["p4", "p5", "p6", "p7", "p8", "p9", OTHER]
+    assert abs(parts[OTHER] - 6 / 45) < 1e-12
 
 
 @pytest.mark.long
@@ -228,8 +225,7 @@ def test_every_title_says_what_its_chart_shows(drawn: dict[str, Any]) -> None:
 
 def test_all_answers_have_a_name_beside_the_other_views(drawn: dict[str, Any]) -> None:
     figure = drawn["inter-pss-by-paraphrase-temperature"]
-    with unchecked():
-        shown = json.dumps(figure.chart(720).to_dict())
+    shown = json.dumps(figure.chart(720))
     assert '"all answers"' in shown
     assert '"filtered"' in shown
 

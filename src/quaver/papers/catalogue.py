@@ -138,8 +138,8 @@ def figure(
         QuaverError: There is nothing to draw, or no such page.
     """
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
-    from quaver.report.charts.plane import unchecked
-    from quaver.report.charts.theme import finished
+    from quaver.report.charts.specification import finished
+    from quaver.report.charts.svg import as_altair
 
     kind = figure_of(name)
     about = kind_of(kind.table) if kind.table else None
@@ -153,12 +153,11 @@ def figure(
         _check("column", "class", dict.fromkeys(made.columns))
         kind = replace(kind, only={**kind.only, "class": wanted})
     sheet = paper_figures.Sheet(width, columns, page, wanted)
-    with unchecked():
-        chart = paper_figures.drawing(kind, answers, made)(sheet)
-        said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
-        said += [f"class: {', '.join(classes)} alone"] if classes else []
-        said += [f"page {page} of {sheet.pages}"] if sheet.pages > 1 else []
-        return finished(chart, width=width, title=f"{kind.title}.", subtitle="; ".join(said))
+    chart = paper_figures.drawing(kind, answers, made)(sheet)
+    said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
+    said += [f"class: {', '.join(classes)} alone"] if classes else []
+    said += [f"page {page} of {sheet.pages}"] if sheet.pages > 1 else []
+    return as_altair(finished(chart, width=width, title=f"{kind.title}.", subtitle="; ".join(said)))
 
 
 def _names_of(answers: Answers, classes: Sequence[str]) -> list[str]:

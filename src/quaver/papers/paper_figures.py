@@ -1,4 +1,4 @@
-"""The figures that go with the papers' tables, as Altair charts."""
+"""The figures that go with the papers' tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-import altair as alt
 import numpy as np
 import polars as pl
 import vl_convert
@@ -25,9 +24,9 @@ from quaver.papers.sensitivity_tables import (
     each_strategy,
     violin_values,
 )
-from quaver.report.charts.grid import Grid, Square, draw_grid
-from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane, svg_text
-from quaver.report.charts.theme import DATA, SOFT, TEXT, inline, legend, options, panel_heading
+from quaver.report.charts.forms import Reference, columns, forest, grid, plane
+from quaver.report.charts.specification import stacked
+from quaver.report.charts.svg import svg_text
 
 PAGE = 960
 """How high a page is, in pixels, where it is 720 wide."""
@@ -75,11 +74,12 @@ class Sheet:
 
 
 Drawing = Callable[[Sheet], Any]
+Row = dict[str, Any]
 
 _HEAD = 70
 """What a figure's title and its margins take, in pixels."""
 _SERIES = {"": "the model's answers", "noisy ": "half of them swapped", "random ": "drawn at random"}
-_PLANE, _VIOLIN, _BAR = 266, 150, 330
+_PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
 """Pixels that a panel needs, so that there is room for its name."""
 _AROUND = 90
 """What a panel's name and its axis take above and below it."""
@@ -87,36 +87,44 @@ _MATRIX = 60
 """Items of a class that a matrix shows."""
 
 
+def _paged(
+    rows: Sequence[Row], form: Callable[..., Any], wide: float, tall: float | None = None, **look: Any
+) -> Drawing:
+    """What draws the pages of a form's panels, each so wide and high."""
+
+    def draw(sheet: Sheet) -> Any:
+        panels = list(dict.fromkeys(row["panel"] for row in rows))
+        beside = sheet.columns or max(1, min(len(panels), int((sheet.width - 10) // wide)))
+        own = {**look, "beside": beside}
+        if tall is None:
+            own["high"] = min(250.0, 1.05 * (sheet.width / beside - 76))
+        series = {row.get("series", "") for row in rows}
+        kept, _ = sheet.shown(
+            panels, sheet.width / beside, (tall or own["high"]) + _AROUND, 24 + 19 * (len(series) // 3)
+        )
+        some = [row for row in rows if row["panel"] in kept]
+        return form(some, **own, width=sheet.width)
+
+    return draw
+
+
+def _plane(rows: Sequence[Row], across: str, up: str, **look: Any) -> Drawing:
+    return _paged(rows, plane, _PLANE, across=across, up=up, **look)
+
+
 def beside_noise(kind: FigureKind, table: PublishedTable) -> Any:
     """S against C of each row, beside those of noisy and of random answers."""
-    spots = []
+    rows = []
     for panel, row, _, _ in _numbers(kind, table):
         for before, series in _SERIES.items():
             x, y = (_number(row[before + name]) for name in (kind.x, *kind.y))
             if x is not None and y is not None:
                 name = "" if before else ", ".join(str(row[one]) for one in kind.name)
-                spots.append(Spot(x, y, panel=panel, series=series, name=name, size=38 if kind.name else 20))
-    order = [*_SERIES.values()]
-    spots = spots or _nothing(f"figure {kind.number}", "no row has both S and C")
-    return _plane(
-        Plane(spots, "sensitivity", "consistency", x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order)
-    )
-
-
-def _plane(plane: Plane) -> Drawing:
-    """What draws the panels of a page."""
-
-    def draw(sheet: Sheet) -> Any:
-        panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
-        beside = sheet.columns or max(1, min(len(panels), int((sheet.width - 10) // _PLANE)))
-        high = min(250.0, 1.05 * (sheet.width / beside - 76))
-        series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
-        kept, _ = sheet.shown(panels, _PLANE, high + _AROUND, 24 + 19 * (len(series) // 3))
-        spots = [spot for spot in plane.spots if spot.panel in kept]
-        own = replace(plane, spots=spots, order=series, beside=sheet.columns, high=high)
-        return draw_plane(own, width=sheet.width)
-
-    return draw
+                where = {"panel": panel, "series": series, "name": name, "size": 38 if kind.name else 20}
+                rows.append({"x": x, "y": y, **where})
+    rows = rows or _nothing(f"figure {kind.number}", "no row has both S and C")
+    ends = (0.0, 1.0)
+    return _plane(rows, "sensitivity", "consistency", x_ends=ends, y_ends=ends, order=[*_SERIES.values()])
 
 
 def sensitivities(answers: Answers) -> Any:
@@ -126,10 +134,10 @@ def sensitivities(answers: Answers) -> Any:
         names = {label.code: label.name for label in one.labels.labels}
         for code, (s, _) in class_points(one, frame)["own"].items():
             if s is not None:
-                rows.append({"panel": f"{one.name}, {model}", "x": names[code], "y": s, "series": level})
-    values = _values(answers, "sensitivity of items")
-
-    parts = (partial(_violins, values), partial(_bars, rows, "sensitivity"))
+                rows.append(
+                    {"panel": f"{one.name}, {model}", "row": names[code], "value": s, "series": level}
+                )
+    parts = (_violins(answers, "sensitivity of items"), _dots(rows, "sensitivity"))
 
     def draw(sheet: Sheet) -> Any:
         """Pages of violins for the strategies, then those of the classes."""
@@ -143,195 +151,132 @@ def sensitivities(answers: Answers) -> Any:
 
 def consistencies(answers: Answers) -> Any:
     """The consistency of pairs of items of one class, a violin a strategy."""
-    return partial(_violins, _values(answers, "consistency of pairs"))
+    return _violins(answers, "consistency of pairs")
 
 
-def _values(answers: Answers, what: str) -> list[dict[str, Any]]:
+def _violins(answers: Answers, what: str) -> Drawing:
     values = [
-        {"panel": what, "strategy": f"{one.name}, {model}, {level}", "value": float(value)}
+        {"panel": f"{one.name}, {model} · {level}", "value": float(value)}
         for one, model, level, frame in each_strategy(answers)
         for value in violin_values(one, frame)[what]
     ]
-    return values or _nothing(what, "a prompt in several phrasings is needed")
-
-
-def _violins(rows: list[dict[str, Any]], sheet: Sheet) -> Any:
-    levels, beside = sheet.shown(list(dict.fromkeys(row["strategy"] for row in rows)), _VIOLIN, 200 + _AROUND)
-    rows = [row for row in rows if row["strategy"] in levels]
-    each = int(sheet.width / beside) - 40
-    header = alt.Header(labelExpr="split(datum.label, ', ')", labelLimit=each + 30, labelFontSize=TEXT)
-    return (
-        alt.Chart(inline(rows))
-        .transform_density("value", as_=["value", "density"], extent=[0, 1], groupby=["strategy"])
-        .mark_area(orient="horizontal", color=DATA[0])
-        .encode(
-            x=alt.X("density:Q", stack="center", axis=None),
-            y=alt.Y("value:Q", title=rows[0]["panel"]),
-            facet=alt.Facet("strategy:N", title=None, sort=levels, columns=beside, header=header),
-        )
-        .properties(width=each, height=200)
-    )
+    values = values or _nothing(what, "a prompt in several phrasings is needed")
+    return _paged(values, columns, _VIOLIN, 200, smooth=True, high=200, up=what)
 
 
 def matrices(answers: Answers) -> Any:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
     places = [
-        (f"{label.name}: {one.name}, {model}, {level}", label, one, frame)
+        (f"{one.name}, {model}, {level}", label, one, frame)
         for one, model, level, frame in each_strategy(answers)
         for label in one.labels.labels
     ]
 
     def draw(sheet: Sheet) -> Any:
-        chosen = [
-            place
-            for place in places
-            if not sheet.classes or {place[1].code, place[1].name} & {*sheet.classes}
-        ]
-        made = {panel: class_matrix(one, frame, label.code) for panel, label, one, frame in chosen}
-        names = {panel: label.name for panel, label, *_ in chosen}
-        kept, beside = sheet.shown(
-            [panel for panel in made if made[panel] is not None], 168, 220 + 90 + _AROUND
-        )
-        squares, rows, headings = [], [], {}
+        made: dict[str, tuple[str, str, Any]] = {}
+        for at, (described, label, one, frame) in enumerate(places):
+            if not sheet.classes or {label.code, label.name} & {*sheet.classes}:
+                matrix = class_matrix(one, frame, label.code)
+                made |= {str(at): (label.name, described, matrix.matrix)} if matrix is not None else {}
+        kept, fit = sheet.shown(list(made), _SIDE, 220 + 90 + _AROUND)
+        squares: list[Row] = []
+        counts: list[Row] = []
         for panel in kept or _nothing("figure 4", "no class has several items"):
-            headings[panel] = panel.removeprefix(f"{names[panel]}: ")
-            matrix = made[panel].matrix
+            matrix = made[panel][2]
             for index, line in enumerate(matrix[:_MATRIX, :_MATRIX]):
-                squares += [Square(str(index), str(to), float(c), panel=panel) for to, c in enumerate(line)]
+                squares += [
+                    {"row": index, "column": to, "value": float(c), "panel": panel}
+                    for to, c in enumerate(line)
+                ]
             shares, starts = np.histogram(matrix, bins=20, range=(0, 1))
-            for n, start in zip(shares, starts, strict=False):
-                row = {"x": float(start), "end": float(start) + 0.05, "y": n / matrix.size}
-                rows.append({"panel": panel, "class": names[panel], "under": headings[panel], **row})
-        side = min(150.0, sheet.width / beside - 40)
-        grid = Grid(squares, named=False, names=names, headings=headings, side=side)
-        return alt.vconcat(
-            draw_grid(grid, width=int(beside * (side + 30))), _histograms(rows, beside, sheet.width)
+            counts += [
+                {"panel": panel, "low": float(low), "high": float(low) + 0.05, "count": n / matrix.size}
+                for n, low in zip(shares, starts, strict=False)
+            ]
+        side = min(150.0, sheet.width / fit - 40)
+        names = {panel: made[panel][0] for panel in kept}
+        under = {panel: made[panel][1] for panel in kept}
+        look = {"names": names, "under": under}
+        above = grid(squares, named=False, side=side, width=int(fit * (side + 30)), **look)
+        below = columns(
+            counts, across="consistency", up="share of pairs", beside=fit, width=sheet.width, names=names
         )
+        return stacked(above, below)
 
     return draw
 
 
 def lines(kind: FigureKind, table: PublishedTable) -> Any:
     """Lines over a number, with their bands; the panels with the highest mean first."""
-    spots = _spots(kind, table)
+    rows = _spots(kind, table)
     panels: dict[str, list[float]] = {}
-    for spot in spots:
-        panels.setdefault(spot.panel, []).append(spot.y)
-    spots.sort(key=lambda one: -float(np.mean(panels[one.panel])))
-    guides = [Guide("dashed: 0.8", 0.8)] if "PSS" in kind.y[0] else []
-    return _plane(Plane(spots, kind.x, kind.y[0], joined=True, guides=guides))
+    for row in rows:
+        panels.setdefault(row["panel"], []).append(row["y"])
+    rows.sort(key=lambda row: -float(np.mean(panels[row["panel"]])))
+    references = [Reference(0.8, "dashed: 0.8")] if "PSS" in kind.y[0] else []
+    return _plane(rows, kind.x, kind.y[0], joined=True, references=references)
 
 
 def points(kind: FigureKind, table: PublishedTable) -> Any:
     """Points with their names; of more than two that lie on each other, the first's and how many more."""
-    there: dict[tuple[str, float, float], list[Spot]] = {}
-    for spot in _spots(kind, table):
-        there.setdefault((spot.panel, spot.x, spot.y), []).append(spot)
-    spots = []
+    there: dict[tuple[str, float, float], list[Row]] = {}
+    for row in _spots(kind, table):
+        there.setdefault((row["panel"], row["x"], row["y"]), []).append(row)
+    rows = []
     for some in there.values():
-        several = len({spot.series for spot in some}) > 1
-        names = [f"{spot.series}, {spot.name}" if several else spot.name for spot in some]
+        several = len({row["series"] for row in some}) > 1
+        names = [f"{row['series']}, {row['name']}" if several else row["name"] for row in some]
         name = "; ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} others"
-        spots.append(replace(some[0], name=name))
-    lone = {spot.x for spot in spots}
+        rows.append({**some[0], "name": name})
+    lone = {row["x"] for row in rows}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
-    return _plane(Plane(spots, kind.x, _title(kind), x_ends=ends))
+    return _plane(rows, kind.x, _title(kind), x_ends=ends)
 
 
 def bars(kind: FigureKind, table: PublishedTable, answers: Answers) -> Any:
-    """A bar a number, in groups, a panel beside a panel; dashed where chance alone gets there."""
-    chance = (
-        {one.name: 1 / len(one.labels.codes) for one in answers}
-        if any(name.startswith("accuracy") for name in kind.y)
-        else {}
-    )
+    """A dot a number, in rows, a panel beside a panel; dashed where chance alone gets there."""
     rows = [
-        {
-            "panel": panel,
-            "x": str(row[kind.x]),
-            "y": value,
-            "series": name.removeprefix("accuracy by "),
-            "chance": chance.get(str(row.get("data set"))),
-        }
+        {"panel": panel, "row": str(row[kind.x]), "value": value, "series": name.removeprefix("accuracy by ")}
         for panel, row, name, value in _numbers(kind, table)
     ]
-    return partial(_bars, rows, _title(kind))
+    chance = {one.name: 1 / len(one.labels.codes) for one in answers}
+    of = {panel: chance.get(str(row.get("data set"))) for panel, row, _, _ in _numbers(kind, table)}
+    accuracy = any(name.startswith("accuracy") for name in kind.y)
+    references = [
+        Reference(value, f"dashed: chance, {value:.2f}", panel)
+        for panel, value in of.items()
+        if value and accuracy
+    ]
+    return _dots(rows, _title(kind), references)
 
 
-def _bars(rows: list[dict[str, Any]], up: str, sheet: Sheet) -> Any:
-    series = list(dict.fromkeys(row["series"] for row in rows))
-    own = _by_panel(rows)
-    tallest = max((14 * len(some) for some in own.values()), default=0)
-    kept, beside = sheet.shown(list(own), _BAR, max(40, tallest) + _AROUND, 19 * (1 + len(series) // 3))
-    each = int(sheet.width / beside) - 110
-    colours = alt.Scale(domain=series, range=DATA[: len(series)])
-    panels = []
-    for panel in kept:
-        across = options(domain=[0, 1])
-        shape = (
-            alt.Chart(inline(own[panel]))
-            .mark_bar()
-            .encode(
-                x=alt.X("y:Q", scale=across, axis=options(title=up, tickCount=4)),
-                y=alt.Y("x:N", sort=None, title=None, axis=options(labelLimit=90)),
-                yOffset=alt.YOffset("series:N", sort=series),
-                color=alt.Color("series:N", legend=None, scale=colours),
-            )
-        )
-        chance = own[panel][0].get("chance")
-        if chance is not None:
-            rule = alt.Chart(inline([{"y": chance}])).mark_rule(strokeDash=[4, 3], color=SOFT)
-            shape = shape + rule.encode(x=alt.X("y:Q", scale=across))
-        heading = panel_heading(panel, "" if chance is None else f"dashed: chance, {chance:.2f}", each + 60)
-        panels.append(shape.properties(width=each, height=max(40, 14 * len(own[panel])), title=heading))
-    head = [legend(series, sheet.width, solid=True)] if len(series) > 1 else []
-    return alt.vconcat(*head, *_in_lines(panels, beside))
-
-
-def _in_lines(panels: Sequence[Any], beside: int) -> list[Any]:
-    return [alt.hconcat(*panels[index : index + beside]) for index in range(0, len(panels), beside)]
-
-
-def _histograms(rows: list[dict[str, Any]], beside: int, width: int) -> Any:
-    each = min(150, int(width / beside) - 60)
-    panels = []
-    for own in _by_panel(rows).values():
-        shape = (
-            alt.Chart(inline(own))
-            .mark_bar(color=DATA[0])
-            .encode(
-                x=alt.X("x:Q", bin="binned", axis=options(title="consistency", tickCount=3)),
-                x2="end:Q",
-                y=alt.Y(
-                    "y:Q", scale=options(domain=[0, 1]), axis=options(title="share of pairs", tickCount=3)
-                ),
-            )
-        )
-        heading = panel_heading(own[0]["class"], own[0]["under"], each + 40)
-        panels.append(shape.properties(width=each, height=90, title=heading))
-    return alt.vconcat(*_in_lines(panels, beside))
+def _dots(rows: Sequence[Row], up: str, references: Sequence[Reference] = ()) -> Drawing:
+    step = max(19.0, 7.0 * len({row["series"] for row in rows}) + 3)
+    tallest = step * len({row["row"] for row in rows})
+    return _paged(rows, forest, _BAR, tallest, axis=up, domain=(0.0, 1.0), references=references, step=step)
 
 
 def heat(kind: FigureKind, table: PublishedTable) -> Any:
     """A number a square: darker where it is larger."""
-    panels: dict[str, list[Square]] = {}
-    for panel, row, _, value in _numbers(kind, table):
-        names = ", ".join(str(row[name]) for name in kind.series)
-        square = Square(names, str(row[kind.x]), value, f"{value:.2f}", panel)
-        panels.setdefault(panel, []).append(square)
-    return partial(_heat, panels)
-
-
-def _heat(panels: dict[str, list[Square]], sheet: Sheet) -> Any:
-    tallest = max(len({square.row for square in squares}) for squares in panels.values())
-    kept, _ = sheet.shown(list(panels), sheet.width, 27 * (tallest + 1) + 60)
-    drawn = [
-        draw_grid(Grid(panels[panel]), width=sheet.width).properties(
-            title=panel_heading(panel, "", sheet.width)
-        )
-        for panel in kept
+    rows = [
+        {
+            "row": ", ".join(str(row[name]) for name in kind.series),
+            "column": str(row[kind.x]),
+            "value": value,
+            "text": f"{value:.2f}",
+            "panel": panel,
+        }
+        for panel, row, _, value in _numbers(kind, table)
     ]
-    return alt.vconcat(*drawn)
+    tallest = len({row["row"] for row in rows})
+
+    def draw(sheet: Sheet) -> Any:
+        kept, _ = sheet.shown(
+            list(dict.fromkeys(str(row["panel"]) for row in rows)), sheet.width, 27 * tallest + _AROUND
+        )
+        return grid([row for row in rows if row["panel"] in kept], width=sheet.width)
+
+    return draw
 
 
 def _title(kind: FigureKind) -> str:
@@ -339,14 +284,7 @@ def _title(kind: FigureKind) -> str:
     return kind.y[-1].removesuffix(", paper").partition(" by ")[0]
 
 
-def _by_panel(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    result: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        result.setdefault(row["panel"], []).append(row)
-    return result
-
-
-def _spots(kind: FigureKind, table: PublishedTable) -> list[Spot]:
+def _spots(kind: FigureKind, table: PublishedTable) -> list[Row]:
     """A point a number, with its interval and its names."""
     spots = []
     for panel, row, column, value in _numbers(kind, table):
@@ -360,7 +298,8 @@ def _spots(kind: FigureKind, table: PublishedTable) -> list[Spot]:
             coloured, named = words[:-1], words[-1:]
         series = ", ".join(str(row[one]) for one in coloured) or column
         name = ", ".join(str(row[one]) for one in named)
-        spots.append(Spot(across, value, low, high, panel=panel, series=series, name=name))
+        where = {"panel": panel, "series": series, "name": name}
+        spots.append({"x": across, "y": value, "low": low, "high": high, **where})
     return spots or _nothing(f"figure {kind.number}", f"no {kind.x}")
 
 
@@ -398,21 +337,21 @@ def stated_over_token(answers: Answers) -> Any:
         }
         for name, frame in (stated | token).items():
             spots += _reliable(one, frame, f"{one.name}, {model}", name)
-    plane = Plane(
-        spots or _nothing("stated and token confidence", "no answer states a confidence"),
-        "confidence",
-        "right answers",
-        x_ends=(0.0, 1.0),
-        y_ends=(0.0, 1.0),
-        percent="xy",
-        guides=[Guide("as sure as right")],
-    )
-    return _plane(plane)
+    rows = spots or _nothing("stated and token confidence", "no answer states a confidence")
+    references = [Reference(None, "dashed: as sure as right")]
+    look: dict[str, Any] = {
+        "x_ends": (0.0, 1.0),
+        "y_ends": (0.0, 1.0),
+        "percent": "xy",
+        "references": references,
+    }
+    return _plane(rows, "confidence", "right answers", **look)
 
 
-def _reliable(one: Any, frame: Any, panel: str, series: str) -> list[Spot]:
+def _reliable(one: Any, frame: Any, panel: str, series: str) -> list[Row]:
+    where = {"panel": panel, "series": series}
     return [
-        Spot(at["confidence"], at["right"], at["right_low"], at["right_high"], panel=panel, series=series)
+        {"x": at["confidence"], "y": at["right"], "low": at["right_low"], "high": at["right_high"], **where}
         for at in reliability(one, frame)
     ]
 

@@ -10,7 +10,7 @@ from nicegui import ui
 from quaver.comparison.comparison_result import Comparison, difference_cells
 from quaver.comparison.paired_comparison import compare
 from quaver.core.number_format import short_name
-from quaver.report.charts.plane import svg_text
+from quaver.report.charts.svg import svg_text
 from quaver.report.findings.verdict_card import Card
 from quaver.start.page_frame import (
     StepPage,

@@ -12,7 +12,6 @@ from quaver.collect.run.ledger import instruments
 from quaver.core.annotations import FIELD
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
-from quaver.report.charts.plane import offline
 from quaver.report.estimate_index import Results
 from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card, card
@@ -146,14 +145,13 @@ def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
 def charts(study: StudySource, width: int) -> dict[str, Any]:
     """The report's charts by name, so many pixels wide."""
     measured = MeasuredStudy(study)
-    drawn = chart_objects(
+    return chart_objects(
         lock=study.lock(),
         annotations=measured.frame,
         estimates=measured.estimates(pictured=True),
         further=measured.charts(),
         width=width,
     )
-    return {name: offline(chart) for name, chart in drawn.items()}
 
 
 def paper(study: StudySource) -> Paper:

@@ -22,7 +22,7 @@ from quaver.collect.store.store_lock import who_collects
 from quaver.core.replaced_file import replace_text
 from quaver.errors import QuaverError
 from quaver.report.charts.figures import gallery
-from quaver.report.charts.plane import inline_svg
+from quaver.report.charts.svg import inline_svg
 from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import first_screen
 from quaver.report.page.notes import NARROW, WIDE, drawn

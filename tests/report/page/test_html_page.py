@@ -124,7 +124,7 @@ def test_the_numbers_open_by_keyboard(browser: Any, report: Path) -> None:
 
 
 def test_text_in_pictures_can_be_read_in_the_dark(browser: Any, report: Path) -> None:
-    colour = "getComputedStyle(document.querySelector('#figure-finding svg:not(.x) text')).fill"
+    colour = "getComputedStyle(document.querySelector('#figure-finding svg text[style*=ink]')).fill"
     with Visit(browser, report, scheme="light") as light, Visit(browser, report, scheme="dark") as dark:
         assert light.page.evaluate(colour) == "rgb(27, 27, 27)"
         assert dark.page.evaluate(colour) == "rgb(236, 236, 236)"

@@ -1,5 +1,5 @@
-"""The report's charts, a family a file; each function returns an ``altair.Chart`` to use as it is.
+"""The report's charts: what each shows is declared over rows of estimates, and six forms draw them.
 
-`theme` has the colours and type, `forest` draws values with intervals in rows (most charts are that),
-`svg` turns a chart into the inline picture of the page, which follows its light and dark colours.
+``charts.toml`` holds the declarations, ``forms.json`` the forms as Vega-Lite; `svg` turns a chart into the
+inline picture of the page, which follows its light and dark colours.
 """

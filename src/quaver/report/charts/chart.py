@@ -11,26 +11,24 @@ declaration of the rest::
     )
     def wobble(results: Results) -> Iterator[Figure]:
         if some := results.known("wobble"):
-            marks = [
-                Mark(one.value, one.low, one.high, row=one.cell["model"], about=about(one, results))
-                for one in some
-            ]
-            yield Figure(estimates=some, draw=partial(draw, Forest(marks, "wobble")), subtitle=BARS)
+            rows = [mark(one, results, row=one.cell["model"]) for one in some]
+            yield Figure(estimates=some, draw=partial(forest, rows, "wobble"), subtitle=BARS)
 
 One line among the entry points puts it into every report that has such estimates::
 
     [project.entry-points."quaver.charts"]
     wobble = "my_package.wobble:wobble"
 
-``about`` (`quaver.report.charts.theme`) says the estimate in words to whoever points at its mark, and
-leads to its prompt; a mark without it says its names and its number.
+``mark`` and the forms stand in `quaver.report.charts.forms`. A row's ``about`` says the estimate in words to
+whoever points at its mark, and leads to its prompt; a mark without it says its names and its number.
 
 The name is the function's. The report calls it where there are estimates of its measures. A measure needs no
 chart of its own to be seen: what no declared chart covers gets a plain one. If the function fails, the page
 names the chart as not drawn, with the error, and shows everything else.
 
-`forest` (values in rows), `plane` (values over values), `stacks` (shares of a whole) and `grid` (numbers by
-row and column) draw what most charts need, in the report's colours and at every width.
+`forest` (values in rows), `plane` (values over values), `bars` (shares of a whole), `columns` (histograms)
+and `grid` (numbers by row and column) draw what most charts need, in the report's colours and at every
+width; an Altair chart of your own is drawn too.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from typing import Any, Literal, TypeVar, get_args
 from quaver.core.records import Estimate
 from quaver.core.rows import SECTIONS, Section, ranked
 from quaver.errors import QuaverError
-from quaver.report.charts.theme import finished
+from quaver.report.charts.specification import finished
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, in_words, percent_measure, printed, slug
 from quaver.report.table_rows import Column, Table, text
@@ -61,7 +59,7 @@ class Figure:
     Only ``draw`` and ``estimates`` are required. What you leave out comes from the chart's declaration.
 
     Attributes:
-        draw: Makes the picture, an Altair chart, given its ``width`` in pixels.
+        draw: Makes the picture, a Vega-Lite specification or an Altair chart, given its ``width`` in pixels.
         estimates: The data behind it.
         subtitle: What the marks mean.
         title: What it shows.
@@ -256,6 +254,7 @@ def chart(
     covers: tuple[str, ...] | None = None,
     place: int = 80,
     trends: bool = True,
+    name: str = "",
 ) -> Callable[[Drawing], Chart]:
     """Declare a chart; the module's docstring says how.
 
@@ -267,6 +266,7 @@ def chart(
         covers: The measures whose plain charts it replaces.
         place: Where it stands in its section. Quaver's own stand at 10 to 70, plain charts at 20 and 90.
         trends: Whether its measures are charted over a column of numbers as well.
+        name: Its name; the function's if left out.
 
     Raises:
         QuaverError: There is no such section or kind of study, or it takes no measure.
@@ -280,7 +280,7 @@ def chart(
 
     def declared(function: Drawing) -> Chart:
         return Chart(
-            name=function.__name__,
+            name=name or function.__name__,
             function=function,
             title=title,
             section=section,

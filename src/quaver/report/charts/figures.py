@@ -15,6 +15,7 @@ from quaver.core.rows import SECTIONS
 from quaver.errors import QuaverError
 from quaver.report.charts.chart import Chart, Figure, matches, spoken
 from quaver.report.charts.scores import score_figures, trend_figure
+from quaver.report.charts.svg import as_altair
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import presentation_of
 
@@ -61,7 +62,7 @@ def charts(
     result = {}
     for figure in shown.figures:
         try:
-            result[figure.name] = figure.chart(width, titled=True)
+            result[figure.name] = as_altair(figure.chart(width, titled=True))
         except Exception as error:  # whatever another package's chart raises
             shown.broken[figure.name] = in_words(error)
     for name, reason in shown.broken.items():

@@ -13,8 +13,8 @@ from typing import Any
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation, cell_columns, defined, ranked
 from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, first_and_last, names
-from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
-from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
+from quaver.report.charts.forms import Reference, forest, mark, plane, spot
+from quaver.report.charts.specification import Row
 from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, capital, in_words, presentation_of, printed, section_of, slug
@@ -78,29 +78,26 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     named = {estimate.place: cell_name(estimate, rest, results, default) for estimate in estimates}
     series = list(dict.fromkeys(named.values()))
     drawn = series[:MOST_SERIES]
-    spots = []
+    rows = []
     for estimate in sorted(estimates, key=lambda estimate: at[estimate.place]):
         place = estimate.place
         if named[place] in drawn:
             of = estimate.cell.get("model", "") if panel else ""
-            spots.append(Spot.of(at[place], estimate, results, panel=of, series=named[place]))
-    if len({spot.x for spot in spots}) < _LEAST:
+            rows.append(spot(at[place], estimate, results, panel=of, series=named[place]))
+    if len({row["x"] for row in rows}) < _LEAST:
         return None
     shown = presentation_of(measure)
-    plane = Plane(
-        spots,
-        _COLUMNS.get(column, in_words(column)),
-        shown.axis,
-        joined=True,
-        y_ends=(0.0, 1.0) if shown.bar is not None or shown.in_percent else None,
-        percent="y" if shown.in_percent else "",
-        guides=[] if shown.bar is None else [Guide(f"dashed: {shown.bar:g}", shown.bar)],
-        order=drawn,
-    )
+    look: dict[str, Any] = {
+        "joined": True,
+        "y_ends": (0.0, 1.0) if shown.bar is not None or shown.in_percent else None,
+        "percent": "y" if shown.in_percent else "",
+        "references": [] if shown.bar is None else [Reference(shown.bar, f"dashed: {shown.bar:g}")],
+        "order": drawn,
+    }
     # A chart of subsamples says so itself.
     title = shown.title if column == "share" else f"{shown.short} by {in_words(column)}"
     return Figure(
-        draw=partial(draw_plane, plane),
+        draw=partial(plane, rows, _COLUMNS.get(column, in_words(column)), shown.axis, **look),
         estimates=estimates,
         name=slug(f"{measure}-by-{column}"),
         measure=measure,
@@ -127,7 +124,7 @@ def score_chart(
     """One measure's estimates in rows, with intervals.
 
     Returns:
-        An ``altair`` chart, or None where no estimate has a value.
+        A Vega-Lite specification, or None where no estimate has a value.
     """
     known = defined(estimates)
     if not known:
@@ -141,16 +138,15 @@ def score_chart(
     rows = _Rows(
         results, [c for c in columns if c not in (series, panel)], factor, series, panel, _kinds(known)
     )
-    marks = [rows.mark(estimate) for estimate in _drawn(known, results, factor)]
-    forest = Forest(
-        marks,
+    return forest(
+        [rows.mark(estimate) for estimate in _drawn(known, results, factor)],
         shown.axis,
         percent=shown.in_percent,
         domain=domain,
         references=references or _references(shown),
         order=results.order(panel) if panel else (),
+        width=width,
     )
-    return draw_forest(forest, width=width)
 
 
 def _ends(shown: Presentation, estimates: Sequence[Estimate]) -> tuple[float, float] | None:
@@ -219,13 +215,13 @@ class _Rows:
     panel: str | None
     kinds: Mapping[frozenset[str], str]
 
-    def mark(self, estimate: Estimate) -> Mark:
-        """An estimate as a mark in its row."""
+    def mark(self, estimate: Estimate) -> Row:
+        """An estimate in its row."""
         level = self.results.factor_levels.get(estimate.cell.get("variant", ""), {}).get(self.factor or "")
         grouped = level is not None and len(self.results.factors) > 1
         found = names(estimate, self.columns, self.results, without=self.factor if grouped else None)
         kind = self.kinds.get(frozenset(estimate.cell) - set(ALL), "")
-        return Mark.of(
+        return mark(
             estimate,
             self.results,
             row=" · ".join(found) or "all answers",

@@ -1,114 +1,195 @@
-"""Charts of validity: criteria of readiness, and a conclusion under every prompt variant."""
+"""Charts of scores with something beside them, of criteria, and of conclusions under every prompt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import altair as alt
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures, ranked
-from quaver.report.charts.chart import BARS, Figure, cell_name, chart
-from quaver.report.charts.grid import Grid, Square, draw_grid
-from quaver.report.charts.theme import ABOUT, DATA, SOFT, about, fitted, inline
+from quaver.report.charts.chart import BARS, Figure, cell_name, cut, names, spoken
+from quaver.report.charts.forms import curve, grid
+from quaver.report.charts.marks import about
+from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
+from quaver.report.charts.specification import Row
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import in_words, interval, number, percent_measure, printed, slug
-from quaver.report.table_rows import (
-    Column,
-    Table,
-    corrected_conclusions,
-    in_true_labels,
-    listed,
-    text,
+from quaver.report.page_words import (
+    in_words,
+    interval,
+    number,
+    percent_measure,
+    presentation_of,
+    printed,
+    slug,
 )
+from quaver.report.table_rows import Column, corrected_conclusions, in_true_labels, listed, text
 
-_PREFIX = "readiness_"
-_SHADES = {"met": 0.9, "undecided": 0.4}
-_SHORT = {"undecided": "open"}
-_NAMES = {
-    "accuracy": "accuracy",
-    "compliance": "valid answers",
-    "spread": "spread of accuracy over prompts",
-    "flips": "different label by another rule",
-    "ece": "calibration error, tokens",
-    "parse_rate": "stated confidence found",
-    "stated_ece": "calibration error, stated",
-}
+Words = Mapping[str, Any]
 
 
-@chart(
-    title="The profile against the thresholds of the study",
-    section="readiness",
-    kinds=("audit",),
-    measures=("readiness*",),
-    place=10,
-)
-def readiness(results: Results) -> Iterator[Figure]:
-    """A square for each criterion and model."""
-    estimates = _judged(results)
-    if not estimates:
+def stability(words: Words, results: Results) -> Iterator[Figure]:
+    """A chart for each score."""
+    for measure in words["measures"]:
+        yield from score_figures(measure, results)
+
+
+sensitivity = stability
+
+
+def accuracy(words: Words, results: Results) -> Iterator[Figure]:
+    """Accuracy beside what guessing and the most frequent label give."""
+    yield from score_figures("accuracy", results, accuracy_chart)
+
+
+def valid_rate(words: Words, results: Results) -> Iterator[Figure]:
+    """The share of valid answers, a panel an evaluator."""
+    estimates = results.of("compliance")
+    if not defined(estimates):
         return
-    columns = varying(estimates)
-    squares = [
-        Square(
-            f"{_criterion(estimate)}: {_limit(estimate)}",
-            cell_name(estimate, columns, results, "verdict"),
-            _SHADES.get(_verdict(estimate), 0.0),
-            f"{_value(estimate)} · {_SHORT.get(_verdict(estimate), _verdict(estimate))}",
-            marked=_verdict(estimate) == "not met",
-            about=f"{about(estimate, results)}; {_limit(estimate)}: {_verdict(estimate)}",
-        )
-        for estimate in estimates
-    ]
-    verdicts = [_verdict(estimate) for estimate in estimates]
-    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("met", "not met", "undecided"))
+    panel = "evaluator" if len({estimate.cell.get("evaluator") for estimate in estimates}) > 1 else None
+    look: dict[str, Any] = {"factor": results.grouping_factor, "panel": panel, "domain": (0.0, 1.0)}
     yield Figure(
-        draw=partial(draw_grid, Grid(squares)),
-        estimates=[*estimates, *results.of("readiness")],
-        measure="readiness",
-        subtitle="Dark: met, the whole interval is on the right side of the threshold. Framed: not met, all "
-        "of it is on the other side. Light: open, undecided.",
-        alternative=f"Of {len(estimates)} criteria: {counts}. The table has them all.",
-        table=_readiness_table(estimates, results),
+        draw=partial(score_chart, estimates, results, **look),
+        estimates=estimates,
+        title="" if panel else presentation_of("compliance").title,
+        subtitle=f"Share of valid answers. {BARS}",
     )
 
 
-def _readiness_table(estimates: Sequence[Estimate], results: Results) -> Table:
-    """A row a criterion and model: value, interval, threshold, verdict."""
+def mixed_effects(words: Words, results: Results) -> Iterator[Figure]:
+    """A row for each term, a panel for each model, where a model could be fitted."""
+    estimates, items, together = (defined(results.of(measure)) for measure in words["measures"])
+    if not estimates:
+        return
+    left_out = [estimate for estimate in results.of(words["measures"][1]) if estimate.value is None]
+    said = {
+        "Random effects, standard deviation in log odds": [
+            _of(one, items, results) + printed(one.number) for one in items
+        ],
+        "Random effects left out": [f"{_of(one, left_out, results)}({_why(one)})" for one in left_out],
+        "Test of all interactions": [_of(one, together, results) + _test(one) for one in together],
+    }
+    beside = "".join(f" {name}: {'; '.join(parts)}." for name, parts in said.items() if parts)
+    yield Figure(
+        draw=partial(score_chart, estimates, results),
+        estimates=[*estimates, *items, *together],
+        subtitle=f"{words['subtitle']} {BARS}{beside}",
+        alternative=f"{beside} {spoken(estimates, results)}".strip(),
+    )
 
-    def value(estimate: Estimate) -> Markup | str:
-        return "—" if estimate.value is None else number(estimate.value, percent_measure(estimate.measure))
 
-    def named(column: str) -> Column:
-        return text(column, lambda one: cell_name(one, [column], results))
+def _of(estimate: Estimate, estimates: list[Estimate], results: Results) -> str:
+    """The name of an estimate among several."""
+    columns = [column for column in estimate.cell if column == "term" or column in varying(estimates)]
+    name = cell_name(estimate, columns, results, "")
+    return f"{name} " if name else ""
 
-    columns = (
-        *map(named, varying(estimates)),
-        text("criterion", _criterion),
-        Column("value", value),
+
+def _why(estimate: Estimate) -> str:
+    return (estimate.reason or "").removeprefix("left out of the model: ")
+
+
+def _test(estimate: Estimate) -> str:
+    p, draws = estimate.details.get("p"), estimate.details.get("draws")
+    said = f"χ² = {printed(estimate.number)} with {estimate.details.get('df', '?')} df"
+    said += f", p = {printed(p)}" if isinstance(p, float) else ""
+    return said + (f" from {draws} simulated sets of answers" if draws else "")
+
+
+_MOST_ROWS, _MOST_COLUMNS = 60, 8
+
+
+def parse_rates(words: Words, results: Results) -> Iterator[Figure]:
+    """A matrix of the parse rates."""
+    measure = words["measures"][0]  # by the cells that the study names, else variant by variant
+    every = defined(results.in_order(results.of(measure) or of_measures(results.audit, measure)))
+    if not every:
+        return
+    count = {name: len({estimate.cell.get(name) for estimate in every}) for name in varying(every)}
+    columns = sorted(count, key=lambda name: count[name])
+    across = columns[-2] if len(columns) > 1 and count[columns[-2]] <= _MOST_COLUMNS else None
+    down = [name for name in columns if name != across]
+    threshold = float(every[0].details.get("threshold", 0.8))
+    rows = [
+        {
+            "row": " · ".join(names(one, down, results)) or "all answers",
+            "column": " · ".join(names(one, [across], results)) if across else "parse rate",
+            "value": one.number,
+            "text": printed(one.number, True),
+            "marked": one.number < float(one.details.get("threshold", 0.8)) - 1e-12,
+            "about": about(one, results),
+        }
+        for one in every
+    ]
+    lines = list(dict.fromkeys(row["row"] for row in rows))
+    kept, limit = lines[:_MOST_ROWS], printed(threshold, True)
+    low = sum(bool(row["marked"]) for row in rows)
+    yield Figure(
+        draw=partial(grid, [row for row in rows if row["row"] in kept]),
+        estimates=every,
+        subtitle=f"Framed: below {limit}, where calibration is not reported, because the answers whose "
+        f"confidence was found need not be like the others.{cut(len(kept), len(lines), 'rows')}",
+        alternative=f"{low} of {len(every)} cells are below {limit}. {spoken(every, results)}",
+    )
+
+
+_SHADES = {"met": 0.9, "undecided": 0.4}
+
+
+def readiness(words: Words, results: Results) -> Iterator[Figure]:
+    """A square for each criterion and model."""
+    some = [
+        one for one in results.estimates if one.measure.startswith("readiness_") and "verdict" in one.details
+    ]
+    if not some:
+        return
+    order = list(dict.fromkeys(estimate.measure for estimate in some))
+    estimates = sorted(results.in_order(some), key=lambda estimate: order.index(estimate.measure))
+    columns = varying(estimates)
+
+    def criterion(estimate: Estimate) -> str:
+        name = estimate.measure.removeprefix("readiness_")
+        return str(words["names"].get(name, in_words(name)))
+
+    rows = []
+    for one in estimates:
+        verdict = _verdict(one)
+        value = "—" if one.value is None else printed(one.value, percent_measure(one.measure))
+        rows.append(
+            {
+                "row": f"{criterion(one)}: {_limit(one)}",
+                "column": cell_name(one, columns, results, "verdict"),
+                "value": _SHADES.get(verdict, 0.0),
+                "text": f"{value} · {'open' if verdict == 'undecided' else verdict}",
+                "marked": verdict == "not met",
+                "about": f"{about(one, results)}; {_limit(one)}: {verdict}",
+            }
+        )
+    verdicts = [_verdict(estimate) for estimate in estimates]
+    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("met", "not met", "undecided"))
+    heads = (
+        *(text(column, partial(cell_name, columns=[column], results=results)) for column in columns),
+        text("criterion", criterion),
+        Column("value", _number),
         Column("95% interval", interval),
         text("threshold", _limit),
         text("verdict", lambda one: _verdict(one) + ("" if one.reason is None else f" ({one.reason})")),
     )
-    return listed(estimates, columns, most=len(estimates))
+    yield Figure(
+        draw=partial(grid, rows),
+        estimates=[*estimates, *results.of("readiness")],
+        measure="readiness",
+        subtitle=words["subtitle"],
+        alternative=f"Of {len(estimates)} criteria: {counts}. The table has them all.",
+        table=listed(estimates, heads, most=len(estimates)),
+    )
 
 
-def _judged(results: Results) -> list[Estimate]:
-    estimates = [
-        estimate
-        for estimate in results.estimates
-        if estimate.measure.startswith(_PREFIX) and "verdict" in estimate.details
-    ]
-    order = list(dict.fromkeys(estimate.measure for estimate in estimates))
-    return sorted(results.in_order(estimates), key=lambda estimate: order.index(estimate.measure))
-
-
-def _criterion(estimate: Estimate) -> str:
-    name = estimate.measure.removeprefix(_PREFIX)
-    return _NAMES.get(name, in_words(name))
+def _number(estimate: Estimate) -> Markup | str:
+    return "—" if estimate.value is None else number(estimate.value, percent_measure(estimate.measure))
 
 
 def _verdict(estimate: Estimate) -> str:
@@ -118,35 +199,15 @@ def _verdict(estimate: Estimate) -> str:
 def _limit(estimate: Estimate) -> str:
     """``at least 80%``, in the unit of the criterion."""
     least = "at least" if str(estimate.details.get("limit", "")).startswith("at least") else "at most"
-    return (
-        f"{least} {printed(float(estimate.details.get('threshold', 0.0)), percent_measure(estimate.measure))}"
-    )
+    threshold = float(estimate.details.get("threshold", 0.0))
+    return f"{least} {printed(threshold, percent_measure(estimate.measure))}"
 
 
-def _value(estimate: Estimate) -> str:
-    return "—" if estimate.value is None else printed(estimate.value, percent_measure(estimate.measure))
-
-
-_HEIGHT = 240
-_ROW = 15
-_CURVE_NAMES = 150
-_VERDICTS = ("holds", "not distinguishable", "reverses")
-_COUNTED = ("holds", "reverses", "not distinguishable")
-_COLOURS = (DATA[0], DATA[6], DATA[1])
-_SHAPES = ("circle", "square", "diamond")
-_CURVE = ("conclusion", "conclusion_majority", "conclusion_dawid_skene")
-"""What the curve is of: estimates from labels as they are."""
+_VERDICTS = ("holds", "reverses", "not distinguishable")
 _TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
 
 
-@chart(
-    title="What each conclusion rests on",
-    section="conclusions",
-    kinds=("stability", "mcq", "factorial"),
-    measures=("conclusion*",),
-    place=10,
-)
-def conclusions(results: Results) -> Iterator[Figure]:
+def conclusions(words: Words, results: Results) -> Iterator[Figure]:
     """A specification curve for each conclusion."""
     estimates = [estimate for estimate in results.estimates if estimate.measure.startswith("conclusion")]
     for name in dict.fromkeys(estimate.cell.get("conclusion", "") for estimate in estimates):
@@ -154,121 +215,64 @@ def conclusions(results: Results) -> Iterator[Figure]:
         single = [estimate for estimate in of_measures(some, "conclusion") if "verdict" in estimate.details]
         if not defined(single):
             continue
-        verdicts = [estimate.details["verdict"] for estimate in single]
-        counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
-        found = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
-        gold = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
+        verdicts = [_verdict(estimate) for estimate in single]
+        counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _VERDICTS)
         true = corrected_conclusions(some).get(name)
-        first = "" if true is None else f"The claim {in_true_labels(true)}. "
+        said = "" if true is None else f"The claim {in_true_labels(true)}. "
+        said += f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
+        gold = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
         if true is not None and true.low is not None:
             gold += " Band: the corrected estimate’s interval, which is about the true labels."
-        found = f"{first}{found}"
-        title = f"{name}: {single[0].details['effect']}, in these labels under every prompt variant"
         yield Figure(
-            draw=partial(specification_chart, some, results),
+            draw=partial(curve, specifications(some, results), _VERDICTS),
             estimates=some,
             name=f"conclusion-{slug(name)}",
             measure="conclusion",
-            title=title,
-            subtitle=f"{found} Circle: holds; diamond: reverses; square: not distinguishable.{gold} Below: "
-            f"the choices behind each estimate.",
-            alternative=found,
+            title=f"{name}: {single[0].details['effect']}, in these labels under every prompt variant",
+            subtitle=f"{said}{gold} Below: the choices behind each estimate.",
+            alternative=said,
         )
 
 
-def specification_chart(estimates: Sequence[Estimate], results: Results, *, width: int = 720) -> Any:
-    """One conclusion's estimates from the least to the largest, above marks for what each was made with.
-
-    Returns:
-        An ``altair`` chart, or None where no estimate has a value.
-    """
+def specifications(estimates: Sequence[Estimate], results: Results) -> list[Row]:
+    """One conclusion's estimates from the least to the largest, what each was made with, and its lines."""
     known = [estimate for estimate in defined(estimates) if "verdict" in estimate.details]
-    drawn = ranked(of_measures(known, *_CURVE))
-    if not drawn:
-        return None
-    wide = max(120, width - _CURVE_NAMES - 60)
-    x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(drawn) - 0.5], nice=False))
-    verdict = alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS), legend=None)
-    curve = alt.Chart(inline([_row(index, estimate, results) for index, estimate in enumerate(drawn)]))
-    y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
-    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
-    true = next(
-        (estimate for estimate in of_measures(known, "conclusion_corrected") if estimate.low is not None),
-        None,
-    )
-    parts = [] if true is None else list(_band(true))
-    parts += [
-        curve.mark_rule(strokeWidth=1.4, opacity=0.7).encode(
-            x=x, y=alt.Y("low:Q"), y2="high:Q", color=verdict
-        ),
-        curve.mark_point(size=42, opacity=1, filled=True, aria=True).encode(
-            x=x, y=y, color=verdict, shape=shape, description=ABOUT
-        ),
-        alt.Chart(inline([{"at": drawn[0].details["threshold"]}]))
-        .mark_rule(color=SOFT, strokeWidth=1)
-        .encode(y="at:Q"),
+    drawn = ranked(of_measures(known, "conclusion", *_TOGETHER))
+    rows: list[Row] = [
+        {
+            "place": place,
+            "value": one.value,
+            "low": one.value if one.low is None else one.low,
+            "high": one.value if one.high is None else one.high,
+            "series": _verdict(one),
+            "about": f"{about(one, results)}; {_verdict(one)}",
+        }
+        for place, one in enumerate(drawn)
     ]
-    if gold := [{"at": estimate.value} for estimate in of_measures(known, "conclusion_gold")][:1]:
-        parts.append(alt.Chart(inline(gold)).mark_rule(color=SOFT, strokeDash=[4, 3]).encode(y="at:Q"))
-    above = alt.layer(*parts).properties(width=wide, height=_HEIGHT)
-    choices, names = _choices(drawn, results)
-    if not choices:
-        return above
-    axis = alt.Axis(title=None, labelLimit=_CURVE_NAMES, domain=False, ticks=False, grid=False)
-    below = (
-        alt.Chart(inline(choices))
-        .mark_tick(thickness=3, height=9)
-        .encode(x=x, y=alt.Y("choice:N", sort=names, axis=axis), color=verdict)
-        .properties(width=wide, height=_ROW * len(names))
-    )
-    return alt.vconcat(above, below, spacing=8)
-
-
-def _band(true: Estimate) -> Iterator[Any]:
-    """The corrected estimate and its interval, behind the curve."""
-    data = alt.Chart(inline([{"value": true.value, "low": true.low, "high": true.high}]))
-    yield data.mark_rect(color=SOFT, opacity=0.18).encode(y=alt.Y("low:Q"), y2="high:Q")
-    yield data.mark_rule(color=SOFT, strokeWidth=2).encode(y=alt.Y("value:Q"))
-
-
-def _row(index: int, estimate: Estimate, results: Results) -> dict[str, Any]:
-    return {
-        "place": index,
-        "value": estimate.value,
-        "low": estimate.value if estimate.low is None else estimate.low,
-        "high": estimate.value if estimate.high is None else estimate.high,
-        "verdict": estimate.details["verdict"],
-        "about": f"{about(estimate, results)}; {estimate.details['verdict']}",
-    }
-
-
-def _choices(estimates: Sequence[Estimate], results: Results) -> tuple[list[dict[str, Any]], list[str]]:
-    """A mark for each choice of each specification, and the choices in their order; only those that vary."""
-    made = [_made_with(estimate, results) for estimate in estimates]
-    columns = list(dict.fromkeys(column for one in made for column in one))
-    varying = [c for c in columns if len({one.get(c) for one in made}) > 1]
-    rows, names = [], []
-    for column in varying:
-        levels = {one[column] for one in made if column in one}
-        order = [*results.order(column), *sorted(levels)]
-        for level in dict.fromkeys(one for one in order if one in levels):
-            name = fitted(f"{in_words(column)}: {level}", _CURVE_NAMES)
-            names.append(name)
+    made = [_choices(estimate, results) for estimate in drawn]
+    for column in dict.fromkeys(column for one in made for column in one):
+        levels = {one.get(column) for one in made}
+        order = [*results.order(column), *sorted(level for level in levels if level is not None)]
+        for level in dict.fromkeys(level for level in order if level in levels and len(levels) > 1):
+            choice = {"choice": f"{in_words(column)}: {level}"}
             rows += [
-                {"place": index, "choice": name, "verdict": estimates[index].details["verdict"]}
-                for index, one in enumerate(made)
+                {"place": place, "series": _verdict(drawn[place]), **choice}
+                for place, one in enumerate(made)
                 if one.get(column) == level
             ]
-    return rows, list(dict.fromkeys(names))
+    rows += [{"level": one.details["threshold"], "wide": 1, "dash": False} for one in drawn[:1]]
+    golden = of_measures(known, "conclusion_gold")[:1]
+    rows += [{"level": one.value, "wide": 1, "dash": True} for one in golden]
+    for true in [one for one in of_measures(known, "conclusion_corrected") if one.low is not None][:1]:
+        rows.append(
+            {"level": true.value, "wide": 2, "dash": False, "band_low": true.low, "band_high": true.high}
+        )
+    return rows
 
 
-def _made_with(estimate: Estimate, results: Results) -> dict[str, str]:
-    found = {
-        column: estimate.cell[column]
-        for column in ("model", "decoding", "evaluator")
-        if column in estimate.cell
-    }
+def _choices(estimate: Estimate, results: Results) -> dict[str, str]:
+    made = {name: estimate.cell[name] for name in ("model", "decoding", "evaluator") if name in estimate.cell}
     if estimate.measure in _TOGETHER:
-        return {**found, "labels of": _TOGETHER[estimate.measure]}
+        return {**made, "labels of": _TOGETHER[estimate.measure]}
     variant = estimate.cell.get("variant", "")
-    return {**found, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}
+    return {**made, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}

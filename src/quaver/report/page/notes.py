@@ -14,7 +14,7 @@ from quaver.core.records import Estimate
 from quaver.core.variant_display import Change, marked_messages, origin_in_words
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, in_words
-from quaver.report.charts.plane import inline_svg, svg_text, titled, unchecked
+from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import kind, phrase
 from quaver.report.table_rows import Table
@@ -111,8 +111,7 @@ def drawn(shown: Gallery) -> dict[str, Pictures]:
     pictures: dict[str, Pictures] = {}
     for figure in shown.figures:
         try:
-            with unchecked():
-                pictures[figure.name] = Pictures(*(svg_text(figure.chart(width)) for width in (WIDE, NARROW)))
+            pictures[figure.name] = Pictures(*(svg_text(figure.chart(width)) for width in (WIDE, NARROW)))
         except Exception as error:  # whatever another package's chart raises
             shown.broken[figure.name] = in_words(error)
     shown.figures = [figure for figure in shown.figures if figure.name in pictures]

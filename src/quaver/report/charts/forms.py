@@ -1,0 +1,419 @@
+"""The forms that charts have: rows of plain dictionaries become a Vega-Lite specification.
+
+Facets, legends, axes and scales are Vega-Lite's own. A row may have the keys ``panel``, ``series`` and
+``about`` (what the page says of its mark) in every form, and those that the form's function names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import Any, Final, NamedTuple
+
+from quaver.core.records import Estimate
+from quaver.report.charts.marks import about, plainly
+from quaver.report.charts.specification import (
+    BREAK,
+    DATA,
+    FORMS,
+    PAPER,
+    Drawing,
+    Ends,
+    Names,
+    Row,
+    Rows,
+    Spec,
+    fitted,
+    text_width,
+)
+from quaver.report.estimate_index import Results
+from quaver.report.page_words import printed
+
+_DARK: Final = frozenset({0, 1, 6})  # the colours on which paper can be read; on the others, black
+_BLACK: Final = "#111111"
+OTHER = "all others"
+"""What the parts of a bar beyond the seven colours are called."""
+
+
+class Reference(NamedTuple):
+    """A dashed line to compare with: at a value, in one panel or all; the diagonal where it has no value."""
+
+    value: float | None
+    text: str
+    panel: str | None = None
+
+
+def mark(estimate: Estimate, results: Results, **where: Any) -> Row:
+    """An estimate as a row: its value, interval and words, and where it stands."""
+    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {**ends, "about": about(estimate, results), **where}
+
+
+def spot(x: float, estimate: Estimate, results: Results, **where: Any) -> Row:
+    """An estimate as a row of a plane, at a place across."""
+    return mark(estimate, results, x=x, y=estimate.value, **where)
+
+
+def rounded_up(ends: Iterable[float]) -> float:
+    """An end of an axis of shares that has room for all of these: in steps of a tenth, at most 1.
+
+    >>> rounded_up([0.03, 0.16]), rounded_up([0.97]), rounded_up([])
+    (0.2, 1.0, 0.1)
+    """
+    return min(1.0, max(1, ceil(10 * max(ends, default=0.0) + 0.1)) / 10)
+
+
+def _domain(values: Iterable[float | None], wanted: Ends | None, pad: float) -> list[float]:
+    ends = [value for value in (*values, *(wanted or ())) if value is not None]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    if wanted and (low, high) == tuple(wanted):
+        return [low, high]
+    return [low - pad * (high - low), high + pad * (high - low)]
+
+
+def _numbers(rows: Sequence[Row], *keys: str) -> list[float]:
+    return [row[key] for row in rows for key in keys if row.get(key) is not None]
+
+
+def _referred(rows: Rows, references: Sequence[Reference], key: str) -> tuple[list[Row], dict[str, str]]:
+    """A row for each dashed line in each panel, and what stands about them under each panel's name."""
+    panels = dict.fromkeys(str(row.get("panel", "")) for row in rows)
+    own = [(panel, one) for one in references for panel in panels if one.panel in (None, panel)]
+    under = {panel: ", ".join(one.text for of, one in own if of == panel and one.text) for panel in panels}
+    return [{"panel": panel, key: one.value} for panel, one in own if one.value is not None], under
+
+
+def forest(
+    rows: Rows,
+    axis: str,
+    *,
+    percent: bool = False,
+    domain: Ends | None = None,
+    references: Sequence[Reference] = (),
+    order: Sequence[str] = (),
+    names: Names | None = None,
+    step: float = 0.0,
+    beside: int | None = None,
+    width: int = 720,
+) -> Spec:
+    """Values with their intervals in rows, panels side by side.
+
+    Args:
+        rows: With ``value``, ``low``, ``high``, ``row``, ``group``, and the ends ``first`` and ``last`` of a
+            thinner line that goes further.
+        axis: What the axis shows.
+        percent: Whether values are shares.
+        domain: Ends of the axis, widened where a mark lies outside.
+        references: Lines to compare with.
+        order: The panels from left to right; by default as they come.
+        names: Printed names of panels, where these are not the names.
+        step: Height of a row, in pixels; by default less, the more there are.
+        beside: How many panels stand side by side; as many as fit if None.
+        width: In pixels.
+    """
+    lined, under = _referred(rows, references, "reference")
+    if everywhere := [one.text for one in references if one.panel is None and one.text]:
+        under, axis = {}, f"{axis}; {', '.join(everywhere)}"
+    drawn = Drawing(rows, width)
+    lines, left = drawn.lines("row", 0.38 * width)
+    for row in drawn.rows:
+        known = (row.get("group"), row["row"], (names or {}).get(row["panel"], row["panel"]), row["series"])
+        row["about"] = row.get("about") or plainly(
+            map(str, known), row["value"], percent, (row.get("low"), row.get("high"))
+        )
+    drawn.rows += [{"series": drawn.series[0], **row} for row in lined]
+    ends = _domain(_numbers(drawn.rows, "value", "low", "high", "first", "last", "reference"), domain, 0.03)
+    panels = len({row["panel"] for row in drawn.rows})
+    fit = max(1, min(panels, beside or int((width - left - 16) // 80)))
+    each = (width - left - 16) / fit - 14
+    headings = drawn.panels(order, names or {}, under, each if fit > 1 else width - left)
+    roomy = 19.0 if len(lines) <= 30 else 16.5 if len(lines) <= 70 else 14.5
+    few = 3 if each < 180 else 5
+    whole = percent and tuple(ends) == (0.0, 1.0)
+    steps = 1 if each < 90 else 2 if each < 200 else 4 if each < 420 else 5
+    return drawn.spec(
+        "forest",
+        headings,
+        fit=fit,
+        spacing=14,
+        each=each,
+        height=len(lines) * (step or max(roomy, 7.0 * len(drawn.series) + 3)),
+        lines=lines,
+        room=each + (width - left - each if panels == 1 else 8),
+        domain=ends,
+        across=None if panels > 1 else fitted(axis, width - left),
+        below=fitted(axis, width - left) if panels > 1 else None,
+        format="%" if percent else None,
+        ticks=[at / steps for at in range(steps + 1)] if whole else None,
+        count=few,
+    )
+
+
+def plane(
+    rows: Rows,
+    across: str,
+    up: str,
+    *,
+    joined: bool = False,
+    x_ends: Ends | None = None,
+    y_ends: Ends | None = None,
+    percent: str = "",
+    references: Sequence[Reference] = (),
+    order: Sequence[str] = (),
+    names: Names | None = None,
+    beside: int | None = None,
+    high: float = 250,
+    width: int = 720,
+) -> Spec:
+    """Values over values: points with their intervals, or lines with bands, in panels.
+
+    Args:
+        rows: With ``x``, ``y``, ``low``, ``high``, ``left``, ``right``, ``size``, and a ``name`` that stands
+            beside the point.
+        across: What the horizontal axis shows.
+        up: What the vertical one shows.
+        joined: Whether a series is a line.
+        x_ends: Ends of the horizontal axis, widened where a point lies outside.
+        y_ends: Of the vertical one.
+        percent: Which axes show shares: any of ``"xy"``.
+        references: Lines to compare with: at a height, or the diagonal.
+        order: The series in the order of the legend.
+        names: Printed names of panels, where these are not the names.
+        beside: How many panels stand side by side; as many as fit if None.
+        high: How high a panel is, in pixels.
+        width: In pixels.
+    """
+    levels, under = _referred(rows, references, "level")
+    drawn = Drawing(rows, width, order)
+    for row in drawn.rows:
+        row.setdefault("size", 38)
+        known = ((names or {}).get(row["panel"], row["panel"]), row["series"], up)
+        said = plainly(map(str, known), row["y"], "y" in percent, (row.get("low"), row.get("high")))
+        row["about"] = row.get("about") or f"{said}, at {across} {printed(row['x'], 'x' in percent)}"
+    numbers = _numbers(drawn.rows, "y")
+    x_domain = _domain(_numbers(drawn.rows, "x", "left", "right"), x_ends, 0.04)
+    y_domain = _domain(
+        [*numbers, *_numbers(drawn.rows, "low", "high"), *_numbers(levels, "level")], y_ends, 0.04
+    )
+    panels = list(dict.fromkeys(row["panel"] for row in drawn.rows))
+    fit = min(len(panels), beside or max(1, int((width - 10) // 266)))
+    each = (width - 10) / fit - 66
+    _named(drawn.rows, x_domain, y_domain, (each, high))
+    corner = (max(x_domain[0], y_domain[0]), min(x_domain[1], y_domain[1]))
+    if any(one.value is None for one in references):
+        levels += [{"panel": panel, "diagonal": end} for panel in panels for end in corner]
+    drawn.rows += [{"series": drawn.series[0], **row} for row in levels]
+    return drawn.spec(
+        "plane",
+        drawn.panels((), names or {}, under, each),
+        fit=fit,
+        spacing=20,
+        each=each,
+        height=high,
+        room=each + 12,
+        x_domain=x_domain,
+        y_domain=y_domain,
+        across=fitted(across, each),
+        up=fitted(up, high),
+        x_format="%" if "x" in percent else None,
+        y_format="%" if "y" in percent else None,
+        y_step=1 if all(float(number).is_integer() for number in numbers) and y_domain[1] > 1.5 else None,
+        count=4 if each < 260 else 6,
+        joined=joined,
+        apart=not joined,
+        edged=joined and len(drawn.series) > 1,
+        faint=0.07 if len(drawn.series) > 1 else 0.16,
+        named=any(row.get("name") for row in drawn.rows),
+    )
+
+
+def _named(rows: Sequence[Row], x: Sequence[float], y: Sequence[float], size: Ends) -> None:
+    """Give names places where they lie on no other name of their panel; a line leads to one further off."""
+    wide, high = size[0] / (x[1] - x[0]), size[1] / (y[1] - y[0])
+    taken: list[tuple[str, float, float, float]] = []
+    for row in sorted((row for row in rows if row.get("name")), key=lambda row: -row["y"]):
+        row["name"] = fitted(row["name"], 0.45 * size[0])
+        at, long = (row["x"] - x[0]) * wide, text_width(row["name"]) + 12
+        row["turned"] = at > size[0] / 2
+        start, usual = at - long * row["turned"], (row["y"] - y[0]) * high + 8
+        steps = sorted(range(-12, 13), key=lambda step: (abs(step), step))
+        for place in (usual + 14 * step for step in steps):
+            beside = (one for one in taken if one[0] == row["panel"] and abs(place - one[3]) < 14)
+            if 7 <= place <= size[1] - 7 and not any(
+                start < one[2] and one[1] < start + long for one in beside
+            ):
+                break
+        else:
+            place = usual
+        taken.append((row["panel"], start, start + long, place))
+        row |= {"place": y[0] + place / high, "aside": abs(place - usual) > 14}
+
+
+def grid(
+    rows: Rows,
+    *,
+    named: bool = True,
+    names: Names | None = None,
+    under: Names | None = None,
+    side: float = 140,
+    width: int = 720,
+) -> Spec:
+    """Numbers from 0 to 1 by row and column: the larger, the more colour; a marked one has a frame.
+
+    Args:
+        rows: With ``row``, ``column``, ``value``, ``text`` and ``marked``.
+        named: Whether rows and columns have their names beside them.
+        names: Printed names of panels, where these are not the names.
+        under: What stands under a panel's name.
+        side: Length of a panel's side where rows and columns have no names, in pixels.
+        width: In pixels.
+    """
+    drawn = Drawing(rows, width)
+    lines, left = drawn.lines("row", 0.46 * width)
+    columns = list(dict.fromkeys(str(row["column"]) for row in drawn.rows))
+    longest = max(text_width(str(row.get("text", ""))) for row in drawn.rows) + 26
+    each = min(max(92.0, longest) * len(columns), width - left - 16) if named else side
+    keys = {
+        name: f"{at}{BREAK}{drawn.short(name, each / len(columns) - 6)}" for at, name in enumerate(columns)
+    }
+    for row in drawn.rows:
+        text = str(row.get("text", ""))
+        row["about"] = row.get("about") or plainly(
+            (row["panel"], str(row["row"]), str(row["column"])), row["value"]
+        )
+        row["column"] = keys[str(row["column"])]
+        row["shade"] = round(0.05 + 0.87 * min(1.0, max(0.0, row["value"])), 2)
+        row["text"] = text if text_width(text) < each / len(columns) - 8 else text.partition(" · ")[0]
+    panels = len({row["panel"] for row in drawn.rows})
+    fit = 1 if named else max(1, min(panels, int((width - 10) // (side + 18))))
+    result = drawn.spec(
+        "grid",
+        drawn.panels((), names or {}, under or {}, width - left if named else side),
+        fit=fit,
+        spacing=18,
+        each=each,
+        height=27 * len(lines) if named else side,
+        lines=lines,
+        columns=list(keys.values()),
+        room=width - left if named else side + 8,
+        rim=1 if named else 0,
+        labelled=named,
+        described=FORMS["about"] if named else None,
+        written=named and len(drawn.rows) <= 400,
+        resolve=None if panels < 2 else {"scale": {"x": "independent", "y": "independent"}},
+    )
+    if not named or panels > 1:
+        encoding = result["spec"]["encoding"]
+        for channel in ("x", "y"):  # each panel has lines and columns of its own
+            del encoding[channel]["scale"]
+            encoding[channel] |= {"sort": None, **({} if named else {"axis": None})}
+    return result
+
+
+def folded(rows: Rows) -> list[Row]:
+    """Shares with no more parts than there are colours: the smallest ones together are the last."""
+    total: dict[str, float] = {}
+    for row in rows:
+        total[row["part"]] = total.get(row["part"], 0.0) + row["share"]
+    if len(total) <= len(DATA):
+        return [dict(row) for row in rows]
+    kept = set(sorted(total, key=lambda part: -total[part])[: len(DATA) - 1])
+    others: dict[str, Row] = {}
+    for row in rows:
+        if row["part"] not in kept:
+            other = others.setdefault(row["row"], {**row, "part": OTHER, "share": 0.0})
+            other["share"] += row["share"]
+    return [*(dict(row) for row in rows if row["part"] in kept), *others.values()]
+
+
+def bars(
+    rows: Rows,
+    axis: str,
+    *,
+    names: Names | None = None,
+    width: int = 720,
+) -> Spec:
+    """Wholes and their parts, a bar a whole.
+
+    Args:
+        rows: With ``row``, ``part``, ``share``, ``number`` (at the end of the bar), ``at`` (where its prompt
+            and model stand in the study).
+        axis: What the axis shows.
+        names: Printed names of the parts.
+        width: In pixels.
+    """
+    some = folded(rows)
+    parts = list(dict.fromkeys(row["part"] for row in some))
+    shown = {part: (names or {}).get(part, part) for part in parts}
+    for row in some:
+        row["series"] = shown[row["part"]]
+    drawn = Drawing(some, width, list(shown.values()))
+    lines, left = drawn.lines("row", 0.36 * width)
+    each, ended = width - left - 76, set()
+    for row in drawn.rows:
+        order = parts.index(row["part"])
+        text = printed(row["share"], percent=True)
+        row |= {
+            "order": order,
+            "text": text if row["share"] * each > text_width(text) + 8 else "",
+            "ink": PAPER if order % len(DATA) in _DARK else _BLACK,
+            "about": f"{row.get('at', '.')}|{row['row']}: {text} {row['series']}",
+            "number": "" if row["line"] in ended else row.get("number", ""),
+        }
+        ended.add(row["line"])
+    room = {"fit": 1, "each": each, "height": 25 * len(lines), "lines": lines, "room": each}
+    return drawn.spec("bars", drawn.panels((), {}, {}, each), across=fitted(axis, each), **room)
+
+
+def columns(
+    rows: Rows,
+    *,
+    names: Names | None = None,
+    under: Names | None = None,
+    across: str | None = None,
+    up: str | None = None,
+    beside: int | None = None,
+    high: float = 90,
+    smooth: bool = False,
+    width: int = 720,
+) -> Spec:
+    """Histograms, a panel beside a panel.
+
+    Args:
+        rows: With ``low``, ``high`` and ``count``, or a line at ``middle``; of smooth ones with a ``value``.
+        names: Printed names of panels, where these are not the names.
+        under: What stands under a panel's name.
+        across: What the horizontal axis shows.
+        up: What the vertical one shows; each panel has its own numbers where it shows nothing.
+        beside: How many panels stand side by side; as many as fit if None.
+        high: How high a panel is, in pixels.
+        smooth: Whether they are violins: densities that stand upright.
+        width: In pixels.
+    """
+    drawn = Drawing(rows, width)
+    panels = len({row["panel"] for row in drawn.rows})
+    fit = beside or max(1, min(panels, (width - 10) // 160))
+    each = min(320, (width - 10) / fit - 54)
+    own = None if up else {"scale": {"y": "independent"}}
+    room = {"fit": fit, "spacing": 14, "each": each, "height": high, "room": each + 30, "resolve": own}
+    form = "violins" if smooth else "columns"
+    return drawn.spec(form, drawn.panels((), names or {}, under or {}, each), across=across, up=up, **room)
+
+
+def curve(rows: Rows, series: Sequence[str], *, width: int = 720) -> Spec:
+    """Estimates from the least to the largest, above a row of ticks for each choice that they were made with.
+
+    Args:
+        rows: With ``place`` and ``value``, ``low``, ``high`` or ``choice``; a ``level`` all across; a band
+            from ``band_low`` to ``band_high``.
+        series: In their order.
+        width: In pixels.
+    """
+    drawn = Drawing(rows, width, series)
+    chosen = any("choice" in row for row in drawn.rows)
+    lines, left = drawn.lines("choice", 150) if chosen else ([], 20.0)
+    last = max(row.get("place", 0) for row in drawn.rows)
+    room = {"each": max(120, width - left - 60), "height": 15 * len(lines), "lines": lines}
+    return drawn.spec("curve", (), x_domain=[-0.5, last + 0.5], **room)

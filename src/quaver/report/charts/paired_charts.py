@@ -1,0 +1,286 @@
+"""Two numbers against each other: stability and accuracy, sensitivity and consistency, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from quaver.core.number_format import percent, promised, with_interval
+from quaver.core.records import Estimate
+from quaver.core.rows import defined, of_measures
+from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, names
+from quaver.report.charts.forms import Reference, plane, spot
+from quaver.report.charts.marks import about
+from quaver.report.charts.specification import Row
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_words import printed, slug, value_in_words
+from quaver.report.table_rows import Column, Table, listed, plain, share, text
+
+Words = Mapping[str, Any]
+_MOST = 1500
+_UNIT = (0.0, 1.0)
+_BAR = [Reference(0.8, "dashed: 0.8")]
+
+
+def accepted_curve(words: Words, results: Results) -> Iterator[Figure]:
+    """The share of accepted labels over the share of wrong ones that is promised at most."""
+    known = [one for one in defined(results.anywhere("accepted_share")) if "promise" in one.cell]
+    known.sort(key=lambda estimate: float(estimate.cell["promise"]))
+    rows = []
+    for estimate in known:
+        promise, value = float(estimate.cell["promise"]), estimate.number
+        said = f"{percent(value)} accepted for at most {promised(promise)} wrong"
+        rows.append({"x": 100 * promise, "y": 100 * value, "about": f".|{said}"})
+    axes = ("promised: at most so many wrong (%)", "labels accepted (%)")
+    if len(known) > 1:
+        draw = partial(plane, rows, *axes, joined=True, y_ends=(0.0, 100.0))
+        yield Figure(draw=draw, estimates=known, subtitle=words["subtitle"])
+
+
+def intra_pss_repeats(words: Words, results: Results) -> Iterator[Figure]:
+    """The curves of both kinds side by side, where one of them has two points."""
+    kinds = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
+    estimates = [one for kind in kinds for one in results.known(kind) if "repeats" in one.cell]
+    columns = [name for name in varying(estimates) if name != "repeats"]
+    places = {kind: _turns(of_measures(estimates, kind)) for kind in kinds}
+    if max(map(len, places.values())) < 2:
+        return
+    named = {id(one): cell_name(one, columns, results, "") for one in estimates}
+    series = list(dict.fromkeys(named.values()))
+    shown = series[:MOST_SERIES]
+    rows = [
+        spot(
+            places[one.measure][one.cell["repeats"]],
+            one,
+            results,
+            panel=one.measure,
+            series=named[id(one)],
+            size=22,
+        )
+        for one in estimates
+        if named[id(one)] in shown
+    ]
+    rows.sort(key=lambda row: (list(kinds).index(row["panel"]), row["x"]))
+    look: dict[str, Any] = {
+        "joined": True,
+        "y_ends": _UNIT,
+        "references": _BAR,
+        "order": shown,
+        "names": kinds,
+    }
+    yield Figure(
+        draw=partial(plane, rows, "k", "Krippendorff’s α", **look),
+        estimates=estimates,
+        subtitle=words["subtitle"] + cut(len(shown), len(series), "lines"),
+    )
+
+
+def _turns(estimates: list[Estimate]) -> dict[str, int]:
+    """The place of each set of repeats: its number, or its turn where it has none."""
+    every = list(dict.fromkeys(estimate.cell["repeats"] for estimate in estimates))
+    first = [name.split(" and ")[0] for name in every]
+    if all(one.isdecimal() for one in first) and len(set(first)) == len(first):
+        return {name: int(one) for name, one in zip(every, first, strict=True)}
+    return {name: index for index, name in enumerate(every)}
+
+
+def paraphrase_distances(words: Words, results: Results) -> Iterator[Figure]:
+    """A figure for each measure of single paraphrases, where their distances are known."""
+    known = _distances(results)
+    axes = {
+        "paraphrase_stability": "α over the paraphrase’s repeats",
+        "original_agreement": "α with the original paraphrase",
+    }
+    titles = ("Stability of each paraphrase", "Agreement of each paraphrase with the original")
+    covariates = {str(one["id"]): one.get("covariates", {}) for one in results.variants}
+    flagged = {name for name, of in covariates.items() if of.get("flagged")}
+    for (measure, axis), title in zip(axes.items(), titles, strict=True):
+        every = defined(results.main(measure))
+        estimates = [one for one in every if one.cell.get("variant") in known][:_MOST]
+        if len({known[one.cell["variant"]] for one in estimates}) < 2:
+            continue
+        columns = [name for name in varying(estimates) if name != "variant"]
+        rows = []
+        for one in estimates:
+            variant, name = one.cell["variant"], cell_name(one, columns, results, "")
+            doubted = "" if not flagged else "meaning in doubt" if variant in flagged else "meaning kept"
+            series = " · ".join(part for part in (name, doubted) if part)
+            rows.append(spot(known[variant], one, results, series=series))
+        named = list(dict.fromkeys(row["series"] for row in rows))[:MOST_SERIES]
+        rows = [row for row in rows if row["series"] in named]
+        ends = (0.0, max(0.1, *(row["x"] for row in rows)))
+        look: dict[str, Any] = {"x_ends": ends, "y_ends": _UNIT, "references": _BAR, "order": named}
+        yield Figure(
+            draw=partial(plane, rows, "distance from the original paraphrase", axis, **look),
+            estimates=estimates,
+            name=f"{slug(measure)}-by-distance",
+            measure=measure,
+            title=f"{title} against its distance from the original",
+            subtitle=f"A dot for each paraphrase. {BARS} "
+            f"Distance: 1 minus similarity ({_compared(results)}).",
+            covers=(measure,),
+        )
+
+
+def _distances(results: Results) -> dict[str, float]:
+    """Each variant's distance from the original, as the design or else the frame has it."""
+    frame = results.annotations
+    pairs: Mapping[str, Any] = {
+        str(one["id"]): one.get("covariates", {}).get("distance") for one in results.variants
+    }
+    if not any(value is not None for value in pairs.values()) and {"variant", "distance"} <= set(
+        frame.columns
+    ):
+        pairs = dict(frame.select(pl.col("variant").cast(pl.String), "distance").unique().iter_rows())
+    return {name: float(value) for name, value in pairs.items() if isinstance(value, (int, float))}
+
+
+def _compared(results: Results) -> str:
+    """How the similarity of meaning was measured."""
+    origins = (level for variant in results.variants for level in variant.get("origin", {}).values())
+    return (
+        " or ".join(sorted({str(one["meaning"]["by"]) for one in origins if "meaning" in one}))
+        or "of meaning"
+    )
+
+
+def stable_and_correct(words: Words, results: Results) -> Iterator[Figure]:
+    """A figure for each measure of repeated answers that was taken in the cells of accuracy."""
+    known = {estimate.place: estimate for estimate in defined(results.main("accuracy"))}
+    for axis in words["axes"]:
+        some = [(one, known[one.place]) for one in results.known(axis["measure"]) if one.place in known]
+        if len(some) >= 3 and len({one.value for one, _ in some}) > 1:
+            yield _stable_and_correct(words, axis, some, results)
+
+
+def _stable_and_correct(
+    words: Words, axis: Mapping[str, str], pairs: Sequence[tuple[Estimate, Estimate]], results: Results
+) -> Figure:
+    columns = varying([estimate for estimate, _ in pairs])
+    levels = {name: {estimate.cell.get(name, "") for estimate, _ in pairs} for name in columns}
+    by = next((name for name in columns if 1 < len(levels[name]) <= MOST_SERIES), None)
+    rows = []
+    for estimate, accuracy in pairs[:_MOST]:
+        said = f"{about(accuracy, results)}; {value_in_words(estimate, results)}"
+        series = " ".join(names(estimate, [by], results)) if by else ""
+        rows.append({**spot(estimate.number, accuracy, results, series=series), "about": said})
+    ranked = sorted(pairs, key=lambda pair: pair[0].number)
+    values = " and ".join(
+        f"{printed(accuracy.number, True)} correct where it is {printed(estimate.number)}"
+        for estimate, accuracy in (ranked[0], ranked[-1])
+    )
+    table = (
+        text("of", lambda pair: cell_name(pair[0], columns, results)),
+        plain(axis["measure"].replace("_", " "), lambda pair: pair[0].value),
+        share("accuracy", lambda pair: pair[1].value),
+    )
+    look: dict[str, Any] = {"x_ends": _UNIT, "y_ends": _UNIT, "percent": "y"}
+    return Figure(
+        draw=partial(plane, rows, axis["axis"], "share of correct answers", **look),
+        estimates=[estimate for pair in pairs for estimate in pair],
+        name=slug(f"accuracy-against-{axis['measure']}"),
+        measure="",
+        title=f"Accuracy against {axis['name']}",
+        subtitle=words["subtitle"] + cut(len(rows), len(pairs), "cells"),
+        alternative=f"{len(pairs)} cells, {values}.",
+        table=listed(pairs, table),
+    )
+
+
+_MOST_POINTS = 900
+
+
+def sensitivity_consistency(words: Words, results: Results) -> Iterator[Figure]:
+    """Each class of each cell as a point, where it has both numbers."""
+    estimates = results.anywhere("sensitivity_with_consistency")
+    points = [*_own_points(estimates[0], results), *_baseline_points(results)] if estimates else []
+    if not points or points[0]["kind"] not in ("own", "left out"):
+        return
+    series = words["series"]
+    for point in points:
+        point["series"] = series[point["kind"]]
+    shown = points[:_MOST_POINTS]
+    order = [name for name in series.values() if any(point["series"] == name for point in shown)]
+    axes = ("sensitivity (0: never changes)", "consistency (1: alike within a class)")
+    correlation = _correlation(estimates[0])
+    bars = f" {BARS}" if any(point.get("low") is not None for point in shown) else ""
+    yield Figure(
+        draw=partial(plane, shown, *axes, x_ends=_UNIT, y_ends=_UNIT, order=order),
+        estimates=estimates,
+        subtitle=f"{correlation} A good prompt is at the upper left: its labels do not move, and the items "
+        f"of a class get the same.{bars}{cut(len(shown), len(points), 'points')}",
+        alternative=correlation,
+        table=_points_table(points, results),
+    )
+
+
+def _own_points(estimate: Estimate, results: Results) -> Iterator[Row]:
+    """The study's own classes, each with the intervals of both numbers."""
+    known = {
+        (measure, one.place): one
+        for measure in ("sensitivity", "consistency")
+        for one in results.anywhere(measure)
+        if "class" in one.cell and one.low is not None
+    }
+    for point in estimate.details.get("classes", ()):
+        where = frozenset({**point["cell"], "class": point["class"]}.items())
+        across, up = (known.get((measure, where)) for measure in ("sensitivity", "consistency"))
+        yield {
+            "kind": "own" if point["counted"] else "left out",
+            "cell": point["cell"],
+            "class": point["class"],
+            "x": point["sensitivity"],
+            "y": point["consistency"],
+            "size": 34,
+            **({"low": up.low, "high": up.high} if up else {}),
+            **({"left": across.low, "right": across.high} if across else {}),
+        }
+
+
+def _baseline_points(results: Results) -> Iterator[Row]:
+    """The classes of noisy and of random answers."""
+    baselines = results.anywhere("consistency_baseline")
+    alike = {estimate.place: estimate.details.get("by_class", {}) for estimate in baselines}
+    for estimate in results.anywhere("sensitivity_baseline"):
+        kind, other = estimate.cell.get("predictor", ""), alike.get(estimate.place, {})
+        cell = {name: value for name, value in estimate.cell.items() if name != "predictor"}
+        for name, value in estimate.details.get("by_class", {}).items():
+            if name in other and kind in ("noisy", "random"):
+                yield {"kind": kind, "cell": cell, "class": name, "x": value, "y": other[name], "size": 22}
+
+
+def _correlation(estimate: Estimate) -> str:
+    floor = estimate.details.get("floor", 0.05)
+    if estimate.value is None:
+        return (
+            f"Without the classes whose sensitivity is under {floor:g} there is no correlation: "
+            f"{estimate.reason}."
+        )
+    return (
+        f"Their correlation is {with_interval(estimate, printed)} over {estimate.n} classes; those whose "
+        f"sensitivity is under {floor:g} are left out of it."
+    )
+
+
+def _points_table(points: Sequence[Row], results: Results) -> Table:
+    columns = dict.fromkeys(column for point in points for column in point["cell"])
+    several = [column for column in columns if len({point["cell"].get(column) for point in points}) > 1]
+
+    def named(column: str) -> Column:
+        def of(point: Row) -> str:
+            value = point["cell"].get(column)
+            return "all" if value is None else results.variant_name(value) if column == "variant" else value
+
+        return text(column, of)
+
+    heads = (
+        *map(named, several),
+        text("class", lambda point: results.label_name(point["class"])),
+        text("whose", "series"),
+        plain("sensitivity", "x"),
+        plain("consistency", "y"),
+    )
+    return listed(points, heads)

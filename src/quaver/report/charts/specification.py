@@ -1,0 +1,187 @@
+"""Vega-Lite specifications: the templates of ``forms.json``, filled in, and what all of them share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from quaver.report.charts.marks import by_model
+from quaver.report.page_words import one_line, shortened
+
+FORMS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("forms.json").read_text("utf-8"))
+DATA: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6", "#6f6f6f")
+"""Okabe & Ito's colours, which the colour-blind can tell apart, some darkened for white paper."""
+PAPER: Final = FORMS["config"]["background"]
+INK: Final = FORMS["config"]["title"]["color"]
+SOFT: Final = FORMS["config"]["title"]["subtitleColor"]
+FONT: Final = FORMS["config"]["font"]
+TITLE, TEXT = 15, 12.5
+"""Sizes of letters, in pixels: of a chart's title, and of all else."""
+MARGIN, BARE = 14, 4
+"""Around a chart with its title, and around one without."""
+_SURE = 0.9
+"""Of a title's room that its lines take: where Helvetica is missing, another font's letters are wider."""
+_SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
+_PARTS: Final = (
+    *("head", "color", "fill", "solid", "shape", "offset", "line", "x", "y", "stack", "place"),
+    "about",
+)
+BREAK: Final = "\u2063"
+
+Row = dict[str, Any]
+Spec = dict[str, Any]
+Ends = tuple[float, float]
+Names = Mapping[str, str]
+Rows = Sequence[Mapping[str, Any]]
+
+
+def text_width(text: str, size: float = 12.5) -> float:
+    """About how wide a line is in print, in pixels."""
+    return sum(0.3 if c in " .,'|il:;!()[]fjt·" else 0.85 if c in "MWmw@%—…" else 0.57 for c in text) * size
+
+
+def fitted(text: object, width: float, size: float = 12.5) -> str:
+    """A text on one line of a width, in pixels, cut in the middle where it is too long."""
+    line = one_line(text)
+    wide = text_width(line, size)
+    return line if wide <= width else shortened(line, max(4, int(len(line) * width / wide)))
+
+
+def filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """A template with its values; an entry without one, and a layer whose condition fails, are left out."""
+    if isinstance(template, str):
+        return values.get(template[1:]) if template.startswith("$") else template
+    if isinstance(template, list):
+        kept = (
+            one for one in template if not isinstance(one, dict) or values.get(str(one.get("when")), True)
+        )
+        return [filled(one, values) for one in kept]
+    if not isinstance(template, dict):
+        return template
+    pairs = ((key, one, filled(one, values)) for key, one in template.items() if key != "when")
+    optional = ("axis", "title", "legend")  # which are switched off by null
+    return {key: new for key, one, new in pairs if new is not None or one is None or key in optional}
+
+
+class Drawing:
+    """One chart on its way to a specification."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]], width: int, order: Sequence[str] = ()) -> None:
+        self.rows = [{key: _printable(value) for key, value in row.items()} for row in rows]
+        for row in self.rows:
+            row.setdefault("panel", "")
+            row.setdefault("series", "")
+        self.width = width
+        self.series = list(dict.fromkeys([*map(_printable, order), *(row["series"] for row in self.rows)]))
+        self.whole: dict[str, str] = {}
+
+    def short(self, name: object, width: float) -> str:
+        """A name in its room, of which the page shows the whole."""
+        text, whole = fitted(name, width), one_line(name)
+        if text != whole:
+            self.whole[text] = whole
+        return text
+
+    def lines(self, key: str, room: float) -> tuple[list[str], float]:
+        """Give each row its line, by its group and a key; the lines, and how wide their names are."""
+        groups = dict.fromkeys(row.get("group", "") for row in self.rows)
+        result: list[str] = []
+        for at, group in enumerate(groups):
+            if group:
+                result.append(f"#{at}{BREAK}{self.short(group, room)}")
+            own = [row for row in self.rows if row.get("group", "") == group and key in row]
+            for index, name in enumerate(dict.fromkeys(str(row[key]) for row in own)):
+                line = f"{at}.{index}{BREAK}{self.short(name, room)}"
+                result.append(line)
+                for row in own:
+                    if str(row[key]) == name:
+                        row["line"] = line
+        return result, max(text_width(line.partition(BREAK)[2]) for line in result) + 8
+
+    def panels(self, order: Sequence[str], names: Names, under: Names, room: float) -> list[str]:
+        """Give each row its panel's heading, of one or two lines; the headings in their order."""
+        there = list(dict.fromkeys(row["panel"] for row in self.rows))
+        there.sort(key=lambda name: order.index(name) if name in order else len(order))
+        result = {}
+        for at, name in enumerate(there):
+            first, second = names.get(name, name), under.get(name, "")
+            head, dot, last = first.rpartition(" · ")
+            if dot and text_width(first) > room:  # its last part has room on the second line
+                first, second = head, f"{last}, {second}" if second else last
+            lines = [self.short(first, room), self.short(second, room + 8)]
+            result[name] = BREAK.join([str(at), *(line for line in lines if line)])
+        for row in self.rows:
+            row["panel"] = result[row["panel"]]
+        return list(result.values())
+
+    def spec(self, form: str, panels: Sequence[str], **values: Any) -> Spec:
+        """The form's specification with these values."""
+        named = [name for name in self.series if name]
+        longest = max(map(text_width, named), default=0.0) + 40
+        inks = [DATA[at % len(DATA)] for at in range(len(self.series))]
+        legend = {
+            "title": None,
+            "values": named,
+            "columns": max(1, min(len(named), int(self.width // longest))),
+        }
+        if len(panels) % values.get("fit", 1):  # the axis of a column stands below its last panel
+            values.setdefault("resolve", {"axis": {"x": "independent"}})
+        values |= {
+            "rows": self.rows,
+            "whole": self.whole,
+            "panels": list(panels),
+            "series": self.series,
+            "inks": inks,
+            "fills": [ink if at % 2 == 0 else PAPER for at, ink in enumerate(inks)],
+            "shapes": [_SHAPES[at % len(_SHAPES)] for at in range(len(self.series))],
+            "widths": [1.8 + 1.2 * max(0, min(4, len(inks)) - 1 - at) for at in range(len(inks))],
+            "legend": legend if len(named) > 1 else None,
+            "by_model": by_model(str(row.get("about", "")) for row in self.rows),
+        }
+        values["headed"] = any(BREAK in heading for heading in panels)
+        for part in _PARTS:
+            if len(self.series) > 1 or part != "offset":
+                values[part] = filled(FORMS[part], values)
+        if form == "curve":
+            return dict(filled(FORMS[form], values))
+        values["spec"] = filled(FORMS[form], values)
+        return dict(filled(FORMS["facet"], values))
+
+
+def _printable(value: Any) -> Any:
+    return one_line(value) if isinstance(value, str) and not value.isprintable() else value
+
+
+def title_lines(title: str, subtitle: str, width: float) -> tuple[list[str], list[str]]:
+    """A title and what stands below it, in lines of a width, in pixels."""
+    below = wrapped(subtitle, _SURE * width, TEXT) if subtitle else []
+    return wrapped(title, _SURE * width, TITLE), below
+
+
+def wrapped(text: str, width: float, size: float) -> list[str]:
+    """A text in lines of a width, in pixels; a word is never broken."""
+    lines = [""]
+    for word in one_line(text).split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_width(longer, size) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def stacked(*specs: Spec) -> Spec:
+    """Specifications below each other."""
+    names = {short: whole for one in specs for short, whole in one.pop("usermeta")["names"].items()}
+    return {"vconcat": list(specs), "usermeta": {"names": names}}
+
+
+def finished(spec: Any, *, width: int, title: str = "", subtitle: str = "") -> Spec:
+    """A specification, or an Altair chart, with its title and the common settings."""
+    made: Spec = spec if isinstance(spec, dict) else spec.to_dict(validate=False)
+    if title:
+        lines, below = title_lines(title, subtitle, width)
+        made = {**made, "title": {"text": lines, "subtitle": below}}
+    return {**made, "config": FORMS["config"], "padding": 14 if title else 4}

@@ -1,0 +1,200 @@
+"""Charts as SVG: for files, and inline in the page, whose light and dark colours they follow."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from functools import cache, lru_cache
+from typing import Any
+
+import vl_convert
+from markupsafe import Markup, escape
+
+from quaver.report.charts.marks import taken_apart
+from quaver.report.charts.specification import (
+    BARE,
+    DATA,
+    FONT,
+    INK,
+    MARGIN,
+    PAPER,
+    SOFT,
+    TEXT,
+    TITLE,
+    text_width,
+    title_lines,
+)
+
+_ALTAIRS_OWN = "default"
+"""The renderer before anybody chooses one; its script comes from a network."""
+
+
+def as_altair(spec: Any) -> Any:
+    """A specification as an Altair chart, which a notebook shows as a picture without a network.
+
+    A renderer of Altair's that you have chosen is used instead.
+
+    >>> chart = as_altair({"data": {"values": []}, "mark": "point", "encoding": {}})
+    >>> sorted(chart._repr_mimebundle_())
+    ['image/svg+xml']
+    """
+    import altair as alt
+
+    result: Any = alt.Chart.from_dict(spec)
+    kind: Any = type(result)
+    object.__setattr__(result, "__class__", _offline(kind))
+    return result
+
+
+@cache
+def _offline(kind: Any) -> type[Any]:
+    import altair as alt
+
+    def _repr_mimebundle_(self: Any, *include: Any, **options: Any) -> Any:
+        if alt.renderers.active != _ALTAIRS_OWN:
+            return kind._repr_mimebundle_(self, *include, **options)
+        with alt.renderers.enable("svg"):
+            return kind._repr_mimebundle_(self, *include, **options)
+
+    return type(
+        kind.__name__, (kind,), {"_repr_mimebundle_": _repr_mimebundle_, "__module__": kind.__module__}
+    )
+
+
+_SVG = "http://www.w3.org/2000/svg"
+_COLOURS = {INK: "ink", SOFT: "soft", "#dddddd": "rule", PAPER: "paper"} | {
+    colour: f"data-{index}" for index, colour in enumerate(DATA)
+}
+_KEPT = frozenset(
+    (
+        *("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "viewBox"),
+        *("transform", "clip-path", "id", "fill", "fill-opacity", "opacity", "stroke", "stroke-opacity"),
+        *("stroke-width", "stroke-dasharray", "stroke-miterlimit", "stroke-linecap"),
+        *("text-anchor", "font-size", "font-weight", "font-style"),
+    )
+)
+_DRAWN = frozenset(
+    {"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "title"}
+)
+_POINTED = ("mark-symbol", "mark-rect", "mark-arc")
+"""Marks that say what they stand for; lines and bands beside them say only of which model they are."""
+
+_VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_ABOUT = re.compile(r'(?<= aria-label=")\d*\.\d*\|')
+_PLACES = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"})
+_LONG = re.compile(r"(\.\d\d)\d+")
+_URL = re.compile(r"url\(#([\w-]+)\)")
+
+
+def svg_text(chart: Any) -> str:
+    """A specification, or any Altair chart, as SVG."""
+    spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
+    picture = _drawn(json.dumps(spec))
+    for short, whole in ((spec.get("usermeta") or {}).get("names") or {}).items():
+        text = str(escape(short))
+        picture = picture.replace(f">{text}<", f">{text}<title>{escape(whole)}</title><")
+    return picture
+
+
+@lru_cache(maxsize=96)
+def _drawn(specification: str) -> str:
+    """A bundle that verifies itself, and a report made twice, have the same charts again."""
+    return str(vl_convert.vegalite_to_svg(specification))
+
+
+def titled(picture: str, title: str, subtitle: str, width: float) -> str:
+    """A picture with its title above it, which need not be drawn anew for that."""
+    lines, below = title_lines(title, subtitle, width)
+    rows: list[tuple[str, float, str]] = [(line, TITLE, f'fill="{INK}" font-weight="600"') for line in lines]
+    rows += [(line, TEXT, f'fill="{SOFT}"') for line in below]
+    high, head = float(MARGIN), []
+    for line, size, style in rows:
+        at = f'x="{MARGIN}" y="{high + 0.8 * size:g}" font-family="{FONT}" font-size="{size}px"'
+        head.append(f"<text {at} {style}>{escape(line)}</text>")
+        high += size + 2
+    picture = _ABOUT.sub("", picture)
+    (wide, tall), rim = _size(picture), MARGIN - BARE
+    whole = max(wide + 2 * rim, 2 * MARGIN + max(text_width(line, size) for line, size, _ in rows))
+    box = f'width="{whole:g}" height="{high + tall + 2 * rim:g}"'
+    inside = f'<g transform="translate({rim},{high + rim:g})">{_inside(picture)}</g>'
+    view = f'viewBox="0 0 {whole:g} {high + tall + 2 * rim:g}"'
+    paper = f'<rect {box} fill="{PAPER}"/>'
+    return f'<svg xmlns="{_SVG}" version="1.1" {box} {view}>{paper}{"".join(head)}{inside}</svg>'
+
+
+def _inside(picture: str) -> str:
+    """All but the outermost element: a picture in a picture takes three times as long to make a PNG of."""
+    return picture[picture.index(">") + 1 : picture.rindex("</svg>")]
+
+
+def _size(picture: str) -> tuple[float, float]:
+    match = _VIEW.search(picture)
+    assert match is not None  # the renderer writes one
+    return float(match[1]), float(match[2])
+
+
+def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Markup:
+    """A picture for the page: its marks say what they are about, and lead to the prompts that they are of."""
+    root = ET.fromstring(picture)
+    _clean(root, name)
+    described = any(one.get("class") == "described" for one in root.iter())
+    width, height = _size(picture)
+    size = {"width": f"{width:g}", "height": f"{height:g}"}
+    root.set("style", f"width:{min(100.0, 100 * width / whole):.4g}%")
+    root.attrib.update({"role": "group" if described else "img", "aria-label": alternative, **size})
+    ET.register_namespace("", _SVG)
+    return Markup(ET.tostring(root, encoding="unicode"))
+
+
+def _clean(element: ET.Element, name: str) -> None:
+    kind = element.get("class", "")
+    kept = {key: value for key, value in element.attrib.items() if key in _KEPT}
+    element.attrib.clear()
+    styles = []
+    for key, value in kept.items():
+        if key == "id":
+            value = f"{name}-{value}"
+        elif colour := _COLOURS.get(value.lower()):
+            styles.append(f"{key}:var(--{colour})")
+            continue
+        if key == "opacity" and value == "1":
+            continue
+        value = _LONG.sub(r"\1", value) if key in _PLACES else value
+        element.attrib[key] = _URL.sub(rf"url(#{name}-\1)", value) if value.startswith("url") else value
+    if styles:
+        element.attrib["style"] = ";".join(styles)
+    for index, child in reversed(list(enumerate(element))):
+        drawn = child.tag.removeprefix(f"{{{_SVG}}}") in _DRAWN
+        if not drawn or _invisible(child):
+            del element[index]
+            continue
+        about = taken_apart(child.get("aria-label", ""))
+        _clean(child, name)
+        if about is not None:
+            element[index] = _svg_described(child, *about, pointed=kind.startswith(_POINTED))
+    if "role-scope" in kind:
+        models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "described"}
+        if len(models) == 1 and (model := models.pop()):
+            element.set("data-panel", model)
+
+
+def _svg_described(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: bool) -> ET.Element:
+    """A mark with its words, and in a link to its prompt; a line with its model."""
+    if not pointed:
+        mark.attrib.update({"data-model": model} if model else {})
+        return mark
+    around = (
+        ET.Element(f"{{{_SVG}}}a", {"href": f"#prompt-{prompt}"}) if prompt else ET.Element(f"{{{_SVG}}}g")
+    )
+    around.set("class", "described")
+    if model:
+        around.set("data-model", model)
+    ET.SubElement(around, f"{{{_SVG}}}title").text = words
+    around.append(mark)
+    return around
+
+
+def _invisible(element: ET.Element) -> bool:
+    """Whether it is one of the renderer's empty backgrounds, which are a third of the file."""
+    return element.get("class") == "background" and not {"fill", "stroke"} & element.attrib.keys()
