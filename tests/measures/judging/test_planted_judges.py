@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Label, LabelSet
-from quaver.design.items.item_labels import QUESTIONS, rows
+from quaver.design.items.built_in import judged_answers as rows
 from quaver.errors import QuaverError
 from quaver.measures import (
     accuracy,
@@ -64,11 +64,11 @@ def biased(toward: str, share: float) -> Choice:
 
 
 def test_the_pairs_are_balanced() -> None:
-    assert len(PAIRS) == 4 * len(QUESTIONS)
+    assert len(PAIRS) == 4 * 24
     frame = pl.DataFrame(PAIRS)
     assert frame["pair"].n_unique() == len(PAIRS)
     counts = frame.group_by("better", "longer").len()["len"].to_list()
-    assert counts == [len(QUESTIONS)] * 4
+    assert counts == [24] * 4
     for name in ("better", "longer"):
         assert (frame["own"] == frame[name]).mean() == 0.5
 

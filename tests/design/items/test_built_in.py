@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from statsmodels.datasets import anes96
+from statsmodels.datasets import anes96 as published_voters
 
-from quaver.design.items.anes96 import rows
+from quaver.design.items.built_in import anes96 as rows
 
 
 def test_the_voters_of_1996() -> None:
@@ -52,7 +52,7 @@ def test_words_follow_the_numbers() -> None:
 
 
 def test_the_numbers_are_those_of_the_published_table() -> None:
-    published = anes96.load_pandas().data
+    published = published_voters.load_pandas().data
     shipped = rows()
     for column in ("popul", "TVnews", "selfLR", "ClinLR", "DoleLR", "PID", "age", "educ", "income", "vote"):
         assert [row[column] for row in shipped] == published[column].astype(int).tolist()
