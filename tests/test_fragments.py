@@ -23,7 +23,7 @@ from quaver.study.sources.study_file_source import StudyFile
 
 _FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
-PAGES = ("batches", "collecting", "engines", "evaluators", "models", "paraphrases", "stopping", "variants")
+PAGES = ("batches", "collecting", "engines", "evaluators", "models", "paraphrases", "variants")
 
 
 def fragments() -> list[Any]:

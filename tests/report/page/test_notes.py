@@ -9,7 +9,7 @@ from quaver.report.tables.printed_tables import plain
 
 
 def test_a_warning_of_many_rows_is_noted_once_and_rows_lead_to_it() -> None:
-    few, flat = "only {} of 60 units differ", "the bootstrap does not vary"
+    few, flat = "only {} of 60 units make the error", "the bootstrap does not vary"
     estimates = [
         Estimate("accuracy", 0.5, cell={"variant": f"v{n}"}, warnings=(few.format(n),)) for n in range(3)
     ]
@@ -29,8 +29,8 @@ def test_a_warning_of_many_rows_is_noted_once_and_rows_lead_to_it() -> None:
 
 
 def test_notes_that_share_a_phrase_are_marked_together() -> None:
-    texts = ("only 2 of 9 units differ", "only 3 of 9 units differ: no interval")
+    texts = ("only 2 of 9 items make the error", "only 3 of 9 items make the error: a rough interval")
     estimates = [Estimate("accuracy", 0.5, warnings=(text,)) for text in texts]
     shown = marks(Notes().take(estimates, "figure-a", "A"))
     assert [f'href="#note-{number}"' in shown for number in (1, 2)] == [True, True]
-    assert plain(shown).count("few items differ") == 1
+    assert plain(shown).count("few items decide") == 1

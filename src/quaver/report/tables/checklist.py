@@ -37,7 +37,6 @@ _AUDIT: Final[Mapping[str, str]] = {
     "What the estimates exclude": "exclusions",
     "Seeds": "seeds",
     "Versions and hashes of models, items and software": "versions",
-    "When the collection stopped": "stopping",
     "What it cost": "cost",
 }
 """The rows of Quaver's own checklist."""
