@@ -13,7 +13,6 @@ import quaver
 from quaver.core import input_budget
 from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json, read_file, read_parquet
 from quaver.core.line_file import LineFile
-from quaver.design.paraphrase.paraphraser import File
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
 from quaver.models.recorded.stored_answers import AnswerFile
@@ -172,7 +171,6 @@ def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(
 
 READERS: dict[str, Callable[[Path], object]] = {
     "a study file": lambda path: read_yaml(path.rename(path.with_suffix(".yaml"))),
-    "paraphrases": lambda path: File(path="x.txt")._lines(path),
     "a coder's CSV": lambda path: read_returned(path.rename(path.with_suffix(".csv"))),
     "a coder's JSON": lambda path: read_returned(path.rename(path.with_suffix(".json"))),
     "lines": lambda path: LineFile(path).documents(),

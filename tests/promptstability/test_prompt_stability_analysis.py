@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from quaver.agreement import krippendorff_alpha
-from quaver.design.paraphrase.pegasus import Pegasus, _Drawn
+from quaver.design.paraphrase.pegasus import Pegasus
 from quaver.errors import ItemError, MissingKey, QuaverError, StoreError, UnknownName
 from quaver.promptstability import PromptStabilityAnalysis, get_api_key, load_example_data
 
@@ -192,14 +192,13 @@ def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch: pytest
         def tokens(self, text: str) -> int:
             return len(text.split())
 
-        def sample(self, texts: list[str], count: int, temperature: float, *_: int) -> list[list[_Drawn]]:
+        def sample(
+            self, texts: list[str], count: int, temperature: float, *_: int
+        ) -> list[list[tuple[str, bool]]]:
             drawn.append(temperature)
-            return [
-                [_Drawn(f"{text} again {temperature} {n}.", ended=True) for n in range(count)]
-                for text in texts
-            ]
+            return [[(f"{text} again {temperature} {n}.", True) for n in range(count)] for text in texts]
 
-    monkeypatch.setattr(Pegasus, "_sampler", lambda self, context: Sampler())
+    monkeypatch.setattr(Pegasus, "_source", lambda self, context: Sampler())
     psa = analysis(paraphraser="pegasus")
     psa.inter_pss("Is it odd? Is it even?", "0 or 1.", nr_variations=2, temperatures=[0.5, 5.0])
     assert drawn == [0.5, 5.0]

@@ -10,6 +10,7 @@ import pytest
 from quaver.core.records import Call, Decoding, Label, LabelSet, Prompt, Request, Response, Variant
 from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
 from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
+from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ModelError, SpecError
 from quaver.models.llamacpp import LlamaCpp
 
@@ -194,5 +195,5 @@ def test_a_paraphrase_of_several_lines_keeps_them() -> None:
 )
 def test_options_that_cannot_be_meant_are_one_error(options: dict[str, Any], where: str) -> None:
     with pytest.raises(SpecError) as raised:
-        Llm(model="any", **options)
-    assert raised.value.where == where
+        Llm(**bind(Llm, {"model": "any", **options}, Positions(None, {}), ()))
+    assert str(raised.value.where).startswith(where)

@@ -10,7 +10,7 @@ import pytest
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, PromptContext
 from quaver.design.paraphrase.paraphraser import File
-from quaver.errors import QuaverError, SpecError, UnknownName
+from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
 LABELS = LabelSet((Label("a", "a"), Label("b", "b")))
 PROMPT = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", "Which?", "", {"a": "a", "b": "b"})
@@ -40,11 +40,11 @@ def test_a_text_file_is_a_line_a_paraphrase_and_the_original_is_not_taken_twice(
     assert [(one.name, one.text) for one in found] == [("w1", "What?"), ("w3", "Which one?")]
 
 
-SEPARATORS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"]
+SEPARATORS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"]
 
 
 @pytest.mark.parametrize("one", SEPARATORS)
-def test_only_a_line_feed_ends_a_paraphrase(tmp_path: Path, one: str) -> None:
+def test_only_the_end_of_a_line_ends_a_paraphrase(tmp_path: Path, one: str) -> None:
     found = read(tmp_path, "w.txt", f"Is this good{one}or bad?\r\nGood?\n")
     assert [each.text for each in found] == [f"Is this good{one}or bad?", "Good?"]
 
@@ -68,8 +68,8 @@ def test_a_temperature_comes_along(tmp_path: Path) -> None:
         ("w.csv", "name,paraphrase\noriginal,What?\n", SpecError, "'original'"),
         ("w.csv", "paraphrase,temperature\nWhat?,hot\n", SpecError, "w.csv:2: temperature: this temperature"),
         ("w.csv", "paraphrase\n", SpecError, "no paraphrase other"),
-        ("w.txt", b"\xff\xfe\xff", SpecError, "is not utf-8"),
-        ("w.docx", "What?", SpecError, "files that end in '.docx' are not read"),
+        ("w.txt", b"\xff\xfe\xff", ItemError, "is not utf-8"),
+        ("w.docx", "What?", ItemError, "files that end in '.docx' are not read"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_error(

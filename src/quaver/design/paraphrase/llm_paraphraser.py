@@ -1,32 +1,175 @@
-"""``llm``: asks a model for paraphrases, at one temperature or several."""
+"""Paraphrases drawn from models at temperatures: what all such engines do, and ``llm``, which asks one."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+
+from pydantic import Field
 
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
-from quaver.design.paraphrase.paraphrase_draft import (
-    Draft,
-    Paraphrase,
-    PromptContext,
-    ToAsk,
-    Work,
-)
-from quaver.design.paraphrase.paraphraser import (
-    CUT_OFF,
-    TEMPERATURE,
-    CutOff,
-    check_count,
-    stand_ins,
-    too_few,
-)
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, ToAsk, Work
+from quaver.design.paraphrase.paraphraser import TEMPERATURE, Count
 from quaver.design.paraphrase.protected_words import escaped
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
+
+CUT_OFF: Final = "cut_off"
+"""The covariate of a paraphrase whose end is missing, where such paraphrases are kept."""
+
+Temperature = Annotated[float, Field(ge=0, le=5)]
+
+
+class Drawn(NamedTuple):
+    """What a model wrote: a text, whether it ended within the limit, how it was made, and any error."""
+
+    text: str
+    ended: bool
+    origin: Mapping[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled(ABC):
+    """Draws from a model until it has given ``k`` paraphrases at each temperature.
+
+    Args:
+        temperatures: The temperatures.
+        k: The number of paraphrases at each.
+        tries: The most answers to draw for each paraphrase.
+        cut_off: What becomes of an answer that does not end within the limit: ``drop`` it and draw another,
+            or ``keep`` it as it is, with ``cut_off`` in its annotations.
+    """
+
+    factor = "paraphrase"
+    part = "instruction"
+    exact = False
+    kept = True
+    temperatures: Annotated[list[Temperature], Field(min_length=1)] | None = None
+    k: Count = 10
+    tries: Count = 10
+    cut_off: Literal["drop", "keep"] = "drop"
+    _usual: ClassVar[Sequence[float]] = (0.7,)
+    _seeded: ClassVar[str]
+    """The name by which its draws are seeded."""
+
+    def __post_init__(self) -> None:
+        if 0 in self._heats and self.k > 1:
+            raise SpecError(
+                "temperature 0 gives only one paraphrase",
+                where="temperatures",
+                expected="a temperature above 0, or k: 1",
+                found=f"k: {self.k} at temperature 0",
+            )
+        if len({f"{one:g}" for one in self._heats}) < len(self._heats):
+            raise SpecError("a temperature is given twice", where="temperatures", found=str(self._heats))
+
+    @property
+    def _heats(self) -> list[float]:
+        return list(self._usual if self.temperatures is None else self.temperatures)
+
+    @abstractmethod
+    def asked(self) -> Mapping[str, Any]:
+        """What decides the paraphrases."""
+        return {"cut_off": "keep"} if self.cut_off == "keep" else {}
+
+    @property
+    @abstractmethod
+    def _name(self) -> str:
+        """What the model is called."""
+
+    def _source(self, context: PromptContext) -> Any:
+        """What is loaded once for all draws, if anything is."""
+        return None
+
+    @abstractmethod
+    def _drawn(
+        self, source: Any, context: PromptContext, temperature: float, count: int, seed: int, work: Work
+    ) -> Iterable[Drawn]:
+        """Draw some texts."""
+
+    def _most(self, missing: int) -> int:
+        """How many texts are drawn at a time."""
+        return missing
+
+    def foreseen(self, original: str) -> Sequence[Paraphrase]:
+        """Stand-ins for ``k`` paraphrases at each temperature; no two of them begin alike."""
+        groups = [(temperature, f"{temperature:g}") for temperature in self._heats]
+        return [
+            Paraphrase(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
+            for one, group in groups
+            for n in range(1, self.k + 1)
+        ]
+
+    def to_ask(self, draft: Draft) -> ToAsk | None:
+        """The calls that the draft still takes; none of an engine that has a model of its own."""
+        return None
+
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
+
+        Raises:
+            SpecError: The model cannot read the instruction.
+            ModelError: The model gave fewer.
+        """
+        source = self._source(context)
+        chosen: list[Paraphrase] = []
+        for temperature in self._heats:
+            self._fill(source, context, temperature, draft, work)
+            chosen += draft.of(f"{temperature:g}")[: self.k]
+        return chosen
+
+    def _fill(
+        self, source: Any, context: PromptContext, temperature: float, draft: Draft, work: Work
+    ) -> None:
+        group, most, drawn = f"{temperature:g}", self.tries * self.k, 0
+        while (missing := self.k - len(draft.of(group))) > 0:
+            if drawn >= most:
+                raise self._too_few(draft, group)
+            if not drawn:
+                work.begin(f"{missing} paraphrases at temperature {group} from {self._name}")
+            count, before = min(self._most(missing), most - drawn), draft.asked.get(group, 0)
+            seed = (derive(context.seed, self._seeded, group) + before) % 2**31
+            answers = self._drawn(source, context, temperature, count, seed, work)
+            draft.asked[group] = before + count
+            drawn += count
+            for answer in answers:
+                self._offer(answer, temperature, group, draft)
+
+    def _offer(self, answer: Drawn, temperature: float, group: str, draft: Draft) -> None:
+        if answer.error:
+            raise ModelError(
+                "the model failed to write a paraphrase",
+                where=self._name,
+                found=answer.error,
+                fix="run it again: the paraphrases so far are kept",
+            )
+        if not answer.ended and self.cut_off == "drop":
+            draft.drop(group, "cut off")
+            return
+        draft.offer(
+            escaped(answer.text, draft.original),
+            lambda n: f"t{group}-{n}",
+            group,
+            {TEMPERATURE: temperature} | ({} if answer.ended else {CUT_OFF: True}),
+            {"temperature": temperature, **answer.origin},
+        )
+
+    def _too_few(self, draft: Draft, group: str) -> ModelError:
+        """The error of a model that gave too few paraphrases."""
+        reasons = sorted(draft.dropped.get(group, {}).items())
+        dropped = ", ".join(f"{count} {why}" for why, count in reasons)
+        return ModelError(
+            f"the model gave {len(draft.of(group))} of {self.k} paraphrases at temperature {group}",
+            expected=f"{self.k} that differ from the original and from each other",
+            found=f"{draft.asked.get(group, 0)} answers" + (f", of which {dropped}" if dropped else ""),
+            fix="lower k, raise tries, choose other temperatures or another model; what it gave is kept",
+        )
+
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.):]|\(?[a-zA-Z][.)])\s+")
@@ -77,10 +220,9 @@ Instruction: {{ instruction }}
 
 New instruction:"""
 
-_HOTTEST = 5.0
 
-
-class Llm:
+@dataclass(frozen=True, kw_only=True)
+class Llm(Sampled):
     """A language model as paraphraser.
 
     Args:
@@ -95,153 +237,56 @@ class Llm:
             or ``keep`` it as it is, with ``cut_off`` in its annotations.
     """
 
-    factor = "paraphrase"
-    part = "instruction"
-    exact = False
-    kept = True
+    model: str | dict[str, Any]
+    max_tokens: int | None = None
+    request: str = REQUEST
+    _seeded: ClassVar[str] = "llm"
 
-    def __init__(
-        self,
-        *,
-        model: str | dict[str, Any],
-        temperatures: list[float] | None = None,
-        k: int = 10,
-        tries: int = 10,
-        max_tokens: int | None = None,
-        request: str = REQUEST,
-        cut_off: CutOff = "drop",
-    ) -> None:
-        self._keeps = cut_off == "keep"
-        self._temperatures = [0.7] if temperatures is None else temperatures
-        check_temperatures(self._temperatures, k)
-        check_count("k", k)
-        check_count("tries", tries)
-        check(request, ["instruction"], where="request")
-        if "instruction" not in names_in(request):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self.request, ["instruction"], where="request")
+        if "instruction" not in names_in(self.request):
             raise SpecError(
                 "the request does not contain the instruction",
                 where="request",
                 expected="{{ instruction }} somewhere",
-                found=request[:120],
+                found=self.request[:120],
             )
-        self._model, self._k, self._tries = model, k, tries
-        self._max_tokens, self._request = max_tokens, request
 
     def asked(self) -> Mapping[str, Any]:
         """The model, the request and the limit on an answer."""
-        asked = {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
-        return asked | ({"cut_off": "keep"} if self._keeps else {})
-
-    def foreseen(self, original: str) -> Sequence[Paraphrase]:
-        """``k`` paraphrases at each temperature."""
-        return stand_ins(original, self._temperatures, self._k)
+        asked = {"model": self.model, "request": self.request, "max_tokens": self.max_tokens}
+        return {**asked, **super().asked()}
 
     def to_ask(self, draft: Draft) -> ToAsk:
         """One call for each paraphrase that the draft lacks."""
-        missing = sum(max(0, self._k - len(draft.of(f"{one:g}"))) for one in self._temperatures)
-        return ToAsk(self._model, missing, len(self._asking(draft.original)), self._longest(draft.original))
+        missing = sum(max(0, self.k - len(draft.of(f"{one:g}"))) for one in self._heats)
+        return ToAsk(self.model, missing, len(self._asking(draft.original)), self._longest(draft.original))
 
-    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
-        """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
-
-        Raises:
-            ModelError: The model gave fewer.
-        """
-        chosen = []
-        for temperature in self._temperatures:
-            group = f"{temperature:g}"
-            self._fill(temperature, group, context, draft, work)
-            chosen += draft.of(group)[: self._k]
-        return chosen
+    @property
+    def _name(self) -> str:
+        if isinstance(self.model, str):
+            return self.model
+        return str(self.model.get("model", self.model.get("use", "a model")))
 
     def _asking(self, original: str) -> str:
-        return render(self._request, {"instruction": original}, where="request")
+        return render(self.request, {"instruction": original}, where="request")
 
     def _longest(self, original: str) -> int:
-        return self._max_tokens or max(48, len(original))
+        return self.max_tokens or max(48, len(original))
 
-    def _fill(self, temperature: float, group: str, context: PromptContext, draft: Draft, work: Work) -> None:
-        most = self._tries * self._k
-        drawn = 0
-        while (missing := self._k - len(draft.of(group))) > 0:
-            if drawn >= most:
-                raise too_few(
-                    draft,
-                    group,
-                    self._k,
-                    f"temperature {group}",
-                    "lower k, raise the temperature or tries, or use another model; what it gave is kept",
-                )
-            if not drawn:
-                work.begin(f"{missing} paraphrases at temperature {group} from {_named(self._model)}")
-            count = min(missing, most - drawn)
-            self._draw(temperature, group, count, context, draft, work)
-            drawn += count
-
-    def _draw(
-        self, temperature: float, group: str, count: int, context: PromptContext, draft: Draft, work: Work
-    ) -> None:
+    def _drawn(
+        self, source: None, context: PromptContext, temperature: float, count: int, seed: int, work: Work
+    ) -> Iterable[Drawn]:
         original = context.prompt.instruction
         request = self._asking(original)
         prompt = Prompt((Message("user", request),), original, request)
         decoding = Decoding("paraphrase", temperature=temperature, max_tokens=self._longest(original))
-        before = draft.asked.get(group, 0)
-        seed = (derive(context.seed, "llm", group) + before) % 2**31
-        responses = work.ask(self._model, prompt, decoding, seed, count)
-        draft.asked[group] = before + count
-        for number, response in enumerate(responses):
-            if response.finish == "error":
-                raise ModelError(
-                    "the model failed to write a paraphrase",
-                    where=_named(self._model),
-                    found=response.error or "an error",
-                    fix="run it again: the paraphrases so far are kept",
-                )
-            cut = response.finish != "stop"
-            if cut and not self._keeps:
-                draft.drop(group, "cut off")
-                continue
-            paraphrase = cleaned(response.text, original)
-            if _is_request(paraphrase, request, original):
-                draft.drop(group, "echo")
-                continue
-            draft.offer(
-                escaped(paraphrase, original),
-                lambda n: f"t{group}-{n}",
-                group,
-                {TEMPERATURE: temperature} | ({CUT_OFF: True} if cut else {}),
-                {"temperature": temperature, "seed": seed + number},
-            )
-
-
-def _is_request(paraphrase: str, request: str, original: str) -> bool:
-    """Whether a model has returned a line of the request."""
-    asked = request.replace(original, "")
-    return len(paraphrase) > 8 and paraphrase in asked
-
-
-def _named(model: str | Mapping[str, Any]) -> str:
-    return model if isinstance(model, str) else str(model.get("model", model.get("use", "a model")))
-
-
-def check_temperatures(temperatures: Sequence[float], k: int) -> None:
-    """Check that paraphrases can be drawn at these temperatures."""
-    if not temperatures:
-        raise SpecError("no temperature is given", where="temperatures", expected="one or more")
-    for temperature in temperatures:
-        if not (math.isfinite(temperature) and 0 <= temperature <= _HOTTEST):
-            raise SpecError(
-                "this temperature is out of range",
-                where="temperatures",
-                expected=f"0 to {_HOTTEST:g}",
-                found=f"{temperature:g}",
-            )
-        if temperature == 0 and k > 1:
-            raise SpecError(
-                "temperature 0 gives only one paraphrase",
-                where="temperatures",
-                expected="a temperature above 0, or k: 1",
-                found=f"k: {k} at temperature 0",
-            )
-    if len({f"{one:g}" for one in temperatures}) < len(temperatures):
-        raise SpecError("a temperature is given twice", where="temperatures", found=str(list(temperatures)))
+        drawn = []
+        for number, response in enumerate(work.ask(self.model, prompt, decoding, seed, count)):
+            text = cleaned(response.text, original)
+            if len(text) > 8 and text in request.replace(original, ""):  # a line of the request
+                text = original
+            failed = (response.error or "an error") if response.finish == "error" else ""
+            drawn.append(Drawn(text, response.finish == "stop", {"seed": seed + number}, failed))
+        return drawn

@@ -12,31 +12,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
-from quaver.core.input_budget import read_file
-from quaver.core.line_file import lines_of
+from pydantic import Field
+
 from quaver.design.factors.prompt_edits import ORIGINAL
-from quaver.design.items.table_files import FORMATS, read_rows
+from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, ToAsk, Work
-from quaver.errors import ModelError, SpecError, UnknownName
+from quaver.errors import SpecError, UnknownName
 
-MOST = 1000
-"""The most paraphrases at one temperature or strength."""
+Count = Annotated[int, Field(ge=1, le=1000)]
+"""A number of paraphrases at one temperature or strength."""
 
 TEMPERATURE = "paraphrase_temperature"
 """The covariate for the temperature at which a paraphrase was made (``temperature`` is a decoding's)."""
 
-CUT_OFF: Final = "cut_off"
-"""The covariate of a paraphrase whose end is missing, where such paraphrases are kept."""
-
 REPHRASER: Final = "rephraser"
 """The covariate of a paraphrase that one of the study's models made for itself: that model's name."""
-
-CutOff = Literal["drop", "keep"]
-"""What becomes of a paraphrase that a model did not end within its limit."""
 
 
 class Paraphraser(Protocol):
@@ -90,46 +84,7 @@ class Foreseen(Protocol):
         ...
 
 
-def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Paraphrase]:
-    """Stand-ins for ``k`` paraphrases at each temperature; no two of them begin alike."""
-    groups = [(temperature, f"{temperature:g}") for temperature in temperatures]
-    return [
-        Paraphrase(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
-        for one, group in groups
-        for n in range(1, k + 1)
-    ]
-
-
-def check_count(name: str, value: int) -> None:
-    """Check a number of paraphrases.
-
-    Raises:
-        SpecError: It is too low or too high.
-    """
-    if not 1 <= value <= MOST:
-        raise SpecError(
-            "this number of paraphrases is out of range",
-            where=name,
-            expected=f"1 to {MOST:,}",
-            found=f"{value:,}",
-        )
-
-
-def too_few(draft: Draft, group: str, wanted: int, what: str, fix: str) -> ModelError:
-    """The error of a model that gave too few paraphrases."""
-    came, reasons = len(draft.of(group)), draft.dropped.get(group, {})
-    dropped = ", ".join(f"{count} {why}" for why, count in sorted(reasons.items()))
-    return ModelError(
-        f"the model gave {came} of {wanted} paraphrases at {what}",
-        expected=f"{wanted} that differ from the original and from each other",
-        found=f"{draft.asked.get(group, 0)} answers" + (f", of which {dropped}" if dropped else ""),
-        fix=fix,
-    )
-
-
-_PLAIN = (".txt", ".md")
-
-
+@dataclass(frozen=True, kw_only=True)
 class File:
     """Paraphrases from a file.
 
@@ -148,22 +103,16 @@ class File:
     exact = True
     kept = False
 
-    def __init__(
-        self,
-        *,
-        path: str,
-        column: str = "paraphrase",
-        name: str = "name",
-        temperature: str = "temperature",
-        encoding: str = "utf-8",
-        sheet: str | None = None,
-    ) -> None:
-        self._path, self._column, self._name = path, column, name
-        self._temperature, self._encoding, self._sheet = temperature, encoding, sheet
+    path: str
+    column: str = "paraphrase"
+    name: str = "name"
+    temperature: str = "temperature"
+    encoding: str = "utf-8"
+    sheet: str | None = None
 
     def asked(self) -> Mapping[str, Any]:
         """The file."""
-        return {"path": self._path}
+        return {"path": self.path}
 
     def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """The file's paraphrases in order, without the original.
@@ -172,74 +121,48 @@ class File:
             SpecError: The file is missing or empty, or a paraphrase is empty or occurs twice.
             UnknownName: It has no such column.
         """
-        path = context.home / self._path
+        path = context.home / self.path
         if not os.path.isfile(path):
             raise SpecError(
                 "there is no such file of paraphrases",
                 where=str(path),
                 fix="paths are relative to the study file",
             )
-        rows = self._lines(path) if path.suffix.lower() in _PLAIN else self._rows(path)
+        line = {"line": f"{{{self.column}}}"} if path.suffix.lower() == ".txt" else {}
+        hint = "`{name}: {value}` beside path"
+        rows = read_rows(path, self.encoding, sheet=self.sheet, hint=hint, **line)
         for number, row in enumerate(rows, start=1):
-            text = str(row[self._column] or "").strip()
+            if self.column not in row:
+                raise UnknownName("column", self.column, row, where=row.where, fix="name it: column: …")
+            text = str(row[self.column] or "").strip()
             if text == draft.original.strip():
                 continue
-            name = str(row.get(self._name) or f"w{number}")
+            name = str(row.get(self.name) or f"w{number}")
             made = self._temperature_of(row)
-            if not draft.offer(text, lambda _, name=name: name, "", made, {"path": self._path}):  # type: ignore[misc]
+            if not draft.offer(text, lambda _, name=name: name, "", made, {"path": self.path}):  # type: ignore[misc]
                 raise SpecError(
                     "a paraphrase is empty or occurs twice",
-                    where=f"{row.where}: {self._column}",
+                    where=f"{row.where}: {self.column}",
                     expected="a different paraphrase in every row",
                     found=text[:120] or "nothing",
                 )
             if name == ORIGINAL:
                 raise SpecError(
                     f"a paraphrase has the name {ORIGINAL!r} of the study file's own instruction",
-                    where=f"{row.where}: {self._name}",
+                    where=f"{row.where}: {self.name}",
                     fix="give it another name",
                 )
         if not draft.paraphrases:
             raise SpecError(
                 "the file has no paraphrase other than the original",
                 where=str(path),
-                expected=f"paraphrases in {self._column!r}",
+                expected=f"paraphrases in {self.column!r}",
                 found=f"{len(rows):,} rows",
             )
         return draft.paraphrases
 
-    def _lines(self, path: Path) -> list[Row]:
-        try:
-            lines = lines_of(read_file(path).decode(self._encoding).removeprefix("\ufeff"))
-        except OSError as error:
-            raise SpecError(
-                "the file of paraphrases cannot be read", where=str(path), found=str(error)
-            ) from None
-        except (UnicodeError, LookupError) as error:
-            raise SpecError(
-                f"the file of paraphrases is not {self._encoding}", where=str(path), found=str(error)[:120]
-            ) from None
-        return [
-            Row([(self._column, line)], path.name, number)
-            for number, line in enumerate(lines, start=1)
-            if line.strip()
-        ]
-
-    def _rows(self, path: Path) -> list[Row]:
-        if path.suffix.lower() not in FORMATS:
-            raise SpecError(
-                f"files that end in {path.suffix!r} are not read",
-                where=str(path),
-                expected=f"one of {', '.join([*FORMATS, *_PLAIN])}",
-            )
-        rows = read_rows(path, self._encoding, sheet=self._sheet, hint="`{name}: {value}` beside path")
-        for row in rows:
-            if self._column not in row:
-                raise UnknownName("column", self._column, row, where=row.where, fix="name it: column: …")
-        return rows
-
     def _temperature_of(self, row: Row) -> dict[str, float]:
-        value = row.get(self._temperature)
+        value = row.get(self.temperature)
         if value is None or value == "":
             return {}
         try:
@@ -247,6 +170,6 @@ class File:
         except ValueError:
             raise SpecError(
                 "this temperature is not a number",
-                where=f"{row.where}: {self._temperature}",
+                where=f"{row.where}: {self.temperature}",
                 found=str(value),
             ) from None

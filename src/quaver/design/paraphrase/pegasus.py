@@ -7,22 +7,17 @@ commas and conjunctions); each is reworded separately, and they are joined again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from quaver.core.seeds import derive
-from quaver.design.paraphrase.llm_paraphraser import check_temperatures
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, Work
-from quaver.design.paraphrase.paraphraser import (
-    CUT_OFF,
-    TEMPERATURE,
-    CutOff,
-    check_count,
-    stand_ins,
-    too_few,
-)
-from quaver.design.paraphrase.protected_words import clauses, escaped, placeholders, sentences
+from pydantic import Field
+
+from quaver.design.paraphrase.llm_paraphraser import Drawn, Sampled
+from quaver.design.paraphrase.paraphrase_draft import PromptContext, Work
+from quaver.design.paraphrase.paraphraser import Count
+from quaver.design.paraphrase.protected_words import clauses, placeholders, sentences
 from quaver.errors import SpecError, Unavailable
 
 TEMPERATURES = tuple(round(0.1 + 4.9 * step / 24, 1) for step in range(25))
@@ -31,7 +26,8 @@ TEMPERATURES = tuple(round(0.1 + 4.9 * step / 24, 1) for step in range(25))
 _LIMIT = 60
 
 
-class Pegasus:
+@dataclass(frozen=True, kw_only=True)
+class Pegasus(Sampled):
     """A Pegasus model as paraphraser; needs the extra ``hf``.
 
     Args:
@@ -41,126 +37,57 @@ class Pegasus:
         beams: The number of beams sampled together, of which the most likely ones are used, as in the paper;
             1 samples each paraphrase separately.
         top_k: The number of tokens to sample from at each step; 0 for all.
-        tries: The most paraphrases to draw for each one needed.
+        tries: The most answers to draw for each paraphrase.
         batch: The number of sentences reworded together.
         device: ``cpu``, ``cuda``, …; by default the accelerator, if there is one.
         cut_off: What becomes of a paraphrase that does not end within the limit, as most do at temperature 5:
             ``drop`` it and draw another, or ``keep`` it as it is, with ``cut_off`` in its annotations.
     """
 
-    factor = "paraphrase"
-    part = "instruction"
-    exact = False
-    kept = True
+    model: str = "tuner007/pegasus_paraphrase"
+    beams: Count = 50
+    top_k: Annotated[int, Field(ge=0)] = 50
+    batch: Count = 8
+    device: str | None = None
+    _usual: ClassVar[Sequence[float]] = TEMPERATURES
+    _seeded: ClassVar[str] = "pegasus"
 
-    def __init__(
-        self,
-        *,
-        model: str = "tuner007/pegasus_paraphrase",
-        temperatures: list[float] | None = None,
-        k: int = 10,
-        beams: int = 50,
-        top_k: int = 50,
-        tries: int = 10,
-        batch: int = 8,
-        device: str | None = None,
-        cut_off: CutOff = "drop",
-    ) -> None:
-        self._keeps = cut_off == "keep"
-        self._temperatures = list(TEMPERATURES) if temperatures is None else temperatures
-        check_temperatures(self._temperatures, k)
-        if min(self._temperatures) <= 0:
+    def __post_init__(self) -> None:
+        if 0 in self._heats:
             raise SpecError("Pegasus is sampled", where="temperatures", expected="above 0", found="0")
-        for name, value in (("k", k), ("beams", beams), ("tries", tries), ("batch", batch)):
-            check_count(name, value)
-        self._model, self._k, self._beams, self._top_k = model, k, beams, top_k
-        self._tries, self._batch, self._device = tries, batch, device
+        super().__post_init__()
 
     def asked(self) -> Mapping[str, Any]:
         """The model and how it is sampled."""
-        asked = {"model": self._model, "beams": self._beams, "top_k": self._top_k}
-        return asked | ({"cut_off": "keep"} if self._keeps else {})
+        return {"model": self.model, "beams": self.beams, "top_k": self.top_k, **super().asked()}
 
-    def foreseen(self, original: str) -> Sequence[Paraphrase]:
-        """``k`` paraphrases at each temperature."""
-        return stand_ins(original, self._temperatures, self._k)
+    @property
+    def _name(self) -> str:
+        return self.model
 
-    def to_ask(self, draft: Draft) -> None:
-        """Nothing: it has a model of its own."""
+    def _source(self, context: PromptContext) -> _Sampler:
+        beside = context.home / self.model
+        return _Sampler(str(beside) if beside.is_dir() else self.model, self.device)
 
-    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
-        """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
+    def _most(self, missing: int) -> int:
+        return min(missing, self.beams) if self.beams > 1 else missing
 
-        Raises:
-            SpecError: A sentence is too long for the model and cannot be split.
-            ModelError: The model gave fewer, or cannot be loaded.
-        """
-        chosen: list[Paraphrase] = []
-        sampler: _Sampler | None = None
-        for temperature in self._temperatures:
-            group = f"{temperature:g}"
-            if len(draft.of(group)) < self._k:
-                work.begin(f"paraphrases at temperature {group} from {self._model}")
-                sampler = sampler or self._sampler(context)
-                self._fill(sampler, temperature, group, context, draft)
-            chosen += draft.of(group)[: self._k]
-        return chosen
-
-    def _sampler(self, context: PromptContext) -> _Sampler:
-        beside = context.home / self._model
-        return _Sampler(str(beside) if beside.is_dir() else self._model, self._device)
-
-    def _fill(
-        self, sampler: _Sampler, temperature: float, group: str, context: PromptContext, draft: Draft
-    ) -> None:
-        original = context.prompt.instruction
-        pieces = _pieces(original, sampler)
-        drawn = 0
-        while (missing := self._k - len(draft.of(group))) > 0:
-            if drawn >= self._tries * self._k:
-                fix = "lower k, raise tries, or leave this temperature out; what the model gave is kept"
-                raise too_few(draft, group, self._k, f"temperature {group}", fix)
-            count = min(missing, self._beams) if self._beams > 1 else missing
-            before = draft.asked.get(group, 0)
-            seed = (derive(context.seed, "pegasus", group) + before) % 2**31
-            self._draw(sampler, pieces, temperature, group, count, seed, draft)
-            draft.asked[group] = before + count
-            drawn += count
-
-    def _draw(
-        self,
-        sampler: _Sampler,
-        pieces: Sequence[_Piece],
-        temperature: float,
-        group: str,
-        count: int,
-        seed: int,
-        draft: Draft,
-    ) -> None:
+    def _drawn(
+        self, source: _Sampler, context: PromptContext, temperature: float, count: int, seed: int, work: Work
+    ) -> Iterable[Drawn]:
+        pieces = _pieces(context.prompt.instruction, source)
         texts = [piece.text for piece in pieces if piece.reword]
-        made: list[list[_Drawn]] = []
-        for index in range(0, len(texts), self._batch):
-            some = texts[index : index + self._batch]
-            made += sampler.sample(some, count, temperature, self._beams, self._top_k, seed + index)
-        for number in range(count):
-            drawn = [sentence[number] for sentence in made]
-            cut = not all(one.ended for one in drawn)
-            if cut and not self._keeps:
-                draft.drop(group, "cut off")
-                continue
-            said = iter([one.text for one in drawn])
-            whole = [(next(said) if piece.reword else piece.text, piece.space) for piece in pieces]
-            paraphrase = escaped("".join(f"{text}{space}" for text, space in whole), draft.original)
-            covariates = {TEMPERATURE: temperature} | ({CUT_OFF: True} if cut else {})
-            origin = {"temperature": temperature, "seed": seed, "sentences": len(texts)}
-            draft.offer(paraphrase, lambda n: f"t{group}-{n}", group, covariates, origin)
-
-
-class _Drawn(NamedTuple):
-    """A paraphrase of one sentence, and whether it ended within the limit."""
-
-    text: str
-    ended: bool
+        made: list[list[tuple[str, bool]]] = []
+        for index in range(0, len(texts), self.batch):
+            some = texts[index : index + self.batch]
+            made += source.sample(some, count, temperature, self.beams, self.top_k, seed + index)
+        for sentences_drawn in zip(*made, strict=True):
+            said = iter(sentences_drawn)
+            whole = "".join(
+                f"{next(said)[0] if piece.reword else piece.text}{piece.space}" for piece in pieces
+            )
+            ended = all(done for _, done in sentences_drawn)
+            yield Drawn(whole, ended, {"seed": seed, "sentences": len(texts)})
 
 
 class _Piece(NamedTuple):
@@ -252,8 +179,8 @@ class _Sampler:
 
     def sample(
         self, texts: Sequence[str], count: int, temperature: float, beams: int, top_k: int, seed: int
-    ) -> list[list[_Drawn]]:
-        """Draw paraphrases of each text."""
+    ) -> list[list[tuple[str, bool]]]:
+        """Draw paraphrases of each text, each with whether it ended within the limit."""
         torch, tokenizer, model = self._loaded
         batch = tokenizer(list(texts), padding=True, return_tensors="pt").to(model.device)
         with torch.random.fork_rng(), torch.no_grad():
@@ -270,7 +197,6 @@ class _Sampler:
             )
         end = tokenizer.eos_token_id
         texts_drawn = [
-            _Drawn(tokenizer.decode(row, skip_special_tokens=True).strip(), end in row)
-            for row in drawn.tolist()
+            (tokenizer.decode(row, skip_special_tokens=True).strip(), end in row) for row in drawn.tolist()
         ]
         return [texts_drawn[index : index + count] for index in range(0, len(texts_drawn), count)]

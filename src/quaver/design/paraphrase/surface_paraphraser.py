@@ -9,10 +9,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from pydantic import AfterValidator, Field
 
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, Work
-from quaver.design.paraphrase.paraphraser import check_count
+from quaver.design.paraphrase.paraphraser import Count
 from quaver.design.paraphrase.protected_words import explained_words, label_names, protected, segments
 from quaver.errors import SpecError
 
@@ -167,12 +170,20 @@ EDITS: Mapping[str, Callable[[str, Free], Iterator[Edit]]] = {
 """Kind -> the places that it could change."""
 
 
+def _distinct(given: list[float]) -> list[float]:
+    if len({f"{one:g}" for one in given}) < len(given):
+        raise ValueError("a strength is given twice")
+    return given
+
+
+Strength = Annotated[float, Field(gt=0, le=1)]
 Kind = Literal["articles", "contractions", "politeness", "punctuation", "casing", "spacing", "typos"]
 
 _TRIES = 50
 """The most draws for each paraphrase."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Surface:
     """Small random edits that keep the meaning.
 
@@ -188,26 +199,13 @@ class Surface:
     exact = True
     kept = False
 
-    def __init__(
-        self, *, strengths: list[float] | None = None, k: int = 5, kinds: list[Kind] | None = None
-    ) -> None:
-        self._strengths = [0.2] if strengths is None else strengths
-        self._kinds: list[str] = sorted(get_args(Kind) if kinds is None else set(kinds))
-        self._k = k
-        check_count("k", k)
-        if not self._strengths or not self._kinds:
-            name = "kinds" if self._strengths else "strengths"
-            raise SpecError("nothing would be changed", where=name, expected="one or more", found="none")
-        for strength in self._strengths:
-            if not 0 < strength <= 1:
-                raise SpecError(
-                    "this strength is out of range",
-                    where="strengths",
-                    expected="above 0 and up to 1",
-                    found=f"{strength:g}",
-                )
-        if len({f"{one:g}" for one in self._strengths}) < len(self._strengths):
-            raise SpecError("a strength is given twice", where="strengths", found=str(list(self._strengths)))
+    strengths: Annotated[list[Strength], Field(min_length=1), AfterValidator(_distinct)] | None = None
+    k: Count = 5
+    kinds: Annotated[list[Kind], Field(min_length=1)] | None = None
+
+    @property
+    def _kinds(self) -> list[str]:
+        return sorted(get_args(Kind) if self.kinds is None else set(self.kinds))
 
     def asked(self) -> Mapping[str, Any]:
         """The kinds of edits."""
@@ -224,25 +222,25 @@ class Surface:
         names = label_names(context.labels, prompt.answers)
         names += explained_words(text, prompt.postfix, context.labels, prompt.answers)
         places = _places(text, self._kinds, names)
-        for strength in self._strengths:
+        for strength in self.strengths or [0.2]:
             self._fill(strength, text, places, context.seed, draft)
         return draft.paraphrases
 
     def _fill(self, strength: float, text: str, places: list[_Place], seed: int, draft: Draft) -> None:
         group = f"{strength:g}"
         draw = random.Random(f"{seed} surface {group}")
-        for _ in range(_TRIES * self._k):
-            if len(draft.of(group)) == self._k:
+        for _ in range(_TRIES * self.k):
+            if len(draft.of(group)) == self.k:
                 return
             drawn = _drawn(places, strength, draw)
             origin = {"strength": strength, "kinds": sorted({kind for kind, _, _ in drawn})}
             covariates = {"strength": strength}
             draft.offer(_applied(text, drawn), lambda n: f"s{group}-{n}", group, covariates, origin)
-        if len(draft.of(group)) < self._k:
+        if len(draft.of(group)) < self.k:
             raise SpecError(
                 f"the instruction has {len(draft.of(group))} paraphrases at strength {group}",
                 where="k",
-                expected=f"{self._k} different ones",
+                expected=f"{self.k} different ones",
                 found=f"{len(places)} places that could be changed",
                 fix="lower k, allow more kinds, or choose another strength",
             )
