@@ -82,6 +82,23 @@ def test_open_answers_are_measured_by_their_scores(tmp_path: Path) -> None:
     assert set(study.annotations()["label"].to_list()) == {"C", "I"}
 
 
+def test_a_sample_without_scores_and_a_question_in_parts_are_read(tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}]
+    odd = [
+        sample("p", 1, ["favor", "none"], "favor") | {"scores": None, "metadata": None},
+        sample("q", 1, [], "favor") | {"input": [{"role": "user", "content": parts}]},
+        sample("r", 1, "favor", "favor") | {"input": "plain"},
+    ]
+    log = log_in(written(tmp_path / "log.json", odd, task_args={"prompt": "short", "k": 2}))
+    assert log is not None
+    assert [(row["text"], row["gold"], row["score"]) for row in log.rows] == [
+        ("Text p", None, None),
+        ("one two", None, "C"),
+        ("plain", "favor", "C"),
+    ]
+    assert {row["variant"] for row in log.rows} == {"prompt=short,k=2"}
+
+
 # As lm-evaluation-harness 0.4.13 wrote them, without its hashes.
 _DOC = {"id": "d0", "text": "text 0", "label": 0}
 _CHOICE = {

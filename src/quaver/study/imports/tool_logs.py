@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+import tomllib
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -50,7 +52,7 @@ def log_in(file: Path) -> ToolLog | None:
         return None
     try:
         if ending == ".eval":
-            return ToolLog("inspect-ai", _rows(file, _inspect(_unpacked(file))))
+            return _log_of_document(file, _unpacked(file))
         if ending == ".json":
             return _log_of_document(file, parsed_json(read_file(file)))
         if ending in (".csv", ".tsv"):
@@ -58,12 +60,14 @@ def log_in(file: Path) -> ToolLog | None:
         if ending != ".jsonl":
             return None
         with file.open("rb") as opened:  # a table may be in any encoding, which its own reader knows
-            known = _kind_of_lines(next((line for line in opened if line.strip()), b""))
-            if known is None:
-                return None
+            keys = _keys_of(next((line for line in opened if line.strip()), b""))
             opened.seek(0)
-            tool, read = known
-            return ToolLog(tool, _rows(file, read(json.loads(line) for line in opened if line.strip())))
+            lines = (json.loads(line) for line in opened if line.strip())
+            if keys >= _PROMPTFOO:
+                return ToolLog("promptfoo", _rows(file, rows_of_results(lines)))
+            if (log := next((one for one in _LOGS if keys >= {*one.get("line", ("",))}), None)) is None:
+                return None
+            return ToolLog(log["tool"], _rows(file, (row for line in lines for row in _answers(log, line))))
     except (OSError, zipfile.BadZipFile) as error:
         raise ItemError("this log cannot be read", where=str(file), found=str(error)) from None
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
@@ -79,8 +83,9 @@ def _log_of_document(file: Path, document: Any) -> ToolLog:
     """The log in a file that is one JSON document."""
     first = document[0] if isinstance(document, list) and document else document
     keys = first.keys() if isinstance(first, dict) else frozenset[str]()
-    if first is document and keys >= {"eval", "samples"}:
-        return ToolLog("inspect-ai", _rows(file, _inspect(document)))
+    for log in _LOGS if first is document else ():
+        if keys >= {*log.get("document", ("",))}:
+            return ToolLog(log["tool"], _rows(file, _answers(log, document)))
     if first is document and "results" in keys and "results" in document["results"]:
         return ToolLog("promptfoo", _rows(file, rows_of_results(document["results"]["results"])))
     if first is not document and keys >= {"annotations", "data"}:
@@ -158,7 +163,7 @@ def _only(fields: Sequence[str]) -> str:
     return fields[0]
 
 
-def _level(values: Collection[str]) -> Literal["nominal", "ordinal", "interval"]:
+def _level(values: Set[str]) -> Literal["nominal", "ordinal", "interval"]:
     """The level of these labels: whole numbers are ordered, others have distances, two labels neither."""
     try:
         numbers = {float(value) for value in values}
@@ -198,92 +203,80 @@ def _unpacked_by_its_tool(file: Path) -> dict[str, Any]:
     return document
 
 
-def _inspect(log: Record) -> Iterator[Record]:
-    """A row a sample and epoch; the task with its arguments is the prompt variant."""
-    about = log["eval"]
-    given = ",".join(f"{name}={value}" for name, value in (about.get("task_args") or {}).items())
-    for sample in log["samples"]:
-        target = sample["target"]
-        scores = sample.get("scores") or {}
-        yield plain(sample.get("metadata") or {}) | {
-            "item": str(sample["id"]),
-            "text": _last_message(sample["input"]),
-            "variant": given or about["task"],
-            "model": about["model"],
-            "repeat": sample["epoch"],
-            "answer": sample["output"]["completion"],
-            "gold": target if isinstance(target, str) else target[0] if len(target) == 1 else None,
-            "score": next(iter(plain({name: one["value"] for name, one in scores.items()}).values()), None),
-        }
+def _answers(log: Record, whole: Record) -> Iterator[Record]:
+    """A row for each answer in a document or a line."""
+    found = [*_likeliest(whole)] if "answers" in log else _led(log["each"], whole, whole, 0)
+    none: list[Record] = [] if "document" in log else [{}]  # a call that failed has an answer, which is empty
+    for number, answer in enumerate([found] if isinstance(found, dict) else found or none):
+        row = plain(_led(log["beside"], answer, whole, number) or {}) if "beside" in log else {}
+        cells = {name: _cell(_led(way, answer, whole, number)) for name, way in log["columns"].items()}
+        yield row | cells | {"item": str(cells["item"]), "answer": cells["answer"] or ""}
 
 
-def _last_message(asked: str | list[Record]) -> str:
-    """What a sample asks: a text, or the text of the last of its messages."""
-    if isinstance(asked, str):
-        return asked
-    content = asked[-1]["content"]
-    return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
+def _led(ways: str, answer: Record, whole: Record, number: int) -> Any:
+    """What the first way leads to that leads anywhere.
+
+    Raises:
+        KeyError, TypeError: What must be there is not.
+    """
+    value: Any = None
+    for way in ways.split(" or "):
+        if way == "#":
+            return number
+        value = whole if way[0] in "^/" else answer
+        for step in way.lstrip("^/").split("."):
+            if value is None:
+                break
+            if step == "*":
+                value = next(iter(value.values()), None)
+            else:
+                value = value.get(step[:-1]) if step.endswith("?") else value[step]
+        if value not in (None, {}):
+            break
+    return value
 
 
-def _harness(lines: Iterable[Record]) -> Iterator[Record]:
-    for line in lines:
-        yield from _harness_line(line)
+def _cell(value: Any) -> Any:
+    """A cell: of messages the last one's text, of parts their texts, of several values none."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={one}" for name, one in value.items())
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[-1], dict) and "content" in value[-1]:
+        return _cell(value[-1]["content"])
+    if all(isinstance(one, dict) for one in value):
+        return " ".join(one["text"] for one in value if "text" in one) or None
+    return value[0] if len(value) == 1 else None
 
 
-def _harness_line(line: Record) -> Iterator[Record]:
-    """A row a repeat; of a choice by likelihood, the likeliest choice is the answer."""
-    document = plain(line["doc"])
+def _likeliest(line: Record) -> Iterator[Record]:
+    """Each repeat; of a choice by likelihood, the likeliest choice is the answer."""
     asked = list(line["arguments"].values()) if isinstance(line["arguments"], dict) else line["arguments"]
-    first = asked[0]
-    text = first["arg_0"] if isinstance(first, dict) else first[0]
-    scored = next(iter(plain({name: line.get(name) for name in line.get("metrics", ())}).values()), None)
-    row = document | {"item": str(document.get("id", line["doc_id"])), "text": text, "score": scored}
-    resps = line["resps"]
+    pairs = [[one["arg_0"], one["arg_1"]] if isinstance(one, dict) else one for one in asked]
+    scores = plain({name: line.get(name) for name in line.get("metrics", ())})
+    shared = {"text": pairs[0][0], "score": next(iter(scores.values()), None)}
+    resps, target = line["resps"], str(line["target"])
     if isinstance(resps[0][0], str):
-        for repeat, answer in enumerate(resps[0]):
-            yield row | {"repeat": repeat, "answer": answer, "gold": str(line["target"])}
+        yield from (shared | {"answer": answer, "gold": target} for answer in resps[0])
         return
-    choices = [one["arg_1"] if isinstance(one, dict) else one[1] for one in asked]
+    choices = [choice for _, choice in pairs]
     likely = max(range(len(resps)), key=lambda index: float(resps[index][0][0]))
-    target = str(line["target"])
     gold = choices[int(target)] if target.isdigit() and int(target) < len(choices) else target
-    yield row | {"repeat": 0, "answer": choices[likely].strip(), "gold": gold.strip()}
-
-
-def _openai_batch(lines: Iterable[Record]) -> Iterator[Record]:
-    for line in lines:
-        body = (line.get("response") or {}).get("body") or {}
-        choices = body.get("choices") or [{"message": {"content": ""}}]
-        for repeat, choice in enumerate(choices):
-            answer = choice["message"]["content"] or ""
-            yield {"item": line["custom_id"], "model": body.get("model"), "repeat": repeat, "answer": answer}
-
-
-def _anthropic_batch(lines: Iterable[Record]) -> Iterator[Record]:
-    for line in lines:
-        message = line["result"].get("message") or {"content": (), "model": None}
-        answer = "".join(part["text"] for part in message["content"] if part["type"] == "text")
-        yield {"item": line["custom_id"], "model": message["model"], "repeat": 0, "answer": answer}
+    yield shared | {"answer": choices[likely].strip(), "gold": gold.strip()}
 
 
 BATCHES: Final = ("OpenAI batch", "Anthropic batch")
 """Logs in which a text that the user chose names each call."""
 LABEL_STUDIO: Final = "Label Studio"
-_Reader: TypeAlias = Callable[[Iterable[Record]], Iterator[Record]]
-_LINES: Final[tuple[tuple[frozenset[str], str, _Reader], ...]] = (
-    (frozenset(("doc_id", "doc", "resps", "target")), "lm-evaluation-harness", _harness),
-    (frozenset(("custom_id", "response")), "OpenAI batch", _openai_batch),
-    (frozenset(("custom_id", "result")), "Anthropic batch", _anthropic_batch),
-    (frozenset(("promptIdx", "testIdx", "vars", "prompt")), "promptfoo", rows_of_results),
-)
-"""The keys of a line by which a log is known, whose it is, and what reads it."""
+_PROMPTFOO: Final = frozenset(("promptIdx", "testIdx", "vars", "prompt"))
+_LOGS: Final[Sequence[Mapping[str, Any]]] = tomllib.loads(
+    Path(__file__).with_name("tool_logs.toml").read_text("utf-8")
+)["log"]
 
 
-def _kind_of_lines(first: bytes) -> tuple[str, _Reader] | None:
-    try:
+def _keys_of(first: bytes) -> Set[str]:
+    """The keys of a line; none of what is no line of a log."""
+    with suppress(ValueError):
         line = json.loads(first)
-    except ValueError:
-        return None
-    if not isinstance(line, dict):
-        return None
-    return next(((tool, read) for keys, tool, read in _LINES if keys <= line.keys()), None)
+        return line.keys() if isinstance(line, dict) else frozenset()
+    return frozenset()
