@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -121,33 +120,6 @@ def _class(estimate: Estimate, code: str) -> tuple[Value, ...]:
     return before, after, 100 * (after - before), after / before - 1 if before else None
 
 
-def prompts(answers: Answers) -> TableRows:
-    """Every combination of the prompt's parts, a row each."""
-    columns = list(dict.fromkeys(name for one in answers for name in _factors(one)))
-    rows = []
-    for one, model in each_model(answers):
-        mine = one.of(model)
-        outcomes = [
-            _by_variant(one, mine, measure, missing=missing)
-            for _, missing in _WAYS
-            for measure in ("accuracy", "f1")
-        ]
-        labelled = _by_variant(one, mine, "compliance")
-        for variant in one.variants:
-            if variant.id in labelled:
-                levels = [variant.factors.get(name, NOTHING) for name in columns]
-                numbers = [each.get(variant.id) for each in (labelled, *outcomes)]
-                rows.append((one.name, model, *levels, *numbers))
-    return TableRows(rows, columns=columns)
-
-
-def _by_variant(
-    answers: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any
-) -> dict[str, float | None]:
-    estimates = answers.points(measure, frame, by=["variant"], **options)
-    return {e.cell.get("variant", ""): e.value for e in estimates if e.measure in (measure, "f1_macro")}
-
-
 def lengths(answers: Answers) -> TableRows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
     rows: list[Sequence[Value]] = []
@@ -195,20 +167,6 @@ def _measured(part: PartCost | None) -> tuple[float | None, float | None, float 
         return None, None, None
     read, written = part.prompt_tokens / part.calls, part.completion_tokens / part.calls
     return read or None, written or None, None if part.money is None else 1000 * part.money / part.calls
-
-
-def overall(answers: Answers) -> TableRows:
-    """Compliance, accuracy and macro-F1 of each model, over all prompts: table 3 and figure 2."""
-    rows = []
-    for one, model in each_model(answers):
-        mine = one.of(model)
-        row: list[Value] = [one.name, model, one.points("compliance", mine, by=[])[0].value]
-        for _, missing in _WAYS:
-            estimates = one.points("f1", mine, by=[], missing=missing)
-            row.append(one.points("accuracy", mine, by=[], missing=missing)[0].value)
-            row.append(next((e.value for e in estimates if e.measure == "f1_macro"), None))
-        rows.append(row)
-    return TableRows(rows)
 
 
 def data_sets(answers: Answers) -> TableRows:

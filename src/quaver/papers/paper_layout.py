@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from typing import Any
 
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
+from quaver.papers.pivots import pivot
 from quaver.papers.published_table import (
     NO_VALUE,
     NOTHING,
@@ -163,10 +165,11 @@ class TableKind:
     Attributes:
         name: What the command calls it.
         title: What it shows, in a line.
-        function: Makes its rows of stored answers: a module of this folder, and its function.
         caption: What stands above it.
         columns: Its columns: those of words, ``||``, those of numbers; ``*`` for those that the rows name.
             ``{1%}`` prints a column's numbers in per cent with one decimal; three decimals are the default.
+        function: Makes its rows of stored answers: a module of this folder, and its function.
+        pivot: Where it has none: which estimates its rows are (`pivots.pivot`).
         words: The places after ``||`` that hold words all the same.
         notes: What stands below it.
         empty: What stands below it where it has no rows.
@@ -176,9 +179,10 @@ class TableKind:
 
     name: str
     title: str
-    function: str
     caption: str
     columns: str
+    function: str = ""
+    pivot: Mapping[str, Any] = field(default_factory=dict)
     words: Sequence[int] = ()
     notes: Sequence[str] = ()
     empty: str = ""
@@ -188,7 +192,11 @@ class TableKind:
     def make(self, answers: Answers, *items: Sequence[str]) -> PublishedTable:
         """The table of stored answers, or of some items' answers."""
         module, _, name = self.function.partition(".")
-        made: TableRows = getattr(import_module(f"quaver.papers.{module}"), name)(answers, *items)
+        made: TableRows = (
+            pivot(answers, self.pivot)
+            if self.pivot
+            else getattr(import_module(f"quaver.papers.{module}"), name)(answers, *items)
+        )
         columns: list[str] = []
         forms: list[str] = []
         words = 0
