@@ -105,9 +105,8 @@ def test_a_note_with_any_separator_is_read_again(browser: TestClient, path: Path
     assert browser.post(ALL, json={"item": "i1", "note": note}).status_code == 200
     (kept,) = client(path).get(ALL).json()["marks"]
     assert kept["note"] == note
-    file = browser.get(f"{ALL}/export", params={"format": "jsonl"}).content
-    taken = browser.post(f"{ALL}/import?format=jsonl&who=ben", content=file).json()
-    assert (taken["read"], taken["new"], taken["skipped"]) == (1, 0, [])
+    (row,) = pl.read_csv(browser.get(f"{ALL}/export").content).to_dicts()
+    assert row["note"] == note
 
 
 def test_a_mark_that_does_not_fit_is_refused_and_takes_no_other_with_it(
@@ -161,63 +160,20 @@ def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:
     assert set(cells) <= {0, 255}
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "argilla"])
-def test_labels_go_out_and_come_back(browser: TestClient, tmp_path: Path, form: str) -> None:
-    for at, label in enumerate(("pos", "neg", "neu")):
-        browser.post(ALL, json={"item": f"i{at}", "label": label, "who": "ada"})
-    file = browser.get(f"{ALL}/export", params={"format": form}).content
-    other = client(collected(tmp_path / "other", count=8))
-    taken = other.post(f"{ALL}/import?format={form}&who=ben", content=file).json()
-    assert (taken["read"], taken["new"], taken["skipped"]) == (3, 3, [])
-    found = {one["item"]: (one["label"], one["who"]) for one in other.get(ALL).json()["marks"]}
-    assert found == {"i0": ("pos", "ada"), "i1": ("neg", "ada"), "i2": ("neu", "ada")}
-    again = other.post(f"{ALL}/import?format={form}&who=ben", content=file).json()
-    assert (again["read"], again["new"]) == (3, 0)
-
-
-def test_tasks_have_the_texts_and_the_models_labels_unless_blind(browser: TestClient) -> None:
-    tasks = browser.get(f"{ALL}/export?format=label-studio&q=item:i1").json()
-    assert [one["data"]["item"] for one in tasks] == ["i1"]
-    assert tasks[0]["predictions"][0]["result"][0]["value"]["choices"][0] in ("pos", "neg", "neu")
-    blind = browser.get(f"{ALL}/export?format=argilla&blind=1").json()
-    assert len(blind) == 8
-    assert not any(one["suggestions"] for one in blind)
-
-
-def test_what_cannot_be_used_is_left_out_and_counted(browser: TestClient) -> None:
-    rows = [
-        {
-            "data": {"item": "i1"},
-            "annotations": [
-                {"completed_by": 7, "result": [{"from_name": "label", "value": {"choices": ["positive"]}}]}
-            ],
-        },
-        {"data": {"item": "nowhere"}, "annotations": [{"result": [{"value": {"choices": ["pos"]}}]}]},
-        {"data": {"item": "i2"}, "annotations": [{"result": [{"value": {"choices": ["great"]}}]}]},
-        {
-            "data": {"item": "i3"},
-            "annotations": [{"was_cancelled": True, "result": [{"value": {"choices": ["pos"]}}]}],
-        },
-        {"item": "i4", "label": "neg", "annotator": "ben"},
-    ]
-    taken = browser.post(f"{ALL}/import?format=label-studio&who=ada", content=json.dumps(rows)).json()
-    assert (taken["read"], taken["new"]) == (4, 2)
-    assert [one["row"] for one in taken["skipped"]] == [2, 3]
-    found = {one["item"]: (one["label"], one["who"]) for one in browser.get(ALL).json()["marks"]}
-    assert found == {"i1": ("pos", "7"), "i4": ("neg", "ben")}
-    for form, content in (
-        ("label-studio", "{}"),
-        ("argilla", "[1]"),
-        ("csv", "a,b\n1,2\n"),
-        ("jsonl", "x"),
-        ("csv", b"\xff"),
-    ):
-        assert browser.post(f"{ALL}/import?format={form}", content=content).status_code == 400
+def test_the_table_of_marks_is_a_coders_sheet(browser: TestClient, path: Path) -> None:
+    for n, label in enumerate(("pos", "neg", "neu")):
+        browser.post(ALL, json={"item": f"i{n}", "label": label, "who": "ada"})
+    file = path.parent / "marks.csv"
+    file.write_bytes(browser.get(f"{ALL}/export").content)
+    study = quaver.Study.open(path)
+    study.gold.take(file, apart="marked")
+    coded = study.gold.state.coded.sort("item").select("item", "coder", "label").rows()
+    assert coded == [("i0", "ada", "pos"), ("i1", "ada", "neg"), ("i2", "ada", "neu")]
 
 
 def test_a_spreadsheet_finds_no_formula_in_marks(browser: TestClient) -> None:
     browser.post(ALL, json={"item": "i1", "note": "=1+1", "who": "@ada"})
-    (row,) = csv.DictReader(io.StringIO(browser.get(f"{ALL}/export?format=csv").text))
+    (row,) = csv.DictReader(io.StringIO(browser.get(f"{ALL}/export").text))
     assert (row["note"], row["coder"]) == ("'=1+1", "'@ada")
 
 

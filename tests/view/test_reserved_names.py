@@ -161,14 +161,12 @@ def test_completions_are_queries_that_find_something(browser: TestClient) -> Non
             assert answer.status_code == 200, (start, option)
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "argilla"])
-def test_marks_keep_these_labels(browser: TestClient, path: Path, form: str) -> None:
+def test_marks_keep_these_labels(browser: TestClient) -> None:
     marks = "api/studies/or/marks"
     for word in WORDS:
         assert browser.post(marks, json={"item": word, "label": word, "who": "none"}).status_code == 200
-    file = browser.get(f"{marks}/export?format={form}").content
-    taken = browser.post(f"{marks}/import?format={form}", content=file).json()
-    assert (taken["read"], taken["new"], taken["skipped"]) == (len(WORDS), 0, [])
+    rows = csv.DictReader(io.StringIO(browser.get(f"{marks}/export").text))
+    assert [(row["item"], row["label"], row["coder"]) for row in rows] == [(w, w, "none") for w in WORDS]
     for word in WORDS:
         query = f"marked:{json.dumps(word)}"
         rows = browser.get("api/studies/or/rows", params={"q": query}).json()["rows"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,7 @@ from quaver.view.answer_reading import (
     Spans,
     beginning,
     facts_of,
+    follow_ups_of,
     messages_of,
     spans_of,
     stored,
@@ -174,22 +175,27 @@ class Seen:
     db: sqlite3.Connection | None
     at: int
     column: Column
-    cell: Mapping[str, Any]
+    cells: Sequence[Mapping[str, Any]]
 
-    def number(self, follow_up: str = "") -> int:
-        """The number of the response, or of that to a follow-up; 0 where there is none."""
-        return self.cell.get(f"response-{follow_up}" if follow_up else "response") or 0
+    @property
+    def number(self) -> int:
+        """The number of the response; 0 where there is none."""
+        return (self.cells[0]["response"] if self.cells else None) or 0
+
+    @property
+    def length(self) -> int:
+        """Characters of the response."""
+        return (self.cells[0]["length"] if self.cells else None) or 0
 
     def reading(self, evaluator: int, modal: str | None = None) -> dict[str, Any]:
         """How it was read, as far as the index knows."""
-        legend = self.cell.get(f"legend-{evaluator}") or 0
-        label, status = self.study.index.design.meanings[legend]
-        known = {"label": label, "status": status, "legend": legend, "modal": modal}
-        return read_as(known | {"confidence": self.cell.get(f"confidence-{evaluator}")})
+        cell = next((cell for cell in self.cells if cell["evaluator"] == evaluator), _NOT_READ)
+        label, status = self.study.index.design.meanings[cell["legend"]]
+        return read_as({**cell, "label": label, "status": status, "modal": modal})
 
     def prompt(self, longest: int = LONGEST) -> list[dict[str, Any]]:
         """The prompt that was sent; none before it is answered."""
-        number = self.number()
+        number = self.number
         if self.db is None or not number:
             return []
         facts = facts_of(self.db, number)
@@ -198,10 +204,10 @@ class Seen:
 
 def seen_in(study: ViewedStudy, db: sqlite3.Connection | None, row: int, column: Column) -> Seen:
     """An answer, as far as the index has it."""
-    found = study.index.cells([row], [column.at])
-    return Seen(study, db, row, column, found.row(0, named=True) if found.height else {})
+    return Seen(study, db, row, column, study.index.cells([row], [column.at]).rows(named=True))
 
 
+_NOT_READ: dict[str, Any] = {"legend": 0, "confidence": None}
 _READ = ("label", "status", "confidence")
 
 
@@ -226,14 +232,12 @@ def said(seen: Seen, view: GridView) -> dict[str, Any]:
     result["marks"] = [mark_document(study, mark) for mark in marks]
     is_modal = modal is not None and known["label"] == modal
     result["is"] = {"flip": known["flip"], "right": right, "modal": is_modal}
-    number = seen.number()
-    facts = facts_of(db, number) if db is not None and number else None
+    facts = facts_of(db, seen.number) if db is not None and seen.number else None
     if db is None or facts is None:
         return result
-    length = seen.cell.get("length") or 0
-    result["response"] = _response(seen, db, facts) | {"length": length}
+    result["response"] = _response(seen, db, facts) | {"length": seen.length}
     result["follow_ups"] = _follow_ups(seen, db)
-    if length <= _READ_AGAIN:
+    if seen.length <= _READ_AGAIN:
         result |= _read_again(seen, db, evaluator, reading, readings)
     return result
 
@@ -274,12 +278,11 @@ def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
 def _follow_ups(seen: Seen, db: sqlite3.Connection) -> list[dict[str, Any]]:
     """The further calls about the same answer."""
     result = []
-    for name in sorted(seen.study.index.design.follow_ups):
-        if number := seen.number(name):
-            part = beginning(db, "responses", "text", number, LONGEST)
-            facts = facts_of(db, number)
-            sent = messages_of(db, facts["prompt"], LONGEST) if facts else []
-            result.append({"name": name, "text": part.text, "response": number, "prompt": sent})
+    for name, number in follow_ups_of(db, seen.number).items():
+        part = beginning(db, "responses", "text", number, LONGEST)
+        facts = facts_of(db, number)
+        sent = messages_of(db, facts["prompt"], LONGEST) if facts else []
+        result.append({"name": name, "text": part.text, "response": number, "prompt": sent})
     return result
 
 
@@ -291,10 +294,11 @@ def _read_again(
     readings: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Why an answer has its labels: reasons, probabilities, tokens, and the characters that were read."""
-    design, response = seen.study.index.design, whole_response(db, seen.number())
+    design, response = seen.study.index.design, whole_response(db, seen.number)
     variant = design.variants_by_id.get(seen.column.prompt)
     if response is None or variant is None:
         return {}
+    further = follow_ups_of(db, seen.number)
     result: dict[str, Any] = {"tokens_total": len(response.tokens), "reading": reading}
     result["tokens"] = [
         {"text": token.text, "logprob": token.logprob, "top": [list(top) for top in token.top]}
@@ -302,7 +306,7 @@ def _read_again(
     ] or None
     for index, name in enumerate(design.evaluators):
         made, follow_up = evaluator_of(seen.study, name), design.of.get(name, "")
-        own = whole_response(db, seen.number(follow_up)) if follow_up else response
+        own = whole_response(db, further.get(follow_up, 0)) if follow_up else response
         if made is None or own is None:
             continue
         said = read(own, made, design.labels, variant, response if follow_up else None)

@@ -35,6 +35,11 @@ _FACTS = f"""
     FROM responses r LEFT JOIN sources s ON s.id = r.source WHERE r.id = ?"""
 
 
+_FURTHER = """
+    SELECT c.follow_up, a.response FROM conditions c JOIN calls a ON a.condition = c.position
+    WHERE c.parent IS NOT NULL AND a.parent = ? ORDER BY c.follow_up"""
+
+
 class Part(NamedTuple):
     """The beginning of a long text.
 
@@ -65,6 +70,11 @@ def facts_of(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
     """What is stored beside a response's texts."""
     row = db.execute(_FACTS, (number,)).fetchone()
     return None if row is None else dict(row)
+
+
+def follow_ups_of(db: sqlite3.Connection, number: int) -> dict[str, int]:
+    """The numbers of the responses to further calls about an answer, by the names of these."""
+    return {str(row[0]): int(row[1]) for row in db.execute(_FURTHER, (number,))}
 
 
 def beginning(db: sqlite3.Connection, table: str, column: str, number: int, longest: int) -> Part:

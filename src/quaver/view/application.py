@@ -24,7 +24,7 @@ from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Given, given_in
 from quaver.view.compare_document import comparison
-from quaver.view.mark_import import exported_marks, taken_in, to_gold
+from quaver.view.marked_labels import marks_table, to_gold
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
 from quaver.view.static_export import MOST_ITEMS, exported, write_file
@@ -94,7 +94,6 @@ class Viewer:
             ("GET", "/marks/export"): export_marks,
             ("POST", "/marks"): self.add_mark,
             ("POST", "/marks/gold"): to_gold,
-            ("POST", "/marks/import"): self.import_marks,
             ("DELETE", "/marks/{name}"): answer_document.remove_mark,
             ("POST", "/look"): overview_document.look,
             ("POST", "/verdict"): overview_document.judge,
@@ -153,10 +152,6 @@ class Viewer:
     def add_mark(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
         """Add a mark."""
         return answer_document.add_mark(study, given, self.who)
-
-    def import_marks(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
-        """Take in a file of marks."""
-        return taken_in(study, given.format, given.content, given.who or self.who)
 
 
 def _endpoint(handler: Handler) -> Callable[[Request], Any]:
@@ -245,13 +240,9 @@ def export(study: ViewedStudy, given: Given) -> Response:
 
 
 def export_marks(study: ViewedStudy, given: Given) -> Response:
-    """The marks as a file, or the items as tasks."""
-    body, name = exported_marks(study, given.asked, given.format, blind=given.blind)
-    return StreamingResponse(
-        (piece.encode("utf-8", "backslashreplace") for piece in body),
-        media_type="application/octet-stream",
-        headers=_as_file(name),
-    )
+    """The marks as a file."""
+    headers = _as_file(f"{study.id}-marks.csv")
+    return Response(marks_table(study), media_type="application/octet-stream", headers=headers)
 
 
 def cells(study: ViewedStudy, given: Given) -> Response:
@@ -270,7 +261,7 @@ def raw(study: ViewedStudy, given: Given) -> Response:
     if given.part not in parts:
         raise UnknownName("part", given.part, parts, where="part")
     row, column = answer_document.place_of(study, given.item, given.column)
-    number = answer_document.seen_in(study, None, row, column).number()
+    number = answer_document.seen_in(study, None, row, column).number
     window = slice(0, None) if given.download else given.window(1_000_000, 1_000_000)
     about = _as_file("answer.txt") if given.download else {}
     body = _pieces(study, number, given.part, window)

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from quaver.view.asked import Asked
-from quaver.view.query_fields import Condition
-from quaver.view.query_language import QueryError
+from quaver.view.query_fields import pick
+from quaver.view.query_language import QueryError, parsed
 from quaver.view.query_scope import Scope
-from quaver.view.study_index import Column, IndexDesign, pick
+from quaver.view.study_index import Column, IndexDesign
 
 SORTS = {
     "item": "in the study's order",
@@ -56,7 +56,8 @@ class GridView:
 
     Attributes:
         scope: Where it was asked.
-        condition: What must hold.
+        frame: The answers, and calls without one where the query may be about these.
+        condition: What must hold of them.
         rows: The numbers of the items, in order.
         hits: How many matching answers each of these has.
         order: The places of the shown columns among those of the scope, in order.
@@ -66,7 +67,8 @@ class GridView:
     """
 
     scope: Scope
-    condition: Condition
+    frame: pl.LazyFrame
+    condition: pl.Expr
     rows: Any
     hits: Any
     order: Sequence[int]
@@ -97,7 +99,7 @@ class GridView:
         columns[[self.scope.columns[at] for at in self.order]] = np.arange(len(self.order))
         for first in range(start, stop, _ROWS_AT_ONCE):
             frame = self._placed(first, min(first + _ROWS_AT_ONCE, stop))
-            frame = frame if whole else frame.filter(self.condition.of_answers)
+            frame = frame if whole else frame.filter(self.condition)
             found = self.scope.index.collected(frame.with_columns(across=pick(pl.Series(columns), "column")))
             found = found.sort("place", "across")
             if window is not None:
@@ -111,7 +113,7 @@ class GridView:
         """The cells of some rows, with their ``place``."""
         places = np.full(self.scope.index.design.items, -1)
         places[self.rows[first:last]] = np.arange(first, last)
-        frame = self.scope.cells(self.condition).with_columns(place=pick(pl.Series(places), "row"))
+        frame = self.frame.with_columns(place=pick(pl.Series(places), "row"))
         return frame.filter(pl.col("place") >= 0)
 
     def counted(self, name: str) -> pl.DataFrame:
@@ -155,7 +157,7 @@ class GridView:
             pl.col("place") - start,
             "across",
             "legend",
-            match=self.condition.of_answers.cast(pl.UInt8),
+            match=self.condition.cast(pl.UInt8),
             sure=scaled.fill_null(0).fill_nan(0).cast(pl.UInt8),
         )
         if len(groups) < sum(map(len, groups)):
@@ -197,13 +199,15 @@ def folded(cells: pl.LazyFrame, design: IndexDesign) -> pl.LazyFrame:
     )
 
 
-def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
+def grid_view(scope: Scope, asked: Asked) -> GridView:
     """A view."""
     sort = asked.sort.removeprefix("-")
     if sort not in SORTS or asked.by not in BY:
         name = asked.sort if sort not in SORTS else asked.by
         raise QueryError("there is no such order", (0, 0), expected=", ".join((*SORTS, *BY)), found=name)
-    hits, margins, counts = _selected(scope, condition)
+    condition = scope.fields.condition(parsed(asked.query))
+    frame = scope.calls if scope.fields.of_missing else scope.answers
+    hits, margins, counts = _selected(scope, frame, condition)
     rows = _ordered(scope, np.flatnonzero(hits >= 0), sort)
     rows = rows[::-1] if asked.sort.startswith("-") else rows
     order = _ordered_columns(scope, margins, asked)
@@ -212,22 +216,22 @@ def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
     if asked.fold == "repeat":
         together = dict.fromkeys(conditions)
         groups = [[at for at, of in zip(order, conditions, strict=True) if of == one] for one in together]
-    return GridView(scope, condition, rows, hits[rows], order, groups, margins, counts)
+    return GridView(scope, frame, condition, rows, hits[rows], order, groups, margins, counts)
 
 
-def _selected(scope: Scope, condition: Condition) -> tuple[Any, pl.DataFrame, Any]:
+def _selected(scope: Scope, frame: pl.LazyFrame, condition: pl.Expr) -> tuple[Any, pl.DataFrame, Any]:
     """How many matching answers each row has, -1 if it is not shown; the margins, and counts by code."""
     index, size = scope.index, len(scope.index.design.legend)
-    if condition.level == "row":
-        shown, holds = condition.test.to_numpy(), pl.col("legend") > 0
-        hits = scope.numbers["_answered"].to_numpy().astype(np.int64)
+    answered, label, gold = pl.col("legend") > 0, pl.col("label"), pl.col("gold")
+    holds = condition
+    if {*condition.meta.root_names()} <= {"row"}:  # of items, which need no answers
+        shown = scope.numbers.with_columns(condition.alias("_holds"))["_holds"].to_numpy()
+        hits, holds = scope.numbers["_answered"].to_numpy().astype(np.int64), answered
     else:
-        hits, holds = np.zeros(index.design.items, np.int64), condition.of_answers
-        found = index.collected(scope.cells(condition).filter(holds).group_by("row").len())
+        hits = np.zeros(index.design.items, np.int64)
+        found = index.collected(frame.filter(condition).group_by("row").len())
         hits[found["row"]] = found["len"]
         shown = hits > 0
-    frame, answered = scope.cells(condition), pl.col("legend") > 0
-    label, gold = pl.col("label"), pl.col("gold")
     sums = {"answered": answered, "valid": label.is_not_null(), "agreeing": label == pl.col("modal")}
     sums |= {"right": label == gold, "with_gold": answered & gold.is_not_null(), "matched": holds}
     by_code = pl.DataFrame(schema=dict.fromkeys(("column", "legend", *sums), pl.Int64))
@@ -255,7 +259,7 @@ def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
         means = index.collected(scope.answers.group_by("row").agg(_confidence=pl.col("confidence").mean()))
         frame = frame.join(means, on="row", how="left", maintain_order="left")
     elif sort == "marked":
-        frame = frame.with_columns(_marked=pl.col("row").is_in([*scope.marks.get("mark", {})]))
+        frame = frame.with_columns(_marked=scope.marks["mark"].is_not_null())
     return frame[rows].sort(_KEYS[sort], nulls_last=True, maintain_order=True)["row"].to_numpy()
 
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from quaver.collect.store.response_store import Store
@@ -26,21 +25,18 @@ from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_parts import (
     READ,
-    AnswerWriter,
-    CallCells,
-    Cells,
+    AnswerParts,
+    Places,
     design_of_study,
     digest_of,
     placed_in,
     write_gold,
     write_items,
 )
-from quaver.view.study_index import CURRENT, STATUSES, IndexDesign, State, write_json
+from quaver.view.study_index import CURRENT, State, write_json
 
-_AT_ONCE = 5_000
+_AT_ONCE = 20_000
 _ROWS = 500_000
-_FLUSHED = 50_000
-"""So many answers are written together, or fewer each second."""
 
 
 class IndexBuilder:
@@ -59,22 +55,16 @@ class IndexBuilder:
     def __init__(self, study: StudySource, root: Path) -> None:
         self.study = study
         self._annotator: Annotator | None = None
-        self._calls: CallCells | None = None
         self._noted = 0.0
         self._outgrown = False
-        items = [item.id for item in study.experiment.items]
         with reading(study) as store:
             self._frame, evaluators = _read_already(study, store)
             self.design = design_of_study(study, evaluators)
             self._placed = placed_in(store)
-            self._cells = Cells(self.design, items)
-            if store is not None:
-                self._calls = CallCells(self._cells, study.experiment.conditions, store)
+            self._places = Places(study, self.design, store)
         self.folder = root / digest_of(study, self.design, self._placed)
         self.state = self._begun(root)
-        self._writer = AnswerWriter(self.folder, self.design, self.state.files)
-        self._waiting: list[pl.DataFrame] = []
-        self._changed = self.state.changed
+        self._parts = AnswerParts(self.folder, self.design.schema, self.state.files)
 
     def _begun(self, root: Path) -> State:
         """Begin an index where there is none, and have it be the one in use."""
@@ -103,79 +93,81 @@ class IndexBuilder:
             Whether the store still holds the calls of this design, and their labels are among its own; if
             not, another index is to be made.
         """
-        before, changed = self.state, self._changed
+        before = self.state
         with reading(self.study) as store:
             if placed_in(store) != self._placed:
                 return False
+            known = None
             if self._frame is not None and not before.complete:
-                self._take_frame(store)
-            elif store is not None:
-                self._take_answers(store)
+                self._parts = AnswerParts(self.folder, self.design.schema, {})
+                self.state = before._replace(last=0, done=0)
+                known = self._known(self._frame)
+            if store is not None:
+                self._take_answers(store, known)
+            elif known is not None:
+                self._parts.append(known)
+                self.state = self.state._replace(done=known.height, of=known.height)
         if self._outgrown:
             return False
-        self._flush()
-        if (self.state, self._changed) != (before, changed) or not before.complete:
-            self._note(self.state._replace(complete=True))
+        if self.state != before or not before.complete:
+            self._note(complete=True)
         return True
 
-    # ------------------------------------------------------------------ labels that are known
-
-    def _take_frame(self, store: Store | None) -> None:
-        """Take in an annotation frame, with the answers that it was made of."""
-        total = int(store.rows(_CALLS)[0][0]) if store else 0
-        self._writer.clear()
-        now, labels = State(of=total), _Labels(self.design)
-        for frame in self._frames():
-            labels.put(self._cells.of_labels(frame))
-            now = now._replace(frame=now.frame + frame.height)
-            self._note(now if store else now._replace(done=now.frame, of=now.frame), every=1.0)
-        now = now._replace(done=0 if store else now.frame, of=total if store else now.frame)
-        while store and (found := store.rows(_FACTS, (now.last, _AT_ONCE))):
-            self._put(found, labels)
-            done = now.done + len(found)
-            now = now._replace(last=found[-1][0], done=done, of=max(total, done))
-            self._note(now, every=1.0)
-        self._write(labels.answers())
-        self.state = now
-        if store is not None:
-            self._keep_errors(store)
-
-    def _frames(self) -> Iterator[pl.DataFrame]:
-        frame, start = self.study.annotations, 0
-        lazy = frame.lazy() if frame is not None else scan_kept(self._frame or Path())
-        while not (part := lazy.select(READ).slice(start, _ROWS).collect()).is_empty():
-            yield part
+    def _known(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        """The labels of an annotation frame by their places."""
+        parts, start = [self._places.of_labels(frame.head(0).collect())], 0
+        while not (part := frame.select(READ).slice(start, _ROWS).collect()).is_empty():
+            parts.append(self._places.of_labels(part))
             start += part.height
+        return pl.concat(parts)
 
-    # ------------------------------------------------------------------ answers that are read here
-
-    def _take_answers(self, store: Store) -> None:
-        """Read the answers that have come since."""
+    def _take_answers(self, store: Store, known: pl.DataFrame | None) -> None:
+        """Take in the answers that have come since, with the labels that are known or are read in them."""
         total = int(store.rows(_CALLS)[0][0])
         if replaced := self._replaced(store):
-            self._take(store.read_after(0, 0, replaced))
-        while found := store.read_after(self.state.last, _AT_ONCE):
-            self._take(found)
-            done = self.state.done + len(found)
-            self.state = self.state._replace(last=found[-1][0], done=done, of=max(total, done))
-            self._note(self.state._replace(complete=False), every=1.0)
+            self._parts.drop(replaced)
+            self.state = self.state._replace(changed=self.state.changed + 1)
+            rows = store.rows(_REPLACED, (json.dumps(replaced),))
+            self._put(rows, self._read(store.read_after(0, 0, replaced)))
+        while rows := store.rows(_FACTS, (self.state.last, _AT_ONCE)):
+            labels = self._read(store.read_after(self.state.last, _AT_ONCE)) if known is None else known
+            self._put(rows, labels, every=known is None)
+            done = self.state.done + len(rows)
+            self.state = self.state._replace(last=rows[-1][0], done=done, of=max(total, done))
+            if time.monotonic() - self._noted > 1.0:
+                self._note(complete=False)
         self.state = self.state._replace(of=max(total, self.state.done))
-        self._keep_errors(store)
+        errors = store.rows(_ERRORS, (self.state.last,))
+        write_json(self.folder / "errors.json", [number for (number,) in errors])
 
-    def _take(self, found: Sequence[tuple[int, Any]]) -> None:
-        rows = []
-        for _, row in found:
-            if self._calls and (places := self._calls.own_places(row[0], row[1])):
-                rows.append((*places, *row[2:]))
+    def _replaced(self, store: Store) -> list[int]:
+        """The responses that were errors when they were read, and are answers now."""
+        kept = self.folder / "errors.json"
+        if not kept.exists():
+            return []
+        now = {number for (number,) in store.rows(_ERRORS, (self.state.last,))}
+        return [number for number in json.loads(kept.read_text(encoding="utf-8")) if number not in now]
+
+    def _put(self, rows: Sequence[Any], labels: pl.DataFrame, *, every: bool = True) -> None:
+        """Add labels with the facts of their calls: those to follow-ups come with the answer, or after it."""
+        calls = self._places.of_calls(rows)
+        calls = calls if every else calls.filter(pl.col("follow_up") == "")
+        facts = calls.drop("follow_up").unique(["row", "column"], maintain_order=True)
+        self._parts.append(labels.join(facts, on=["row", "column"]))
+
+    def _read(self, answers: Sequence[tuple[int, Any]]) -> pl.DataFrame:
+        """The labels that the evaluators read in answers, by their places."""
+        of = self._places
+        rows = [
+            (of.conditions[row[0]], of.items[row[1]], *row[2:])
+            for _, row in answers
+            if row[0] in of.conditions and row[1] in of.items
+        ]
         frame = self._reader().frame(rows)
         if isinstance(self.study, FieldSource):  # an answer has all fields
             frame = self.study.rows(frame)
-            self._outgrown = not {*frame["label"].drop_nulls()} <= {*self.design.codes}
-        labels = _Labels(self.design)
-        if not self._outgrown:
-            labels.put(self._cells.of_labels(frame))
-        self._put([(number, *row[:3], row[3].text, row[3].thinking) for number, row in found], labels)
-        self._write(labels.answers())
+            self._outgrown |= not {*frame["label"].drop_nulls()} <= {*self.design.codes}
+        return of.of_labels(frame)
 
     def _reader(self) -> Annotator:
         if self._annotator is None:
@@ -187,120 +179,12 @@ class IndexBuilder:
             self._annotator = annotator_of(study, study.plugins.evaluators(wanted), of)
         return self._annotator
 
-    # ------------------------------------------------------------------ writing them
-
-    def _put(self, rows: Sequence[Sequence[Any]], labels: _Labels) -> None:
-        """Put what is stored of responses beside their labels, which are used up."""
-        if self._calls is None:
-            return
-        for (name,), part in self._calls.of_calls(rows).group_by("follow_up", maintain_order=True):
-            if name:
-                self._write(part.select("row", "column", pl.col("response").alias(f"response-{name}")))
-            else:
-                place = part.select("row", "column", "response", "length", "text", "thought")
-                self._write(place.hstack(labels.taken(part["row"], part["column"])))
-
-    def _write(self, frame: pl.DataFrame) -> None:
-        """Have some answers written soon."""
-        if frame.is_empty():
-            return
-        if self._waiting and (frame.columns != self._waiting[0].columns or _height(self._waiting) > _FLUSHED):
-            self._flush()
-        self._waiting.append(frame)
-
-    def _flush(self) -> None:
-        if not self._waiting:
-            return
-        frame = pl.concat(self._waiting).unique(["row", "column"], keep="last", maintain_order=True)
-        self._waiting = []
-        self._changed += self._writer.write(frame)
-
-    # ------------------------------------------------------------------ notes
-
-    def _replaced(self, store: Store) -> list[int]:
-        """The responses that were errors when they were read, and are answers now."""
-        kept = self.folder / "errors.npy"
-        if not kept.exists():
-            return []
-        known = np.load(kept)
-        now = np.array(store.rows("SELECT id FROM responses WHERE finish = 'error'"), np.int64).ravel()
-        return [int(number) for number in np.setdiff1d(known, now)]
-
-    def _keep_errors(self, store: Store) -> None:
-        sql = "SELECT id FROM responses WHERE finish = 'error' AND id <= ?"
-        np.save(self.folder / "errors.npy", np.array(store.rows(sql, (self.state.last,)), np.int64).ravel())
-
-    def _note(self, state: State, every: float = 0.0) -> None:
+    def _note(self, *, complete: bool) -> None:
         """Write down how far the index has come."""
-        if every and time.monotonic() - self._noted < every:
-            return
-        self._flush()
-        self.state = state._replace(changed=self._changed, files=self._writer.files)
+        self.state = self.state._replace(complete=complete, files=self._parts.files)
         self._noted = time.monotonic()
         write_json(self.folder / "state.json", self.state._asdict())
-        self._writer.tidy()
-
-
-def _height(frames: Sequence[pl.DataFrame]) -> int:
-    return sum(frame.height for frame in frames)
-
-
-class _Labels:
-    """How answers were read, by their places, until they are written.
-
-    Args:
-        design: The index's design.
-    """
-
-    def __init__(self, design: IndexDesign) -> None:
-        self._design, self._size = design, (design.items, len(design.columns))
-        self._statuses = {status: design.status_code(status) for status in STATUSES}
-        self._statuses["valid"] = design.status_code("tied")
-        self._cells: dict[str, Any] = {}
-
-    def put(self, frame: pl.DataFrame) -> None:
-        """Put annotations with their places."""
-        evaluators = {name: position for position, name in enumerate(self._design.evaluators)}
-        for (name,), part in frame.group_by("evaluator"):
-            if (position := evaluators.get(str(name))) is None:
-                continue
-            place = part["row"].to_numpy(), part["column"].to_numpy()
-            kind = self._design.schema[f"legend-{position}"]
-            codes = part["label"].replace_strict(self._design.legend_codes, return_dtype=kind)
-            of_status = part["status"].replace_strict(self._statuses, return_dtype=kind)
-            codes = of_status.zip_with(codes == 0, codes)
-            self._plane(f"legend-{position}", self._design.cell_type)[place] = codes
-            for flag in ("truncated", "looping"):
-                if (flags := part[flag].fill_null(False)).any():
-                    self._plane(flag, "bool")[place] = flags
-            if (sure := part["confidence"]).null_count() < part.height:
-                self._plane(f"confidence-{position}", "float32")[place] = sure.fill_null(-1) + 1  # 0 for none
-
-    def _plane(self, name: str, kind: str) -> Any:
-        """Numbers by row and column, which take no memory before something is put there."""
-        if name not in self._cells:
-            self._cells[name] = np.zeros(self._size, kind)
-        return self._cells[name]
-
-    def taken(self, rows: Any, columns: Any) -> pl.DataFrame:
-        """The labels in some places, which are put there no more."""
-        result = {}
-        for name, plane in self._cells.items():
-            values = pl.Series(name, plane[rows, columns])
-            known = values.set(values == 0, None)
-            result[name] = known - 1 if name.startswith("confidence") else known
-            if name.startswith("legend"):
-                plane[rows, columns] = 0
-        return pl.DataFrame(result)
-
-    def answers(self) -> pl.DataFrame:
-        """All that are left, with their places."""
-        held = [plane for name, plane in self._cells.items() if name.startswith("legend")]
-        if not held:
-            return pl.DataFrame()
-        rows, columns = np.nonzero(np.logical_or.reduce(held))
-        schema = pl.Schema({"row": pl.UInt32, "column": pl.UInt16})
-        return pl.DataFrame({"row": rows, "column": columns}).cast(schema).hstack(self.taken(rows, columns))
+        self._parts.tidy()
 
 
 @contextmanager
@@ -317,24 +201,27 @@ def reading(study: StudySource) -> Iterator[Store | None]:
         store.close()
 
 
-def _read_already(study: StudySource, store: Store | None) -> tuple[Path | None, list[str]]:
+def _read_already(study: StudySource, store: Store | None) -> tuple[pl.LazyFrame | None, list[str]]:
     """The annotation frame, where there is one that is true, and the evaluators whose readings there are."""
     own = [evaluator.title for evaluator in study.spec.evaluators]
-    path, frame = study.files.annotations, study.annotations
     try:
-        if frame is not None:
-            named = frame["evaluator"].unique(maintain_order=True)
+        if study.annotations is not None:
+            frame = study.annotations.lazy()
         elif store is not None and is_current(study, store):
-            named = scan_kept(path).select(pl.col("evaluator").unique()).collect()["evaluator"]
+            frame = scan_kept(study.files.annotations)
         else:
             return None, own
+        named = frame.select(pl.col("evaluator").cast(pl.String).unique(maintain_order=True)).collect()
     except (OSError, pl.exceptions.PolarsError):  # the frame is missing or damaged
         return None, own
-    found = [str(one) for one in named]
-    return path, sorted(found, key=lambda name: (own.index(name) if name in own else len(own), name)) or own
+    names: list[str] = named["evaluator"].to_list()
+    return frame, sorted(names, key=lambda name: (own.index(name) if name in own else len(own), name)) or own
 
 
 _CALLS = "SELECT count(*) FROM calls"
-_FACTS = """
-    SELECT a.response, a.condition, a.item, a.repeat, r.text, r.thinking
-    FROM calls a JOIN responses r ON r.id = a.response WHERE a.response > ? ORDER BY a.response LIMIT ?"""
+_ERRORS = "SELECT id FROM responses WHERE finish = 'error' AND id <= ?"
+_CALL = """
+    SELECT a.response, a.condition, a.item, a.repeat, r.id, r.text, r.thinking
+    FROM calls a LEFT JOIN responses r ON r.id = ifnull(a.parent, a.response)"""
+_FACTS = f"{_CALL} WHERE a.response > ? ORDER BY a.response LIMIT ?"
+_REPLACED = f"{_CALL} WHERE a.response IN (SELECT value FROM json_each(?))"

@@ -10,20 +10,19 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.core.records import Condition, Item
+from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.score.distinct_readings import mark_of_rules
 from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.sources.study_source import StudySource
-from quaver.view.study_index import IndexDesign
+from quaver.view.study_index import STATUSES, IndexDesign
 
-_FORM = 4
+_FORM = 5
 """Changes with what the files of an index mean."""
 
 _MOST_VALUES = 65_535
@@ -47,7 +46,6 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
         labels=experiment.labels,
         evaluators=tuple(evaluators),
         of={name: follow_up for name, follow_up in of.items() if follow_up},
-        follow_ups=tuple(dict.fromkeys(one.follow_up for one in experiment.conditions if one.follow_up)),
         conditions=conditions,
         variants=tuple(experiment.variants),
         groups=_groups(experiment.items),
@@ -108,8 +106,8 @@ def write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:
     return True
 
 
-def _text(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+def _text(text: str | None) -> str:
+    return (text or "").encode("utf-8", "replace").decode()
 
 
 def _texts(study: StudySource, items: Sequence[Item]) -> Iterator[str]:
@@ -132,6 +130,7 @@ def _groups(items: Sequence[Item]) -> dict[str, tuple[str, ...]]:
 
 
 _CONDITION = ("model", "variant", "decoding")
+_PLACE = ["row", "column"]
 
 READ: Final = (
     *(*_CONDITION, "item", "repeat", "evaluator", "label", "status"),
@@ -140,78 +139,76 @@ READ: Final = (
 """The columns of the annotation frame that an index is made of."""
 
 
-class Cells:
-    """Finds the ``row`` and the ``column`` of answers by names.
+class Places:
+    """Finds the ``row`` and the ``column`` of annotations by their names, of stored calls by their numbers.
 
     Args:
-        design: The columns of the grid.
-        items: The ids of its rows.
-    """
-
-    def __init__(self, design: IndexDesign, items: Sequence[str]) -> None:
-        self.items = pl.DataFrame({"item": items}, schema={"item": pl.String}).with_row_index("row")
-        rows = [(*one, start) for one, start in zip(design.conditions, design.starts, strict=True)]
-        schema = [*((name, pl.String) for name in _CONDITION), ("repeats", pl.Int64), ("start", pl.Int64)]
-        self.conditions = pl.DataFrame(rows, schema=schema, orient="row")
-
-    def of_labels(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Annotations with their places."""
-        names = pl.col(*_CONDITION, "item", "evaluator", "label", "status").cast(pl.String)
-        known = frame.select(READ).with_columns(names)
-        return self.placed(known.join(self.conditions, on=_CONDITION, maintain_order="left"), self.items)
-
-    def placed(self, frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-        """What has a place in the grid, with it."""
-        known = frame.join(items, on="item", maintain_order="left")
-        column = (pl.col("start") + pl.col("repeat")).cast(pl.UInt16)
-        return known.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1)).with_columns(column=column)
-
-
-class CallCells:
-    """Finds the cells of stored calls by the store's own numbers.
-
-    Args:
-        cells: The cells by names.
-        conditions: The study's conditions, follow-ups among them.
+        study: The study.
+        design: Its index's design.
         store: The stored answers, whose numbers may be those of another version of the study.
     """
 
-    def __init__(self, cells: Cells, conditions: Sequence[Condition], store: Store) -> None:
-        self._cells = cells
-        names = dict.fromkeys((*_CONDITION, "follow_up"), pl.String())
-        keys = [
-            (condition.model, condition.variant, condition.decoding, condition.follow_up)
-            for condition in conditions
-        ]
-        frame = pl.DataFrame(keys, schema=names, orient="row").with_row_index("own")
-        self._conditions = (
-            _stored(store, _CONDITIONS, {"condition": pl.Int64(), **names})
-            .join(frame, on=[*names], how="left")
-            .join(cells.conditions, on=_CONDITION, how="left")
+    def __init__(self, study: StudySource, design: IndexDesign, store: Store | None) -> None:
+        self._design, experiment = design, study.experiment
+        ids = [item.id for item in experiment.items]
+        self._items = pl.DataFrame({"item": ids}, schema={"item": pl.String}).with_row_index("row")
+        rows = [(*key, start) for key, start in zip(design.conditions, design.starts, strict=True)]
+        names = dict.fromkeys(_CONDITION, pl.String())
+        schema = {**names, "repeats": pl.Int64(), "start": pl.Int64()}
+        self._conditions = pl.DataFrame(rows, schema=schema, orient="row")
+        if store is None:
+            return
+        names["follow_up"] = pl.String()
+        keys = [(*map(c.__getattribute__, _CONDITION), c.follow_up) for c in experiment.conditions]
+        here = pl.DataFrame(keys, schema=names, orient="row").with_row_index("here")
+        placed = _stored(store, _CONDITIONS, {"condition": pl.Int64(), **names})
+        placed = placed.join(here, on=[*names], how="left").join(self._conditions, on=_CONDITION, how="left")
+        items = _stored(store, _ITEMS, {"number": pl.Int64(), "item": pl.String()}).join(
+            self._items, on="item"
         )
-        schema = {"number": pl.Int64(), "item": pl.String()}
-        stored = _stored(store, "SELECT position, id FROM items", schema)
-        self._items = stored.join(cells.items, on="item").select("row", item="number")
-        self._own = dict(self._conditions.select("condition", "own").drop_nulls().iter_rows())
-        self._rows = dict(self._items.select("item", "row").iter_rows())
+        self._of_calls = placed, items.select("row", item="number")
+        self.conditions = dict(placed.select("condition", "here").drop_nulls().iter_rows())
+        self.items = dict(items.select("number", "row").iter_rows())
+
+    def of_labels(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Annotations with their places, the numbers of their evaluators, and legend codes."""
+        design = self._design
+        names = pl.col(*_CONDITION, "item", "evaluator", "label", "status").cast(pl.String)
+        known = frame.select(READ).with_columns(names).join(self._conditions, on=_CONDITION)
+        evaluators = {name: position for position, name in enumerate(design.evaluators)}
+        statuses = {status: design.status_code(status) for status in STATUSES}
+        codes = [
+            pl.col(name).replace_strict(known, default=None, return_dtype=design.schema["legend"])
+            for name, known in (
+                ("label", {code: legend for code, legend in design.legend_codes.items() if code is not None}),
+                ("status", {**statuses, "valid": statuses["tied"]}),
+            )
+        ]
+        placed = _placed(known, self._items).with_columns(
+            pl.col("evaluator").replace_strict(evaluators, default=None, return_dtype=pl.UInt8),
+            legend=pl.coalesce(codes),
+        )
+        return placed.select(*_PLACE, *_LABEL).drop_nulls(["evaluator", "legend"])
 
     def of_calls(self, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
-        """Stored calls (number, place, answer, thinking) with their places and their follow-up."""
-        names = dict.fromkeys(("response", "condition", "item", "repeat"), pl.Int64())
-        frame = pl.DataFrame([row[:4] for row in rows], schema=names, orient="row", strict=False)
+        """Stored calls with their places, their follow-ups, and the facts about the answer."""
+        names = dict.fromkeys(("condition", "item", "repeat", "response"), pl.Int64())
+        frame = pl.DataFrame([row[1:5] for row in rows], schema=names, orient="row", strict=False)
+        texts = {"text": [_text(row[5]) for row in rows], "thought": [_text(row[6]) for row in rows]}
         frame = frame.with_columns(
-            length=pl.Series([len(row[4]) for row in rows], dtype=pl.UInt32),
-            text=pl.Series([_text(row[4]) or None for row in rows], dtype=pl.String),
-            thought=pl.Series([_text(row[5] or "") or None for row in rows], dtype=pl.String),
+            *(pl.Series(name, some, dtype=pl.String).replace("", None) for name, some in texts.items()),
+            length=pl.Series([len(row[5] or "") for row in rows], dtype=pl.UInt32),
         )
-        known = frame.join(self._conditions, on="condition", maintain_order="left")
-        return self._cells.placed(known, self._items)
+        conditions, items = self._of_calls
+        placed = _placed(frame.join(conditions, on="condition", maintain_order="left"), items)
+        return placed.select(*_PLACE, "follow_up", "response", "length", "text", "thought")
 
-    def own_places(self, condition: int, item: int) -> tuple[int, int] | None:
-        """The study's numbers of a condition and an item; None where it does not have them any more."""
-        if condition not in self._own or item not in self._rows:
-            return None
-        return self._own[condition], self._rows[item]
+
+def _placed(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """What has a place in the grid, with it."""
+    column = (pl.col("start") + pl.col("repeat")).cast(pl.UInt16)
+    known = frame.join(items, on="item", maintain_order="left")
+    return known.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1)).with_columns(column=column)
 
 
 def _stored(store: Store, sql: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
@@ -219,8 +216,9 @@ def _stored(store: Store, sql: str, schema: dict[str, pl.DataType]) -> pl.DataFr
     return pl.DataFrame(store.rows(sql), schema=schema, orient="row", strict=False)
 
 
+_LABEL = ("evaluator", "legend", "confidence", "truncated", "looping")
 _CONDITIONS = "SELECT position, model, variant, decoding, ifnull(follow_up, '') FROM conditions"
-
+_ITEMS = "SELECT position, id FROM items"
 
 _ROW_GROUP, _PART = 4_096, 2 << 20
 """Rows of a file that are read together, and the bytes up to which a file is written anew to grow."""
@@ -228,103 +226,71 @@ _ROW_GROUP, _PART = 4_096, 2 << 20
 _READ = 60.0
 """Seconds for which a file stays that another has taken the place of: it may be read just now."""
 
-_PLACE = ["row", "column"]
-_NAMES = ("answers", "texts", "thoughts")
+FRAMES = ("answers", "text", "thought")
+"""The frames of an index: the annotations, and the distinct texts of answers and of thinking."""
 
 
-class AnswerWriter:
-    """Writes the answers of an index, and their texts, as frames that grow; no file ever changes.
+class AnswerParts:
+    """The frames of an index, in files that never change; what a killed process did not note is forgotten.
 
     Args:
         folder: The index.
-        design: Its design.
-        files: The files of each frame; what a process that was killed has written besides is forgotten.
+        schema: The columns of the annotations.
+        files: The files of each frame.
 
     Attributes:
         files: The same as they are now.
     """
 
-    def __init__(self, folder: Path, design: IndexDesign, files: Mapping[str, Sequence[str]]) -> None:
-        self._folder, self._schema = folder, design.schema
-        self.files = {name: [*files.get(name, ())] for name in _NAMES}
-        self._seen = np.zeros((design.items, len(design.columns)), bool)
-        for path in self._paths("answers"):
-            places = pl.read_parquet(path, columns=_PLACE)
-            self._seen[places["row"], places["column"]] = True
-        self._texts = {name: sum(map(_height, self._paths(name))) for name in _NAMES}
-
-    def _paths(self, name: str) -> list[Path]:
-        return [self._folder / file for file in self.files[name]]
-
-    def clear(self) -> None:
-        """Forget all answers."""
-        self.files = {name: [] for name in _NAMES}
-        self._seen[:] = False
-        self._texts = dict.fromkeys(_NAMES, 0)
+    def __init__(self, folder: Path, schema: pl.Schema, files: Mapping[str, Sequence[str]]) -> None:
+        self._folder, self._schema = folder, schema
+        self.files = {name: [*files.get(name, ())] for name in FRAMES}
 
     def tidy(self) -> None:
         """Delete files that are no longer read."""
         held = {file for files in self.files.values() for file in files}
-        for path in (path for name in _NAMES for path in self._folder.glob(f"{name}-*.parquet")):
+        for path in (path for name in FRAMES for path in self._folder.glob(f"{name}-*.parquet")):
             if path.name not in held and time.time() - path.stat().st_mtime > _READ:
                 path.unlink()
 
-    def _append(self, name: str, frame: pl.DataFrame) -> None:
-        """Have a frame grow: its last file does, as long as that is small."""
-        paths = self._paths(name)
-        if paths and paths[-1].stat().st_size < _PART:
-            self._replace(name, paths[-1], pl.concat([pl.read_parquet(paths[-1]), frame]))
-        else:
-            self.files[name].append(self._written(f"{name}-{len(paths):06}", frame))
+    def append(self, frame: pl.DataFrame) -> None:
+        """Add annotations."""
+        if frame.is_empty():
+            return
+        if "text" in frame:
+            frame = frame.with_columns(self._numbers(frame[name]) for name in FRAMES[1:])
+        missing = [pl.lit(None, kind).alias(name) for name, kind in self._schema.items() if name not in frame]
+        self._grow("answers", frame.with_columns(missing).select(*self._schema).cast(self._schema))
 
-    def _replace(self, name: str, path: Path, frame: pl.DataFrame) -> None:
-        self.files[name][self.files[name].index(path.name)] = self._written(path.name[: len(name) + 7], frame)
-        path.touch()  # from now on, nobody begins to read it
+    def drop(self, responses: Sequence[int]) -> None:
+        """Take the annotations of responses out."""
+        for position, file in enumerate(self.files["answers"]):
+            before = pl.read_parquet(self._folder / file)
+            after = before.filter(~pl.col("response").is_in(responses))
+            if after.height < before.height:
+                self.files["answers"][position] = self._written("answers", after)
+
+    def _numbers(self, texts: pl.Series) -> pl.Series:
+        """The numbers of texts in their frame; null for an empty one."""
+        distinct = texts.drop_nulls().unique(maintain_order=True)
+        if distinct.is_empty():
+            return texts.cast(pl.UInt32)
+        paths = [self._folder / file for file in self.files[texts.name]]
+        first = pl.scan_parquet(paths).select(pl.len()).collect().item() if paths else 0
+        self._grow(texts.name, distinct.alias("text").to_frame())
+        numbers = pl.Series(range(first, first + len(distinct)))
+        return texts.replace_strict(distinct, numbers, return_dtype=pl.UInt32, default=None)
+
+    def _grow(self, name: str, frame: pl.DataFrame) -> None:
+        """Have a frame grow: its last file is written anew, as long as that is small."""
+        files = self.files[name]
+        if files and (last := self._folder / files[-1]).stat().st_size < _PART:
+            frame = pl.concat([pl.read_parquet(last), frame])
+            last.touch()  # from now on, nobody begins to read it
+            files.pop()
+        files.append(self._written(name, frame))
 
     def _written(self, name: str, frame: pl.DataFrame) -> str:
         path = self._folder / f"{name}-{time.time_ns()}.parquet"
         frame.write_parquet(path, row_group_size=16 * _ROW_GROUP)
         return path.name
-
-    def write(self, frame: pl.DataFrame) -> int:
-        """Write answers; what was null of an answer before may be known now.
-
-        Returns:
-            How many answers took the place of others.
-        """
-        if "text" in frame:
-            frame = frame.with_columns(
-                text=self._numbers("texts", frame["text"]),
-                thought=self._numbers("thoughts", frame["thought"]),
-            )
-        missing = [pl.lit(None, kind).alias(name) for name, kind in self._schema.items() if name not in frame]
-        frame = frame.with_columns(missing).select(*self._schema).cast(self._schema)
-        seen = pl.Series(self._seen[frame["row"], frame["column"]])
-        if (changed := frame.filter(seen)).height:
-            self._change(changed)
-        if not (new := frame.filter(~seen)).is_empty():
-            self._append("answers", new)
-            self._seen[new["row"], new["column"]] = True
-        return changed.height
-
-    def _change(self, frame: pl.DataFrame) -> None:
-        for path in self._paths("answers"):
-            before = pl.read_parquet(path)
-            if not before.join(frame, on=_PLACE, how="semi").is_empty():
-                self._replace("answers", path, before.update(frame, on=_PLACE))
-
-    def _numbers(self, name: str, texts: pl.Series) -> pl.Series:
-        """The numbers of texts among those that are searched; null for an empty one."""
-        distinct = texts.drop_nulls().unique(maintain_order=True)
-        if distinct.is_empty():
-            return pl.Series([None] * len(texts), dtype=pl.UInt32)
-        self._append(name, distinct.alias("text").to_frame())
-        first = self._texts[name]
-        self._texts[name] += len(distinct)
-        return texts.replace_strict(
-            distinct, pl.Series(range(first, self._texts[name])), return_dtype=pl.UInt32, default=None
-        )
-
-
-def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())

@@ -36,7 +36,7 @@ def index_state(study: ViewedStudy) -> dict[str, Any]:
     word = "failed" if failure else "waiting" if index is None else "ready" if now.complete else "building"
     return {
         "state": word,
-        "done": now.done or now.frame,
+        "done": now.done,
         "of": max(now.of, now.done),
         "version": study.version,
         "error": error_document(failure) if failure else None,
@@ -198,10 +198,10 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
 
 def _has(index: Index) -> dict[str, bool]:
     design = index.design
-    sure = pl.any_horizontal(pl.col("^confidence-.*$").is_not_null().any())
+    sure = pl.col("confidence").is_not_null().any()
     return {
         "gold": index.gold.null_count() < len(index.gold),
-        "confidence": bool(index.collected(index.every_reading().select(sure)).item()),
+        "confidence": bool(index.collected(index.annotations().select(sure)).item()),
         "answers": design.has["answers"],
         "repeats": any(condition[3] > 1 for condition in design.conditions),
     }

@@ -73,6 +73,9 @@ _ABSENT = (
 )
 """The fields that may be absent; factors and groups may be too."""
 
+_OF_LABELS = ("label", "gold", "modal", "marked")
+"""The fields whose values are labels."""
+
 _LABEL, _GOLD, _MODAL, _STATUS = map(pl.col, ("label", "gold", "modal", "status"))
 _THERE = _STATUS != "missing"
 
@@ -132,40 +135,6 @@ SHARES: Mapping[str, pl.Expr] = {
 """An item's shares from these numbers; no number where they are of nothing."""
 
 
-class Condition(NamedTuple):
-    """What must hold.
-
-    Attributes:
-        level: What it is about: a ``row``, a ``column`` or a ``legend`` code, of which ``test`` says where it
-            holds; or a ``cell``, of which it is an expression.
-        test: Where it holds.
-        of_missing: Whether it may be about calls that are not answered.
-    """
-
-    level: str
-    test: Any
-    of_missing: bool = False
-
-    @property
-    def of_answers(self) -> pl.Expr:
-        """The same as an expression over answers."""
-        if self.level == "cell":
-            return self.test  # type: ignore[no-any-return]
-        return pl.lit(self.test).gather(pl.col(self.level))
-
-    def negated(self) -> Condition:
-        """The opposite."""
-        return self._replace(test=~self.test)
-
-
-def joined(parts: Sequence[Condition], join: Callable[[Any, Any], Any]) -> Condition:
-    """All of some conditions, or one of them."""
-    levels = {part.level for part in parts}
-    tests = [part.test if len(levels) == 1 else part.of_answers for part in parts]
-    level = levels.pop() if len(levels) == 1 else "cell"
-    return Condition(level, reduce(join, tests), any(part.of_missing for part in parts))
-
-
 class Option(NamedTuple):
     """A value that a query may name, as the page shows it, and how many items have it where that is known."""
 
@@ -188,41 +157,41 @@ def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) 
     )
 
 
+def pick(values: pl.Series, key: str) -> pl.Expr:
+    """The values of a small table, where a column of a frame has their places; null where it has none."""
+    return pl.lit(values).gather(pl.col(key), null_on_oob=True)
+
+
 class Fields:
     """The fields of annotations.
 
     Args:
-        tables: Frames by level, in the order in which a column is looked for.
+        tables: What the annotations have the places of, by the column with the places: a frame of items, of
+            columns, of labels. What is true of all is the table ``cell``: the annotations themselves.
         labels: The label set; without one, a label is what occurs.
         own: The columns that are this study's: groups and factors.
+
+    Attributes:
+        of_missing: Whether a condition may be about calls that are not answered.
     """
 
     def __init__(
         self, tables: Mapping[str, pl.DataFrame], labels: LabelSet | None, own: Sequence[str]
     ) -> None:
-        self.tables, self.labels, self.own = tables, labels, own
-        self.choices: dict[str, Mapping[str, Callable[[Value], Condition]]] = {}
-        self.values: dict[str, Callable[[Value], Condition]] = {"no": self._absent, "item": self._item}
+        self.tables, self.labels, self.own, self.of_missing = tables, labels, own, False
+        self.choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {"is": IS}
+        self.values: dict[str, Callable[[Value], pl.Expr]] = {"no": self._absent, "item": self._item}
 
-    def condition(self, query: Query) -> Condition:
-        """What a query asks for."""
+    def condition(self, query: Query) -> pl.Expr:
+        """What a query asks for, as one expression."""
         if isinstance(query, Both | Either):
             parts = [self.condition(part) for part in query.parts]
-            return (
-                joined(parts, operator.and_ if isinstance(query, Both) else operator.or_)
-                if parts
-                else self.all()
-            )
+            return reduce(operator.and_ if isinstance(query, Both) else operator.or_, parts or [pl.lit(True)])
         if isinstance(query, Negated):
-            return self.condition(query.part).negated()
+            return ~self.condition(query.part)
         return self.words(query) if isinstance(query, Words) else self.term(query)
 
-    def all(self) -> Condition:
-        """Everything."""
-        level, table = next(iter(self.tables.items()))
-        return Condition(level, pl.repeat(True, table.height, eager=True))
-
-    def words(self, words: Words) -> Condition:
+    def words(self, words: Words) -> pl.Expr:
         """Items or answers that contain a text."""
         return self.where(pl.col("item").cast(pl.String).str.contains(words.text, literal=True))
 
@@ -237,20 +206,21 @@ class Fields:
             return common
         return name if name in self.own else next((own for own in self.own if own.lower() == common), None)
 
-    def where(self, test: pl.Expr) -> Condition:
-        """Where an expression over columns holds, on the first level that has them."""
+    def where(self, test: pl.Expr) -> pl.Expr:
+        """An expression over columns, which is computed once for each row of a table that has them."""
         names, test = {*test.meta.root_names()}, test.fill_null(False)
-        for level, table in self.tables.items():
-            if level != "cell" and names <= {*table.columns}:
+        for key, table in self.tables.items():
+            if key != "cell" and names <= {*table.columns}:
                 holds = table.select(test).to_series()
-                return Condition(level, holds, level == "legend" and bool(holds[0]))
-        return Condition("cell", test)
+                self.of_missing |= key == "legend" and bool(holds[0])
+                return pick(holds, key)
+        return test
 
     def level_of(self, name: str) -> str:
         """The level that has a column."""
         return next((level for level, table in self.tables.items() if name in table.columns), "cell")
 
-    def term(self, term: Term) -> Condition:
+    def term(self, term: Term) -> pl.Expr:
         """The condition of a term."""
         name = self.name_of(term.field)
         if name is None:
@@ -260,24 +230,18 @@ class Fields:
             return self.where(reduce(operator.and_ if term.op == "!=" else operator.or_, tests))
         if term.op not in (":", "=", "!="):
             raise QueryError(f"{name} is not a number", term.at, expected=f"{name}:VALUE", found=term.op)
-        condition = joined([self.value(name, value) for value in term.values], operator.or_)
-        return condition.negated() if term.op == "!=" else condition
+        condition = reduce(operator.or_, [self.value(name, value) for value in term.values])
+        return ~condition if term.op == "!=" else condition
 
-    def value(self, name: str, value: Value) -> Condition:
+    def value(self, name: str, value: Value) -> pl.Expr:
         """The condition that a field has a value."""
-        if name == "is" or name in self.choices:
-            expressions = IS if name == "is" else {}
-            choices = self.choices.get(name, {})
-            if (word := value.text.lower()) not in {**expressions, **choices}:
-                raise unknown_in(value.text, self.words_of(name), f"value of {name}", value.at)
-            return choices[word](value) if word in choices else self.where(expressions[word])
+        if choices := self.choices.get(name):
+            if (choice := choices.get(value.text.lower())) is None:
+                raise unknown_in(value.text, choices, f"value of {name}", value.at)
+            return self.where(choice) if isinstance(choice, pl.Expr) else choice(value)
         if name in self.values:
             return self.values[name](value)
         return self.where(pl.col(name).cast(pl.String).is_in(list(self.fitting(name, value))))
-
-    def words_of(self, name: str) -> list[str]:
-        """The words that a field of choices has."""
-        return [*(IS if name == "is" else ()), *self.choices.get(name, ())]
 
     def column(self, name: str) -> pl.Series:
         """The values of a field, a row or column or code each."""
@@ -286,7 +250,7 @@ class Fields:
 
     def forms(self, name: str) -> dict[str, set[str]]:
         """How a query may write the values of a field: also labels by name, prompts in short."""
-        if name in ("label", "gold", "modal", "marked") and self.labels is not None:
+        if name in _OF_LABELS and self.labels is not None:
             forms = {code: {code} for code in self.labels.codes}
             for label in self.labels.labels:
                 if label.name not in self.labels.codes:
@@ -313,8 +277,8 @@ class Fields:
 
     def options(self, name: str) -> list[Option]:
         """The values of a field that a query line is completed with."""
-        if name in ("is", "mark", "evaluators"):
-            return [Option(word, word) for word in self.words_of(name)]
+        if name in self.choices:
+            return [Option(word, word) for word in self.choices[name]]
         if name == "no":
             return [Option(field, field) for field in self._may_be_absent()]
         if name in NUMBERS or (name in self.values and name not in ("flipped", "marked")):
@@ -322,41 +286,30 @@ class Fields:
         if name in ("prompt", "flipped"):
             known = self.column("prompt").unique(maintain_order=True)
             return [Option(value, short_name(value), value) for value in known]
-        titles = (
-            {label.code: label.name for label in self.labels.labels if label.name != label.code}
-            if self.labels
-            else {}
-        )
-        of_labels = name in ("label", "gold", "modal", "marked")
-        counts: dict[Any, int] = {}
+        counts = {}
         if self.level_of(name) == "row" and name != "marked":
             counts = dict(self.column(name).value_counts().iter_rows())
-        values = (
-            list(self.labels.codes)
-            if of_labels and self.labels
-            else list(dict.fromkeys(self.column(name).drop_nulls()))
-        )
+        if name in _OF_LABELS and self.labels:
+            titles = {label.code: label.name for label in self.labels.labels if label.name != label.code}
+            values = [*self.labels.codes]
+        else:
+            titles, values = {}, [*dict.fromkeys(self.column(name).drop_nulls())]
         return [
-            Option(
-                value,
-                value or '""',
-                titles.get(value) if of_labels else None,
-                counts.get(value, 0) if counts else None,
-            )
+            Option(value, value or '""', titles.get(value), counts.get(value, 0) if counts else None)
             for value in values
         ]
 
     def _may_be_absent(self) -> list[str]:
         return [*_ABSENT, *self.names()[len(FIELDS) :]]
 
-    def _absent(self, value: Value) -> Condition:
+    def _absent(self, value: Value) -> pl.Expr:
         name = self.name_of(value.text)
         if name is None or (name in FIELDS and name not in _ABSENT):
             raise unknown_in(value.text, self._may_be_absent(), "field that may be absent", value.at)
         absent = pl.col(name).is_null()
         return self.where(absent & _THERE if name == "label" else absent)
 
-    def _item(self, value: Value) -> Condition:
+    def _item(self, value: Value) -> pl.Expr:
         item = pl.col("item").cast(pl.String)
         return self.where(item.str.starts_with(value.text) if value.open else item == value.text)
 
@@ -389,6 +342,5 @@ def matching(annotations: pl.DataFrame, query: str) -> pl.DataFrame:
     numbers = item_numbers(frame.lazy(), keys).with_columns(**SHARES).drop("^_.*$").collect()
     known = frame.join(numbers, on=keys, how="left", maintain_order="left")
     own = [name for name in annotations.columns if name.lower() not in FIELDS]
-    return annotations.filter(
-        known.select(Fields({"cell": known}, None, own).condition(parsed(query)).of_answers).to_series()
-    )
+    condition = Fields({"cell": known}, None, own).condition(parsed(query))
+    return annotations.filter(known.with_columns(condition.alias("_holds"))["_holds"])

@@ -53,7 +53,7 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     given = Given(asked, count=count, width=width)
     rows, columns = [int(row) for row in view.rows[:count]], view.columns()
     held = index.cells(rows, (column.at for column in columns)).rows_by_key(
-        ("row", "column"), named=True, unique=True
+        ("row", "column"), named=True, include_key=True
     )
     head = grid(study, given)
     first = row_documents(study, view, slice(0, count))
@@ -65,7 +65,7 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     with stored(index) as db:
         for row in rows:
             for column in columns:
-                seen = Seen(study, db, row, column, held.get((row, column.at), {}))
+                seen = Seen(study, db, row, column, held.get((row, column.at), ()))
                 one = _answer(seen, view)
                 one["prompt"] = _shared(seen, prompts, known)
                 answers[f"{index.ids[row]}\0{column.at}"] = one

@@ -50,7 +50,6 @@ class IndexDesign:
         labels: The label set.
         evaluators: Their names, the study's first one first.
         of: The follow-up that an evaluator reads, by the evaluator's name.
-        follow_ups: Every further call about an answer.
         conditions: Model, variant, decoding, repeats, of all that are no follow-ups.
         variants: Every prompt variant.
         groups: The items' group columns, each with its values.
@@ -69,7 +68,6 @@ class IndexDesign:
     labels: LabelSet
     evaluators: tuple[str, ...]
     of: dict[str, str]
-    follow_ups: tuple[str, ...]
     conditions: tuple[tuple[str, str, str, int], ...]
     variants: tuple[Variant, ...]
     groups: dict[str, tuple[str, ...]]
@@ -110,14 +108,12 @@ class IndexDesign:
 
     @property
     def schema(self) -> pl.Schema:
-        """The columns of the index's answers: one row an answer, null where there is nothing."""
+        """The columns of the index's annotations: a row for each answer and evaluator."""
         codes = pl.UInt8 if self.cell_type == "uint8" else pl.UInt16
-        columns: dict[str, Any] = {"row": pl.UInt32, "column": pl.UInt16}
-        columns |= dict.fromkeys(("response", "length", "text", "thought"), pl.UInt32)
+        columns: dict[str, Any] = {"row": pl.UInt32, "column": pl.UInt16, "evaluator": pl.UInt8}
+        columns |= {"legend": codes, "confidence": pl.Float32}
         columns |= dict.fromkeys(("truncated", "looping"), pl.Boolean)
-        columns |= dict.fromkeys((f"response-{name}" for name in self.follow_ups), pl.UInt32)
-        for position in range(len(self.evaluators)):
-            columns |= {f"legend-{position}": codes, f"confidence-{position}": pl.Float32}
+        columns |= dict.fromkeys(("response", "length", "text", "thought"), pl.UInt32)
         return pl.Schema(columns)
 
     @property
@@ -196,7 +192,6 @@ class State(NamedTuple):
         done: Answers, or labels, that are in it.
         of: How many there are.
         complete: Whether it holds all that there was when it was last continued.
-        frame: Rows of the annotation frame that are in it, where its labels came from there.
         changed: Counts changes of what was there: answers in the place of errors, new gold labels.
         files: The files of the frames that hold the answers, in order.
     """
@@ -205,7 +200,6 @@ class State(NamedTuple):
     done: int = 0
     of: int = 0
     complete: bool = False
-    frame: int = 0
     changed: int = 0
     files: Mapping[str, Sequence[str]] = {}
 
@@ -221,11 +215,6 @@ def error_document(error: Exception) -> dict[str, Any]:
     return {name: getattr(error, name, None) for name in names} | (
         {} if hasattr(error, "problem") else {"problem": str(error)}
     )
-
-
-def pick(values: pl.Series, codes: str) -> pl.Expr:
-    """The values of a small table that a column of a frame has the places of."""
-    return pl.lit(values).gather(pl.col(codes), null_on_oob=True)
 
 
 ITEM_COLUMNS = ("item", "text", "fields")
@@ -289,28 +278,25 @@ class Index:
         """The rows of the items, by id."""
         return {name: row for row, name in enumerate(self.ids)}
 
-    def answers(self, evaluator: int) -> pl.LazyFrame:
-        """The answers as an evaluator reads them, with the legend codes of labels or of reasons why none."""
-        own = {name: pl.col(f"{name}-{evaluator}") for name in ("legend", "confidence")}
-        return self.every_reading().with_columns(**own).filter(pl.col("legend").is_not_null())
-
-    def every_reading(self) -> pl.LazyFrame:
-        """The answers with what each evaluator reads in them: ``legend-N`` and ``confidence-N``."""
-        return self._scanned("answers", self.design.schema)
+    def annotations(self, evaluator: int | None = None) -> pl.LazyFrame:
+        """The answers as an evaluator reads them, or all do, with legend codes of labels or of why none."""
+        frame = self._scanned("answers", self.design.schema)
+        if evaluator is None or len(self.design.evaluators) == 1:
+            return frame
+        return frame.filter(pl.col("evaluator") == evaluator)
 
     def cells(
         self, rows: Iterable[int], columns: Iterable[int], evaluator: int | None = None
     ) -> pl.DataFrame:
         """The answers to some items in some columns, as all evaluators read them or one does."""
-        frame = self.every_reading() if evaluator is None else self.answers(evaluator)
-        some = pl.Series([*rows], dtype=pl.UInt32)
-        if len(some) < len(self.items):
-            frame = frame.filter(pl.col("row").is_in(some.implode()))
-        across = pl.Series([*columns], dtype=pl.UInt16)
-        return self.collected(frame.filter(pl.col("column").is_in(across.implode())))
+        frame, wanted = self.annotations(evaluator), {"row": [*rows], "column": [*columns]}
+        for name, some in wanted.items():
+            values = pl.Series(some, dtype=self.design.schema[name])
+            frame = frame.filter(pl.col(name).is_in(values.implode()))
+        return self.collected(frame)
 
     def texts(self, name: str) -> pl.LazyFrame:
-        """The distinct texts of answers (``texts``) or of thinking (``thoughts``), by their number."""
+        """The distinct texts of answers (``text``) or of thinking (``thought``), by their number."""
         return self._scanned(name, pl.Schema({"text": pl.String}))
 
     def _scanned(self, name: str, schema: pl.Schema) -> pl.LazyFrame:

@@ -21,11 +21,8 @@ from quaver.view.grid_view import GridView, grid_view
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields
 from quaver.view.query_language import parsed
-from quaver.view.query_scope import Scope, StudyFields, numbers_of
+from quaver.view.query_scope import MARKS, Scope, StudyFields, numbers_of
 from quaver.view.study_index import Index, index_in, require
-
-_OF_MARKS = {"mark": "kind", "who": "who", "label": "label", "note": "note"}
-"""What a query may ask of marks, and what it is called there."""
 
 
 class ViewedStudy:
@@ -87,9 +84,7 @@ class ViewedStudy:
         if index is None:
             return ""
         state = index.state
-        return (
-            f"{index.folder.name}.{state.last}.{state.done}.{state.frame}.{state.changed}.{state.complete:d}"
-        )
+        return f"{index.folder.name}.{state.last}.{state.done}.{state.changed}.{state.complete:d}"
 
     @property
     def book(self) -> MarkBook:
@@ -123,8 +118,7 @@ class ViewedStudy:
             return self._views(asked, self.version, self.book.version)
 
     def _view(self, asked: Asked, *_: str) -> GridView:
-        scope = self.scope(asked)
-        return grid_view(scope, scope.fields.condition(parsed(asked.query)), asked)
+        return grid_view(self.scope(asked), asked)
 
     def scope(self, asked: Asked) -> Scope:
         """Where a query is asked."""
@@ -157,10 +151,11 @@ class ViewedStudy:
             {"column": index.design.columns_frame}, None, index.design.columns_frame.columns[4:]
         )
         chosen = condition.condition(parsed(query))
-        if chosen.level != "column":
+        if {*chosen.meta.root_names()} - {"column"}:
             expected = "prompt:…, model:…, decoding:… or repeat:…"
             raise QuaverError("this chooses no columns", where="query", expected=expected, found=query)
-        return [int(column) for column in chosen.test.arg_true()]
+        every = pl.DataFrame({"column": range(index.width)}, schema={"column": pl.UInt16})
+        return every.filter(chosen)["column"].to_list()
 
     def fields(self, asked: Asked) -> StudyFields:
         """The fields that a query may name."""
@@ -168,17 +163,13 @@ class ViewedStudy:
 
     # ------------------------------------------------------------------------ beside
 
-    def _marks(self) -> dict[str, dict[int, tuple[str, ...]]]:
-        """What is marked: by kind, the values by item."""
-        result: dict[str, dict[int, tuple[str, ...]]] = {}
-        for name, marks in self.book.by_item().items():
-            if (index := self.index.places.get(name)) is None:
-                continue
-            for kind, attribute in _OF_MARKS.items():
-                values = tuple(getattr(mark, attribute) for mark in marks if getattr(mark, attribute))
-                if values:
-                    result.setdefault(kind, {})[index] = values
-        return result
+    def _marks(self) -> pl.DataFrame:
+        """What is marked, a row an item."""
+        marks = [(mark.item, mark.kind, mark.who, mark.label, mark.note) for mark in self.book.marks()]
+        frame = pl.DataFrame(marks, schema=dict.fromkeys(("item", *MARKS), pl.String), orient="row")
+        said = frame.group_by("item", maintain_order=True).agg(pl.all())
+        items = self.index.ids.to_frame("item")
+        return items.join(said, on="item", how="left", maintain_order="left").select(*MARKS)
 
     def changed(self, evaluator: int) -> pl.Series | None:
         """The items whose most frequent label has changed since the last look; None without one."""

@@ -151,7 +151,7 @@ def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
     assert study.export(calls) == ANSWERS
     index = IndexBuilder(study.source, study.folder / ".view")
     assert index.update()
-    assert index.state.frame == 2 * ANSWERS
+    assert index.state.done == ANSWERS
     packed, _ = bundle(study, study.folder / "parts.quaver.zip")
     assert not verify(packed).differs
     assert pl.read_parquet(kept).equals(found)

@@ -171,12 +171,8 @@ class ServerSource {
     return this.#changed(`${this.#of(study)}/marks/gold`, "POST", given);
   }
 
-  importMarks(study, format, who, file) {
-    return this.#changed(`${this.#of(study)}/marks/import?${query({format, who})}`, "POST", file, "application/octet-stream");
-  }
-
-  marksFile(study, given) {
-    return `${this.#of(study)}/marks/export?${query(given)}`;
+  marksFile(study) {
+    return `${this.#of(study)}/marks/export`;
   }
 
   setWho(who) {
