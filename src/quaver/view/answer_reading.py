@@ -190,42 +190,9 @@ def _covered(answer: Answer, places: Sequence[Span]) -> Answer:
 
 def _in_response(found: Spans, answer: Answer, response: Response) -> Spans:
     """The same places in the text as it came, of which an answer is a part in plainer characters."""
-    at = _places_in(response.text, answer.text)
-    places = [(at[start], at[end - 1] + 1) for start, end in found.places if end - 1 in at and start in at]
-    return Spans(tuple(places), found.exact)
-
-
-def _places_in(raw: str, text: str) -> dict[int, int]:
-    """For each character of an answer its place in the text as it came, as far as it can be found."""
-    start = raw.rfind(text)
-    if start >= 0:
-        return {index: start + index for index in range(len(text))}
-    best: dict[int, int] = {}
-    for begin in _beginnings(raw, text):
-        result = _aligned(raw, begin, text)
-        if len(result) == len(text):
-            return result
-        best = max(best, result, key=len)
-    return best
-
-
-def _beginnings(raw: str, text: str) -> Iterator[int]:
-    """Where an answer may begin, the last place first: what comes before it was thinking."""
-    first = text[0]
-    places = [index for index, char in enumerate(raw) if plain(char)[:1] == first]
-    yield from islice(reversed(places), 50)
-
-
-def _aligned(raw: str, begin: int, text: str) -> dict[int, int]:
-    result: dict[int, int] = {}
-    done = 0
-    for index in range(begin, len(raw)):
-        if done == len(text):
-            break
-        for char in plain(raw[index]):
-            if done < len(text) and text[done] == char:
-                result[done] = index
-                done += 1
-            elif result:
-                return result
-    return result
+    plainer = [(char, index) for index, raw in enumerate(response.text) for char in plain(raw)]
+    first = "".join(char for char, _ in plainer).rfind(answer.text)  # what comes before it was thinking
+    if first < 0:
+        return Spans()
+    at = [index for _, index in plainer[first:]]
+    return Spans(tuple((at[start], at[end - 1] + 1) for start, end in found.places), found.exact)

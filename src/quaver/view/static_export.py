@@ -22,10 +22,9 @@ from quaver.study.analysis.call_export import WRITERS
 from quaver.view.answer_document import Seen, item_document, said
 from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Asked, Given
-from quaver.view.grid_documents import cells, documents_of, grid, groups_of, row_documents
+from quaver.view.grid_documents import cells, grid, row_documents
 from quaver.view.grid_view import GridView
 from quaver.view.overview_document import brief, overview
-from quaver.view.study_index import Index
 from quaver.view.viewed_study import ViewedStudy
 
 MOST_ITEMS = 5_000
@@ -194,65 +193,51 @@ def _digest(text: str) -> str:
 
 
 _ANSWERS = 1_000
-_OF_ANSWER = ("model", "prompt", "decoding", "repeat", "label", "status", "confidence")
 
 
 def exported(study: ViewedStudy, asked: Asked, form: str, what: str = "matching") -> Path:
     """Write what is shown to a temporary file, piece by piece; the file."""
     if f".{form}" not in _WRITERS:
         raise UnknownName("format", form, [ending.removeprefix(".") for ending in _WRITERS], where="format")
-    schema = pl.Schema(_schema(study.index))
+    view = study.view(asked)
+    parts = (part for some in view.matches(whole=what == "rows") for part in some.iter_slices(_ANSWERS))
+    none = view.frame.head(0).collect()
     with tempfile.NamedTemporaryFile(prefix="quaver-", suffix=f".{form}", delete=False) as made:
         path = Path(made.name)
-    _WRITERS[path.suffix](path, frames(study, asked, whole=what == "rows"), pl.DataFrame(schema=schema))
+    _WRITERS[path.suffix](path, (_table(view, part) for part in parts), _table(view, none))
     return path
 
 
-def frames(study: ViewedStudy, asked: Asked, *, whole: bool) -> Iterator[pl.DataFrame]:
-    """The answers in the order of rows and columns, some hundreds a frame."""
-    schema = _schema(study.index)
-    for some in study.view(asked).matches(whole=whole):
-        for part in some.iter_slices(_ANSWERS):
-            yield pl.DataFrame(_rows(study, asked, part), schema=schema)
-
-
-def _schema(index: Index) -> dict[str, Any]:
-    factors = dict.fromkeys(name for variant in index.design.variants for name in variant.factors)
-    names = ("item", "text", *index.design.groups, "gold", "model", "prompt", *factors, "decoding")
-    schema: dict[str, Any] = dict.fromkeys(names, pl.String)
-    schema["repeat"] = pl.Int32
-    schema |= dict.fromkeys(("evaluator", "label", "status"), pl.String)
-    return schema | {"confidence": pl.Float64, "answer": pl.String}
-
-
-def _rows(study: ViewedStudy, asked: Asked, part: pl.DataFrame) -> list[dict[str, Any]]:
-    """Answers as rows of the table, which has nothing where a row does not name a column."""
-    index, view, out_of = study.index, study.view(asked), Keys().out_of
-    evaluator = index.design.evaluators[view.scope.evaluator]
+def _table(view: GridView, part: pl.DataFrame) -> pl.DataFrame:
+    """Answers as rows of the table: item, gold label, design, label, text."""
+    index, out_of = view.scope.index, Keys().out_of
+    items = index.items.with_columns(gold=index.gold.cast(pl.String)).with_row_index("row")
+    columns = index.design.columns_frame.with_row_index("column").cast({"column": pl.UInt16})
+    columns = columns.drop(items.columns, strict=False)
     texts = index.item_texts({*part["row"]})
-    items = {
-        row: {"item": index.ids[row], "text": out_of(text), "gold": index.gold[row], **groups_of(study, row)}
-        for row, text in texts.items()
-    }
-    result = []
     with stored(index) as db:
-        for place, known in zip(part.iter_rows(named=True), documents_of(study, part), strict=True):
-            variant = index.design.variants_by_id.get(known["prompt"])
-            number = place["response"] if db is not None else None
-            answer = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
-            row: dict[str, Any] = dict(variant.factors) if variant else {}
-            row |= items[place["row"]]
-            row |= {name: known[name] for name in _OF_ANSWER}
-            row |= {"evaluator": evaluator, "answer": None if answer is None else out_of(answer)}
-            result.append(row)
-    return result
+        answers = [
+            out_of("".join(pieces(db, "responses", "text", number))) if db is not None and number else None
+            for number in part["response"]
+        ]
+    frame = part.select("row", "column", "label", "status", "confidence").with_columns(
+        pl.Series("text", [out_of(texts[row]) for row in part["row"]], dtype=pl.String),
+        pl.Series("answer", answers, dtype=pl.String),
+        pl.col("label").cast(pl.String),
+        pl.col("confidence").cast(pl.Float64).round(6),
+        evaluator=pl.lit(index.design.evaluators[view.scope.evaluator]),
+    )
+    frame = frame.join(items, on="row", how="left", maintain_order="left")
+    frame = frame.join(columns, on="column", how="left", maintain_order="left")
+    factors = columns.drop("column", "prompt", "model", "decoding", "repeat").columns
+    names = ["item", "text", *index.design.groups, "gold", "model", "prompt", *factors, "decoding"]
+    return frame.select(*names, "repeat", "evaluator", "label", "status", "confidence", "answer")
 
 
 def _jsonl(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+    with path.open("w", encoding="utf-8") as file:
         for frame in some:
-            for row in frame.iter_rows(named=True):
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(frame.write_ndjson())
 
 
 _WRITERS = {**WRITERS, ".jsonl": _jsonl}
