@@ -15,7 +15,8 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, Any, Final, NamedTuple
 
 import polars as pl
 
@@ -109,13 +110,11 @@ def _helped(
         helpers = 0
     try:
         for number in range(1, helpers + 1 if sys.executable else 0):
-            started.append(_helper())
-            own = pickle.dumps([tuple(part) for part in parts[number :: helpers + 1]])
-            head = json.dumps([one for one in sys.path if isinstance(one, str)]).encode() + b"\n"
-            with suppress(OSError):  # it has ended, and makes nothing
-                if (pipe := started[-1].stdin) is not None:
-                    pipe.write(head + own + job)
-                    pipe.close()
+            with TemporaryFile() as given:  # which nobody waits for, as for a pipe
+                given.write(json.dumps([one for one in sys.path if isinstance(one, str)]).encode() + b"\n")
+                given.write(pickle.dumps([tuple(part) for part in parts[number :: helpers + 1]]) + job)
+                given.seek(0)
+                started.append(_helper(given))
         yield
         for child in started:
             child.wait()
@@ -127,10 +126,10 @@ def _helped(
             child.wait()
 
 
-def _helper() -> subprocess.Popen[bytes]:
+def _helper(given: IO[bytes]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", _START],
-        stdin=subprocess.PIPE,
+        stdin=given,
         stdout=subprocess.DEVNULL,  # what an evaluator prints
         env={**os.environ, "POLARS_MAX_THREADS": "1"},
         start_new_session=True,  # Ctrl-C ends this process, which ends them

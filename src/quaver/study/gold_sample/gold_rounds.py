@@ -17,7 +17,7 @@ from quaver.gold.coder_sheet import Format
 from quaver.gold.gold_draw import FLOOR, HOW, drawn
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.gold_sample.sample_plan import GoldForecast, SamplePlan, Wish
+from quaver.study.gold_sample.sample_plan import SIZES, GoldForecast, SamplePlan, check_size
 from quaver.study.sources.gold_files import DesignFile, GoldState, Round, Ruled
 from quaver.study.sources.study_source import StudySource
 
@@ -64,21 +64,15 @@ class RoundAsked:
     form: Format = "xlsx"
     drawn_by: str | None = None
 
-    @property
-    def wish(self) -> Wish:
-        """The sample's size."""
-        given = self.options
-        return Wish(given["n"], given["more"], given["target"], given["budget"], given["label_cost"])
-
     def plan(self, source: StudySource, state: GoldState) -> SamplePlan:
         """The sample that this would be a round of."""
-        self.wish.check()
-        size = self.wish.n or self.wish.more or _STRATA_FOR
         given = self.options
+        check_size(given)
+        size = given["n"] or given["more"] or _STRATA_FOR
         result = SamplePlan(source, state, given["design"], given["by"], size, given["of"])
         if given["design"] or given["by"] or state.design or result.design == "simple":
             return result
-        saved = result.forecast(self.wish, 1, 0.0).saved
+        saved = result.forecast(given, 1, 0.0).saved
         if saved is None or saved > 0:
             return result
         return SamplePlan(source, state, "simple", None, size, given["of"])
@@ -96,14 +90,16 @@ def drawn_round(source: StudySource, state: GoldState, asked: RoundAsked) -> tup
     """Draw a round: the sample with it, and what was drawn."""
     coders, overlap = asked.shared(state)
     plan = asked.plan(source, state)
-    forecast = plan.forecast(asked.wish, len(coders), overlap)
+    forecast = plan.forecast(asked.options, len(coders), overlap)
     design = _design_of(source, state, plan, asked.seed)
     number = len(design["rounds"]) + 1
     after = drawn(plan.before, forecast.size, design["seed"], plan.design, number=number, worth=plan.worth)
     about: Round = {
         "round": number,
         "when": now(),
-        "asked": asked.wish.document(),
+        "asked": {
+            name: value for name in (*SIZES, "label_cost") if (value := asked.options[name]) is not None
+        },
         "size": forecast.size,
         "drawn": after.filter(pl.col("round") == number).height,
         "coders": coders,

@@ -35,6 +35,7 @@ from quaver.gold.width_forecast import (
 )
 from quaver.report.page_templates import template
 from quaver.study.analysis.annotation_frame import scan
+from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
 
@@ -42,48 +43,29 @@ FEWEST_EVENTS: Final = 8
 """Gold labels of the rarer label that a corrected interval takes, about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How large a sample is wanted; one of the first four.
+SIZES: Final = ("n", "more", "target", "budget")
+"""The options that say how large a sample is wanted, one of them."""
 
-    Attributes:
-        n: Items in the whole sample.
-        more: Items beyond those that were drawn.
-        target: The width of the 95% interval, from end to end.
-        budget: What the labels may cost, in any currency.
-        label_cost: What one label costs.
-    """
 
-    n: int | None = None
-    more: int | None = None
-    target: float | None = None
-    budget: float | None = None
-    label_cost: float | None = None
-
-    def check(self) -> None:
-        """Refuse wishes that contradict each other."""
-        named = {name: value for name in ("n", "more", "target", "budget") if (value := getattr(self, name))}
-        if len(named) != 1 or any(value <= 0 for value in named.values()):
-            raise QuaverError(
-                "how large is the sample to be?",
-                where="gold",
-                expected="one of n (items), more (items), target (a width) or budget, above 0",
-                found=", ".join(f"{name}={value:g}" for name, value in named.items()) or "none of them",
-                fix="quaver gold STUDY --n 200",
-            )
-        if self.budget and not (self.label_cost and self.label_cost > 0):
-            raise QuaverError(
-                "what does a label cost?",
-                where="label_cost",
-                expected="the price of one label, in the currency of the budget",
-                found=repr(self.label_cost),
-                fix="quaver gold STUDY --budget 300 --label-cost 0.75",
-            )
-
-    def document(self) -> dict[str, Any]:
-        """What was asked for."""
-        names = ("n", "more", "target", "budget", "label_cost")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+def check_size(given: GoldOptions) -> None:
+    """Refuse sizes that contradict each other."""
+    named = {name: value for name in SIZES if (value := given[name])}
+    if len(named) != 1 or any(value <= 0 for value in named.values()):
+        raise QuaverError(
+            "how large is the sample to be?",
+            where="gold",
+            expected="one of n (items), more (items), target (a width) or budget, above 0",
+            found=", ".join(f"{name}={value:g}" for name, value in named.items()) or "none of them",
+            fix="quaver gold STUDY --n 200",
+        )
+    if given["budget"] and not (given["label_cost"] and given["label_cost"] > 0):
+        raise QuaverError(
+            "what does a label cost?",
+            where="label_cost",
+            expected="the price of one label, in the currency of the budget",
+            found=repr(given["label_cost"]),
+            fix="quaver gold STUDY --budget 300 --label-cost 0.75",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +177,10 @@ class SamplePlan:
         there = self.before.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
         return there.fill_null(there.mean()).to_numpy()
 
-    def forecast(self, wish: Wish, coders: int, overlap: float) -> GoldForecast:
-        """What a sample of the size that a wish comes down to is expected to bring."""
+    def forecast(self, given: GoldOptions, coders: int, overlap: float) -> GoldForecast:
+        """What a sample of the size that options come down to is expected to bring."""
         each = labels_per_item(coders, overlap)
-        size = self._size(wish, each)
+        size = self._size(given, each)
         width = self._width(size, self.residuals)
         ends = min(1.0, width * (1 + 1e-9))
         simple = needed(self.residuals, self._simple, ends)
@@ -210,7 +192,7 @@ class SamplePlan:
             len(self.items),
             size,
             labels,
-            None if wish.label_cost is None else labels * wish.label_cost,
+            None if given["label_cost"] is None else labels * given["label_cost"],
             width,
             self._what,
             simple,
@@ -239,31 +221,31 @@ class SamplePlan:
         share = p @ self._numbers
         return float(min(chances @ share, chances @ (1 - share)))
 
-    def _size(self, wish: Wish, each: float) -> int:
-        wish.check()
-        most = len(self.items)
-        if wish.budget is not None and wish.label_cost is not None:
-            size = self.had + int(wish.budget / (wish.label_cost * each) + 1e-9)
-        elif wish.target is not None:
+    def _size(self, given: GoldOptions, each: float) -> int:
+        check_size(given)
+        most, target, price = len(self.items), given["target"], given["label_cost"]
+        if given["budget"] is not None and price is not None:
+            size = self.had + int(given["budget"] / (price * each) + 1e-9)
+        elif target is not None:
             low, high = 2, most
-            if self._width(most, self.residuals) > wish.target:
+            if self._width(most, self.residuals) > target:
                 raise MeasureError(
                     "no gold sample of these items makes the interval as narrow",
                     where="target",
                     expected=f"a width of {self._width(most, self.residuals):.3f} or more, which labels of "
                     f"all {most:,} items lead to",
-                    found=f"{wish.target:g}",
+                    found=f"{target:g}",
                     fix="collect more items, or accept a wider interval",
                 )
             while low < high:
                 middle = (low + high) // 2
                 enough = self._rarer(middle)
-                fits = self._width(middle, self.residuals) <= wish.target
+                fits = self._width(middle, self.residuals) <= target
                 fits = fits and (enough is None or enough >= FEWEST_EVENTS)
                 low, high = (low, middle) if fits else (middle + 1, high)
             size = low
         else:
-            size = wish.n if wish.n is not None else self.had + (wish.more or 0)
+            size = self.had + (given["more"] or 0) if given["n"] is None else given["n"]
         if size < 2 or (size <= self.had < most):
             raise QuaverError(
                 "this is no larger than the sample that there is" if self.had else "this is no sample",

@@ -30,7 +30,7 @@ from quaver.study.gold_sample.gold_status import (
     noted,
     with_labels,
 )
-from quaver.study.gold_sample.sample_plan import GoldForecast
+from quaver.study.gold_sample.sample_plan import GoldForecast, check_size
 from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
 
@@ -114,7 +114,7 @@ class StudyGold:
         """
         asked, state = self._asked(options), self.state
         names, shared = asked.shared(state)
-        return asked.plan(self._first, state).forecast(asked.wish, len(names), shared)
+        return asked.plan(self._first, state).forecast(asked.options, len(names), shared)
 
     @guarded
     @taking(GoldOptions)
@@ -147,7 +147,7 @@ class StudyGold:
         self._source.require("keeps_results")
         self._source.require("has_texts")
         asked = replace(self._asked(options), seed=seed, form=form, drawn_by=drawn_by)
-        asked.wish.check()
+        check_size(asked.options)
         with changing(self._files.home) as change:
             states = self._states
             sample, found = drawn_round(self._first, next(iter(states.values())), asked)
