@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.run.driver import Outcome, Progress, collect
 from quaver.collect.run.progress import Budget
-from quaver.collect.run.runner import Outcome, Progress, collect
 from quaver.collect.store.response_store import Store
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Condition, Decoding, Message, Prompt, Request, Response

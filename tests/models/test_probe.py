@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from quaver.core.model import Needs
-from quaver.core.records import Response
+from quaver.core.records import Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
-from quaver.models.served.flight import Landed, Part
+from quaver.models.served.exchange import Landed
 from quaver.models.served.http_pool import Connection
 from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.probe import Found, tried
@@ -33,9 +33,9 @@ class Listed:
         return b"{}"
 
 
-def probed(answer: Callable[[Part], Response], needs: Needs, *allowed: str, listing: int = 200) -> Found:
-    async def arriving(connection: Connection, server: Preset, part: Part) -> Landed:
-        return Landed([answer(part)] * part.n)
+def probed(answer: Callable[[Request], Response], needs: Needs, *allowed: str, listing: int = 200) -> Found:
+    async def arriving(connection: Connection, server: Preset, request: Request) -> Landed:
+        return Landed([answer(request)] * len(request.calls))
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Connection]:
@@ -44,31 +44,31 @@ def probed(answer: Callable[[Part], Response], needs: Needs, *allowed: str, list
     return tried(PRESETS["vllm"], needs, connected, Address("http://x/v1", "m"), arriving, allowed)
 
 
-def thinks(tokens: int, says: Callable[[Part], str]) -> Callable[[Part], Response]:
+def thinks(tokens: int, says: Callable[[Request], str]) -> Callable[[Request], Response]:
     """A model that thinks for so many tokens before it says something."""
 
-    def answer(part: Part) -> Response:
-        thought = "hm " * min(tokens, part.request.decoding.max_tokens)
-        if part.request.decoding.max_tokens <= tokens:
+    def answer(request: Request) -> Response:
+        thought = "hm " * min(tokens, request.decoding.max_tokens)
+        if request.decoding.max_tokens <= tokens:
             return Response("", finish="length", thinking=thought)
-        return Response(says(part), thinking=thought)
+        return Response(says(request), thinking=thought)
 
     return answer
 
 
 def test_a_model_that_thinks_first_is_given_room_to_answer() -> None:
-    assert probed(thinks(500, lambda part: part.request.choices[0]), CHOICE).facts["honoured"] == {
+    assert probed(thinks(500, lambda request: request.choices[0]), CHOICE).facts["honoured"] == {
         "choice": True
     }
     with pytest.raises(ModelError, match="it answers 'something'"):
-        probed(thinks(500, lambda part: "something"), CHOICE)
+        probed(thinks(500, lambda request: "something"), CHOICE)
     with pytest.raises(ModelError, match="2,048 tokens"):
-        probed(thinks(5000, lambda part: part.request.choices[0]), CHOICE)
+        probed(thinks(5000, lambda request: request.choices[0]), CHOICE)
 
 
 def test_a_server_that_only_fails_to_list_its_models_is_asked_all_the_same() -> None:
-    def answer(part: Part) -> Response:
-        return Response(part.request.choices[0])
+    def answer(request: Request) -> Response:
+        return Response(request.choices[0])
 
     assert probed(answer, CHOICE, listing=500).downgrades == {}
     for gone in (502, 503):
@@ -77,9 +77,9 @@ def test_a_server_that_only_fails_to_list_its_models_is_asked_all_the_same() -> 
 
 
 def test_thinking_shows_whether_seeds_are_heeded() -> None:
-    def answer(part: Part) -> Response:
-        assert part.request.decoding.max_tokens < 100, "no room is needed for that"
-        return Response("", finish="length", thinking=f"hm {part.request.seed}")
+    def answer(request: Request) -> Response:
+        assert request.decoding.max_tokens < 100, "no room is needed for that"
+        return Response("", finish="length", thinking=f"hm {request.seed}")
 
     assert probed(answer, Needs(seed=True)).downgrades == {}
 
@@ -97,7 +97,7 @@ def test_a_failure_of_the_probe_that_is_not_the_features_keeps_its_class(
 ) -> None:
     """Some servers list their models for anybody, whatever model and key they are asked with."""
 
-    def answer(part: Part) -> Response:
+    def answer(request: Request) -> Response:
         content = json.dumps({"error": {"message": said}}).encode()
         found = read_failure(status, {}, content, Address("http://x/v1", "m"))
         assert isinstance(found, ModelError)
@@ -111,7 +111,7 @@ def test_a_failure_of_the_probe_that_is_not_the_features_keeps_its_class(
 
 def test_an_error_about_the_prompt_is_told_as_what_it_is() -> None:
     found = probed(
-        lambda part: Response("", finish="error", error="context overflow: 9 > 8"), CHOICE, "choice"
+        lambda request: Response("", finish="error", error="context overflow: 9 > 8"), CHOICE, "choice"
     )
     assert found.downgrades.keys() == {"choice"}
     assert "context overflow" in found.downgrades["choice"]

@@ -15,13 +15,14 @@ from unittest.mock import patch
 
 import aiohttp
 
+from quaver.core.records import Request
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.served.flight import Landed, Part
+from quaver.models.served.exchange import Landed
 from quaver.models.served.http_pool import HttpPool, HttpReply
 
 __all__ = ["FAULTS", "Attempt", "Server"]
 
-_PART: ContextVar[Part | None] = ContextVar("part", default=None)
+_ASKED: ContextVar[Request | None] = ContextVar("asked", default=None)
 
 FAULTS = (
     "429", "429 now", "429 later", "500", "503 later", "break", "slow", "empty", "cut", "fewer", "no choices",
@@ -91,9 +92,9 @@ class Server:
         """Stand where the network is."""
         server, send = self, OpenAICompatible._send
 
-        async def remembering(model: OpenAICompatible, to: Any, part: Part) -> Landed:
-            _PART.set(part)
-            return await send(model, to, part)
+        async def remembering(model: OpenAICompatible, to: Any, asked: Request) -> Landed:
+            _ASKED.set(asked)
+            return await send(model, to, asked)
 
         async def posted(pool: HttpPool, to: object, body: bytes) -> HttpReply:
             return await server.send(body)
@@ -111,12 +112,12 @@ class Server:
 
     async def send(self, content: bytes) -> HttpReply:
         """Answer a prompt, or not."""
-        body, part = json.loads(content), _PART.get()
-        calls = part.request.calls[part.first : part.first + part.n] if part else ()
+        body, asked = json.loads(content), _ASKED.get()
+        calls = asked.calls if asked else ()
         sent = self.clock.now
         await asyncio.sleep(self.draw.choice((0.0, 0.01, 0.3)))
-        fault = self.draw.choice(FAULTS) if part and self.draw.random() < self.faults else ""
-        whole = _completion(body, self.fingerprint, part is not None)
+        fault = self.draw.choice(FAULTS) if asked and self.draw.random() < self.faults else ""
+        whole = _completion(body, self.fingerprint, asked is not None)
         self.attempts.append(
             Attempt(
                 sent,

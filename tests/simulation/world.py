@@ -23,14 +23,16 @@ from unittest.mock import patch
 from tests.simulation.schedule import Schedule
 
 import quaver.collect
+import quaver.core
 import quaver.models.remote
 import quaver.models.served
+from quaver.core import event_loop
 
 __all__ = ["World"]
 
 _clock = {name: getattr(time, name) for name in ("monotonic", "perf_counter", "time", "sleep")}
 # What is imported only later would keep the machine's clock and threads.
-for _package in (quaver.collect, quaver.models.remote, quaver.models.served):
+for _package in (quaver.collect, quaver.core, quaver.models.remote, quaver.models.served):
     for _module in pkgutil.iter_modules(_package.__path__, f"{_package.__name__}."):
         import_module(_module.name)
 
@@ -124,6 +126,7 @@ class World:
             id(queue.Queue): self._names["Queue"],
             id(queue.SimpleQueue): self._names["Queue"],
             id(version): _version,
+            id(event_loop.started): self._started,
         }
         known |= {id(getattr(threading, name)): value for name, value in of_threads.items()}
         for path, module in sorted(sys.modules.copy().items()):
@@ -153,12 +156,47 @@ class World:
         with asyncio.Runner(loop_factory=lambda: _Loop(self.schedule)) as runner:
             return runner.run(main)
 
+    def _started(self, coroutine: Coroutine[Any, Any, Any]) -> _Started:
+        return _Started(self._run, coroutine)
+
     @staticmethod
     def press_ctrl_c() -> None:
         """What the terminal does to the first thread."""
         handler = signal.getsignal(signal.SIGINT)
         assert callable(handler)
         handler(signal.SIGINT, None)
+
+
+class _Started:
+    """A coroutine on an event loop of its own, which ends with it."""
+
+    def __init__(self, run: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+        async def whole() -> Any:
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+            return await coroutine
+
+        def work() -> None:
+            try:
+                self._result = run(whole())
+            except BaseException as error:
+                self._error = error
+
+        self._thread = threading.Thread(target=work, name="loop")
+        self._thread.start()
+
+    def result(self) -> Any:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def cancel(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)  # type: ignore[union-attr]
 
 
 class _Instead(SimpleNamespace):

@@ -97,6 +97,16 @@ def _record(text: str) -> str | None:
     return text if isinstance(found, dict) and isinstance(found.get("instrument"), dict) else None
 
 
+def valid_responses(request: Request, responses: object) -> list[Response]:
+    """What a model gave to a request, as one valid response for each of its calls."""
+    calls = len(request.calls)
+    are_some = isinstance(responses, list | tuple) and not isinstance(responses, Response)
+    if not are_some or len(responses) != calls:  # type: ignore[arg-type]
+        given = f"{len(responses)} responses" if are_some else printable(responses)  # type: ignore[arg-type]
+        return [error_response(f"the model gave {given} to {calls} calls")] * calls
+    return [valid_response(response) for response in responses]  # type: ignore[attr-defined]
+
+
 def is_bare(response: object) -> bool:
     """Whether it is a short answer with nothing beside it but its duration, which most are: it is valid."""
     if type(response) is not Response:

@@ -11,15 +11,16 @@ import json
 import re
 import time
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from contextlib import AbstractAsyncContextManager
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any
 
+from quaver.core.conversation import Coroutines, answers_of
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
 from quaver.core.response_validation import FailedItems, error_response, failed_response, printable
 from quaver.errors import MissingKey, ModelError, SpecError
-from quaver.models._coroutines import side_by_side
 from quaver.models._defaults import Defaults, sendable
 from quaver.models.local.extras import require
 from quaver.models.served.server_options import checked_body, checked_url
@@ -99,16 +100,15 @@ class Inspect(Defaults):
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Keep as many calls in flight as there are connections; answers come as they finish."""
+        return answers_of(self, requests)
+
+    def conversation(self) -> AbstractAsyncContextManager[Coroutines]:
+        """Ask a few requests first: as long as none is answered, all may be refused alike."""
         model, failed = self._model, FailedItems(self._name, self.identity)
         answered, refused = False, 0
 
-        async def answers(request: Request) -> list[Response]:
-            return await self._answers(model, request)
-
-        def most() -> int:
-            return self._connections if answered else min(_FIRST, self._connections)
-
-        for request, responses in side_by_side(requests, answers, most):
+        def settled(request: Request, responses: list[Response]) -> None:
+            nonlocal answered, refused
             last = responses[-1].error or ""
             if all(response.finish == "error" for response in responses):
                 failed.add(request)
@@ -122,8 +122,12 @@ class Inspect(Defaults):
                     where=self._name,
                     fix="change what it names, in the decoding or in the model's `options:`",
                 )
-            yield request, responses
             failed.check(last or None)
+
+        def most() -> int:
+            return self._connections if answered else min(_FIRST, self._connections)
+
+        return Coroutines.opened(partial(self._answers, model), most, settled)
 
     # ------------------------------------------------------------------ one request
 

@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from hashlib import sha256
 from numbers import Number
@@ -18,11 +19,12 @@ from typing import Any, Literal
 
 from pydantic import PositiveInt
 
+from quaver.core.conversation import Conversing, Coroutines, answers_of
+from quaver.core.event_loop import finished
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Prompt, Request, Response, constructor
 from quaver.core.response_validation import FailedItems, error_response, failed_response, is_interrupt
 from quaver.errors import ModelError
-from quaver.models._coroutines import finished, side_by_side
 from quaver.models._defaults import Defaults
 
 _GROUP, _TOGETHER = 256, 0.001
@@ -147,7 +149,8 @@ class Function(Defaults):
         concurrency: PositiveInt = 10,
     ) -> None:
         self._annotate: Callable[..., Any] = annotate
-        self._is_async = _kind_of_function(annotate) == "async"
+        if _kind_of_function(annotate) == "async":
+            self.conversation = self._conversation
         self._concurrency = concurrency
         self._sees_messages = _takes_messages(annotate)
         self.abilities = Abilities(conversation=self._sees_messages)
@@ -172,33 +175,33 @@ class Function(Defaults):
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Call the function once for every call; an ``async def`` concurrently."""
-        for group in self._groups(requests, 1):
+        for group in (
+            self.answer_groups(requests) if isinstance(self, Conversing) else self._groups(requests, 1)
+        ):
             yield from group
 
     def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
         """The same, as many at a time as a fast function answers in a millisecond."""
-        return self._groups(requests, 1 if self._is_async else _GROUP)
+        if isinstance(self, Conversing):
+            return ([answered] for answered in answers_of(self, requests))
+        return self._groups(requests, _GROUP)
 
     def _groups(self, requests: Iterable[Request], most: int) -> Iterator[Sequence[Answered]]:
-        answered: Iterable[Answered] = (
-            side_by_side(requests, self._answers, lambda: self._concurrency)
-            if self._is_async
-            else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
-        )
         clock = time.perf_counter
         failed = FailedItems("the function", self.identity)
         group, began = list[Answered](), clock()
-        for one in answered:
-            group.append(one)
-            for response in one[1]:
+        for request in requests:
+            responses = [self._call(request.prompt) for _ in request.calls]
+            group.append((request, responses))
+            for response in responses:
                 if response.finish == "error":
-                    failed.add(one[0])
+                    failed.add(request)
                 elif failed:
                     failed.clear()
             if len(group) >= most or failed or clock() - began > _TOGETHER:
                 yield group
-                group, began = [], time.perf_counter()
-            failed.check(one[1][-1].error)
+                group, began = [], clock()
+            failed.check(responses[-1].error)
         if group:
             yield group
 
@@ -216,6 +219,20 @@ class Function(Defaults):
         if type(answer) is not str and inspect.isawaitable(answer):  # of a function that is not marked async
             return finished(_awaited(answer, started))
         return _response(answer, time.perf_counter() - started)
+
+    def _conversation(self) -> AbstractAsyncContextManager[Coroutines]:
+        """Nothing needs opening."""
+        failed = FailedItems("the function", self.identity)
+
+        def settled(request: Request, responses: list[Response]) -> None:
+            for response in responses:
+                if response.finish == "error":
+                    failed.add(request)
+                else:
+                    failed.clear()
+            failed.check(responses[-1].error)
+
+        return Coroutines.opened(self._answers, lambda: self._concurrency, settled)
 
     async def _answers(self, request: Request) -> list[Response]:
         prompt, started = request.prompt, time.perf_counter()

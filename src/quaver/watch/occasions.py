@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from quaver.collect.run.driver import collect
 from quaver.collect.run.progress import Price, Progress
-from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, Row
 from quaver.core.label_values import Codebook

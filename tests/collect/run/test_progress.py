@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.collect.fakes import Fake, echo, fake, opened, request, run
 
+from quaver.collect.run.driver import Progress, collect
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Budget, Gate, Price, Spent
-from quaver.collect.run.runner import Progress, collect
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 

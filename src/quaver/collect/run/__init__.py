@@ -1,1 +1,1 @@
-"""Collecting: the runner and its writer, the budget, the journal and the ledger."""
+"""Collecting: the driver and its writer, the budget, the journal and the ledger."""

@@ -376,9 +376,18 @@ class Feed:
             self._next.extend(more)
             self._changed.notify_all()
 
-    def has_more(self, stopped: Callable[[], bool]) -> bool:
-        """Wait for a follow-up, or until no answer is left that could have one."""
+    @property
+    def has_next(self) -> bool:
+        """Whether a follow-up can be sent."""
+        return bool(self._next)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a follow-up can be sent, or may be once an answer is stored."""
+        return self._following is not None and (bool(self._next) or self._unstored > 0)
+
+    def wait(self) -> None:
+        """Wait a moment for a follow-up."""
         with self._changed:
-            while self._following and not self._next and self._unstored > 0 and not stopped():
+            if not self._next and self._unstored > 0:
                 self._changed.wait(_PAUSE)
-            return bool(self._next) and not stopped()

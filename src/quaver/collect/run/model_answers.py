@@ -20,7 +20,7 @@ from quaver.core.response_validation import (
     is_bare,
     is_interrupt,
     printable,
-    valid_response,
+    valid_responses,
 )
 from quaver.errors import ModelError, QuaverError
 
@@ -145,13 +145,7 @@ class _Given:
         request = self._find(answered[0])
         if request is None:
             raise _breach("it answered a request that it was not given, or one twice")
-        responses, calls = answered[1], len(request.calls)
-        are_some = isinstance(responses, list | tuple) and not isinstance(responses, Response)
-        if not are_some or len(responses) != calls:
-            given = f"{len(responses)} responses" if are_some else printable(responses)
-            why = f"the model gave {given} to {calls} calls"
-            return request, [error_response(why)] * calls
-        return request, [valid_response(response) for response in responses]
+        return request, valid_responses(request, answered[1])
 
     def rest(self, response: Response) -> Iterator[Sequence[Answered]]:
         """Answer all outstanding requests with the same response."""

@@ -12,6 +12,8 @@ from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
 from quaver.collect.run.model_answers import taken_in_groups
+from quaver.core.conversation import Converser, Conversing
+from quaver.core.event_loop import finished
 from quaver.core.meter import NO_TRAFFIC, Metered, Traffic, little_garbage
 from quaver.core.model import Answered, Grouped, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import (
@@ -205,14 +207,14 @@ class RemoteWorker:
         self._groups: dict[int, _Group] = {}
         self._places: dict[int, _Asked] = {}
         self._most = 0
-        self._hungry = self._is_client = self._is_fast = False
+        self._hungry = self._is_fast = False
+        self._converser: Converser | None = None
 
     def ready(self) -> bool:
         """Make the model, which can be asked then; whether it must be given a share of a rate."""
         with self._starting:
             if self._model is None:
                 self._model = self.make()
-                self._is_client = isinstance(self._model, Spread)
                 self._is_fast = isinstance(self._model, Grouped)
                 threading.Thread(target=self._work, args=(self._model,), daemon=True).start()
         return isinstance(self._model, Spread) and self._model.is_rated
@@ -260,19 +262,38 @@ class RemoteWorker:
     def ask(self, requests: Sequence[Request], group: Any) -> None:
         """Have requests answered, and each answer added to the group."""
         self._asked.put(zip(requests, repeat(group), count()))
+        if self._converser is not None:
+            self._converser.wake()
 
     def _work(self, model: Model) -> None:
         """Ask the model whatever groups bring."""
         try:
             with little_garbage():
+                if isinstance(model, Conversing):
+                    self._converser = Converser(model, self._drawn_now, self._give, lambda: True)
+                    finished(self._converser.converse())
                 while True:
                     self._next = self._left()
                     for answers in taken_in_groups(model, self._drawn()):
-                        with self._adding:
-                            self._add(answers)
-                        self._some.set()
+                        self._give(answers)
         except BaseException as error:  # raised again for whoever waits
             self._fail(error)
+
+    def _give(self, answers: Sequence[Answered]) -> None:
+        with self._adding:
+            self._add(answers)
+        self._some.set()
+
+    def _drawn_now(self) -> Request | None:
+        """The next request, if there is one."""
+        while (asked := next(self._next, None)) is None:
+            try:
+                self._next = self._asked.get_nowait()
+            except queue.Empty:
+                self._hungry = True
+                return None
+        self._places[id(asked[0])] = asked
+        return asked[0]
 
     def _left(self) -> Iterator[_Asked]:
         """What the model has left of a group, else the next group as soon as there is one."""
@@ -301,19 +322,18 @@ class RemoteWorker:
         """Go on to the next group; False if there is none now, so that the model ends what it works on.
 
         A model that works on several requests at a time would be without work until then. So it waits for a
-        moment (a server's client, which draws in a thread of its own, for as long as it takes), and the
-        driver hears that it has room for more.
+        moment, and the driver hears that it has room for more.
         """
         with suppress(queue.Empty):
             self._next = self._asked.get_nowait()
             return True
-        if not self._is_client and (self._is_fast or not self._places):
+        if self._is_fast or not self._places:
             return False
         self._hungry = True
         self._some.set()
         self._full.set()
         with suppress(queue.Empty):
-            self._next = self._asked.get(timeout=None if self._is_client else _HUNGRY)
+            self._next = self._asked.get(timeout=_HUNGRY)
             return True
         return False
 

@@ -50,16 +50,14 @@ class Dialect:
     """
 
     name: str
-    body: Callable[[Preset, str, Request, Knobs, int, int], dict[str, Any]]
+    body: Callable[[Preset, str, Request, Knobs, int], dict[str, Any]]
     path: Callable[[str, Sequence[Message]], str]
     fields: Mapping[str, tuple[str, ...]]
     completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
 
-def _chat_body(
-    server: Preset, model: str, request: Request, knobs: Knobs, first: int, n: int
-) -> dict[str, Any]:
-    body = body_of(server, model, request, first=first, n=n)
+def _chat_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
+    body = body_of(server, model, request, n=n)
     return body | ({"reasoning_effort": knobs.effort} if knobs.effort else {})
 
 
@@ -81,11 +79,9 @@ CHAT_API: Final = Dialect(
 )
 
 
-def _responses_body(
-    server: Preset, model: str, request: Request, knobs: Knobs, first: int, n: int
-) -> dict[str, Any]:
+def _responses_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
     """A request of OpenAI's Responses API, which takes no seed and no stop."""
-    chat = body_of(server, model, request, first=first)
+    chat = body_of(server, model, request)
     body: dict[str, Any] = {
         "model": model,
         "input": chat.get("messages") or chat.get("prompt"),
@@ -152,9 +148,7 @@ EFFORTS: Final = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high
 """Tokens of thinking by effort, as Google documents it for models before Gemini 3."""
 
 
-def _gemini_body(
-    server: Preset, model: str, request: Request, knobs: Knobs, first: int, n: int
-) -> dict[str, Any]:
+def _gemini_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
     """A request as Gemini's ``GenerateContentRequest``."""
     decoding, said = request.decoding, turns(request.prompt.messages)
     system = [{"text": one["content"]} for one in said if one["role"] == "system"]
@@ -242,9 +236,7 @@ GEMINI_API: Final = Dialect(
 _MARK = {"type": "ephemeral"}
 
 
-def _messages_body(
-    server: Preset, model: str, request: Request, knobs: Knobs, first: int, n: int
-) -> dict[str, Any]:
+def _messages_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
     """A request of Anthropic's Messages API; thinking takes neither temperature nor cut-offs."""
     decoding, thinking = request.decoding, knobs.thinking
     said = turns(request.prompt.messages)

@@ -8,19 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import threading
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from quaver.core.event_loop import finished
 from quaver.core.model import Needs
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, Unavailable
-from quaver.models.served.flight import Landed
-from quaver.models.served.parts import Part
+from quaver.models.served.exchange import Landed
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused
 
@@ -48,7 +47,7 @@ _THINKING = 2048
 
 _QUESTION = "Tell me in a few words what you did yesterday, and who was there."
 
-Arriving = Callable[["Connection", Preset, Part], Awaitable[Landed]]
+Arriving = Callable[["Connection", Preset, Request], Awaitable[Landed]]
 
 
 @dataclass(slots=True)
@@ -81,26 +80,7 @@ def tried(
         async with connected() as connection:
             return await probe.found(connection, allowed)
 
-    return _outside(run())
-
-
-def _outside(work: Coroutine[Any, Any, Found]) -> Found:
-    """Run it in its own thread, since a notebook's thread already runs an event loop."""
-    results: list[Found] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(asyncio.run(work))
-        except BaseException as error:  # raised again below
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="quaver-probe", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    return finished(run())
 
 
 class _Probe:
@@ -243,7 +223,7 @@ class _Probe:
         request = Request("", Prompt(messages, _QUESTION, ""), decoding, choices, seed, calls, schema=schema)
         for left in range(_TRIES - 1, -1, -1):
             try:
-                landed = await self._arriving(self._connection, self._server, Part(request, 0, n))
+                landed = await self._arriving(self._connection, self._server, request)
             except Passing as fault:
                 if not left:
                     silent = ModelError(

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from quaver.core.conversation import answers_of
 from quaver.core.meter import Meter
 from quaver.core.model import Answered, Needs
 from quaver.core.records import Message, Request, Response
 from quaver.errors import MissingKey, SpecError
 from quaver.models._defaults import Defaults
-from quaver.models.served.flight import Flight, Landed
+from quaver.models.served.exchange import Exchange, Landed
 from quaver.models.served.pace import Pace
-from quaver.models.served.parts import Part
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Refused
 from quaver.models.served.server_options import checked_key, is_here, is_named_by_environment
@@ -82,18 +82,23 @@ class ServedModel(Defaults):
         self._new_pace = partial(Pace, concurrency=self._concurrency, **rates)
         self._pace.limit(**rates, begin=begin)
 
+    @asynccontextmanager
+    async def conversation(self) -> AsyncIterator[Exchange]:
+        """Open the connection."""
+        async with self._connected() as connection:
+            yield Exchange(
+                partial(self._send, connection),
+                self._pace,
+                self._address,
+                together=self._draws_together,
+                retries=self._retries,
+                patience=self._patience,
+                meter=self.meter,
+            )
+
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Answer requests concurrently, in any order."""
-        flight = Flight(
-            self._send,
-            self._pace,
-            self._address,
-            shared=self._draws_together,
-            retries=self._retries,
-            patience=self._patience,
-            meter=self.meter,
-        )
-        yield from flight.answers(requests, self._connected)
+        return answers_of(self, requests)
 
     def probe(self, needs: Needs) -> None:
         """Reach the server and test the features that the study needs.
@@ -140,30 +145,30 @@ class ServedModel(Defaults):
 
     # ------------------------------------------------------------------ one call
 
-    async def _send(self, connection: Connection, part: Part) -> Landed:
-        return await self._arriving(connection, self._wire.server, part)
+    async def _send(self, connection: Connection, request: Request) -> Landed:
+        return await self._arriving(connection, self._wire.server, request)
 
-    async def _trying(self, connection: Connection, server: Preset, part: Part) -> Landed:
+    async def _trying(self, connection: Connection, server: Preset, request: Request) -> Landed:
         """Like ``_arriving``, but counts the cost of answers that are not stored."""
-        landed = await self._arriving(connection, server, part)
+        landed = await self._arriving(connection, server, request)
         self.meter.count(spent_on(landed.responses))
         return landed
 
-    async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
-        """Send a part; until the server has taken one request, one at a time, since it may refuse a field."""
+    async def _arriving(self, connection: Connection, server: Preset, request: Request) -> Landed:
+        """Send a request; until the server has taken one, one at a time, since it may refuse a field."""
         if not self._wire.settled:
             async with connection.settling:
                 if not self._wire.settled:
-                    return await self._taken(connection, server, part)
-        return await self._taken(connection, server, part)
+                    return await self._taken(connection, server, request)
+        return await self._taken(connection, server, request)
 
-    async def _taken(self, connection: Connection, server: Preset, part: Part) -> Landed:
-        wire, request = self._wire, part.request
+    async def _taken(self, connection: Connection, server: Preset, request: Request) -> Landed:
+        wire, n = self._wire, len(request.calls)
         while True:
-            version, body = wire.version, wire.body(request, part.first, part.n, server)
+            version, body = wire.version, wire.body(request, n, server)
             path = wire.path(request)
             try:
-                with sending(self.meter, request, part.n):
+                with sending(self.meter, request, n):
                     begun = await self._begun(connection, path, body, request.prompt.messages)
                     came = begun or await connection.post(path, body)
             except Refused as fault:
@@ -173,10 +178,10 @@ class ServedModel(Defaults):
                     self.meter.tell(wire.news)
                 continue
             if isinstance(came, Response):
-                return Landed([came._replace(instrument=wire.record(request, body, came))] * part.n)
+                return Landed([came._replace(instrument=wire.record(request, body, came))] * n)
             content, limits = came
             with reading(self.meter, request, content):
-                responses = wire.read(content, request, part.n, body, server)
+                responses = wire.read(content, request, n, body, server)
             wire.settled = True
             if not (self.meter.has_room and wire.grows(responses, body)):
                 return Landed(responses, limits)

@@ -277,8 +277,8 @@ def is_plain(messages: Sequence[Message]) -> bool:
     return any(role == "plain" for role, _ in messages)
 
 
-def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: int = 1) -> dict[str, Any]:
-    """The body for some of a request's calls."""
+def body_of(server: Preset, model: str, request: Request, *, n: int = 1) -> dict[str, Any]:
+    """The body that asks for ``n`` answers to a request."""
     decoding, plain = request.decoding, is_plain(request.prompt.messages)
     body: dict[str, Any] = {"model": model}
     if plain:
@@ -298,7 +298,7 @@ def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: 
     if not body.get("stop", True):
         del body["stop"]
     if decoding.temperature and server.seed:
-        body[server.seed] = request.seed + first
+        body[server.seed] = request.seed
     if n > 1:
         body["n"] = n
     if decoding.logprobs and server.logprobs:

@@ -94,13 +94,11 @@ class Wire:
             return f"asked differently from now on: {field}: {became}"
         return f"it was cut off while it was thinking: it gets {self.room:,} tokens for that from now on"
 
-    def body(
-        self, request: Request, first: int = 0, n: int = 1, server: Preset | None = None
-    ) -> dict[str, Any]:
-        """The body for some of a request's calls."""
+    def body(self, request: Request, n: int = 1, server: Preset | None = None) -> dict[str, Any]:
+        """The body that asks for ``n`` answers to a request."""
         if self.changes.get("system"):
             request = request._replace(prompt=request.prompt._replace(messages=_merged(request)))
-        body = self.dialect.body(server or self.server, self._model, request, self._knobs, first, n)
+        body = self.dialect.body(server or self.server, self._model, request, self._knobs, n)
         for field in self.dialect.fields["max_tokens"]:
             if (limit := _at(body, field)) is not None:
                 _put(body, field, min(limit + self.room, self.changes.get("limit", limit + self.room)))

@@ -12,9 +12,9 @@ from typing import Any, TextIO
 
 import polars as pl
 
+from quaver.collect.run.driver import collect
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Budget, Ended, Outcome, Progress, Spent
-from quaver.collect.run.runner import collect
 from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
@@ -170,6 +170,7 @@ class Collecting:
             self._batches.write(self._requests, budget)
         asked = [name for name in direct if name not in self._given_up]
         pilot = self._pilot(asked, budget) if most is None and self._keep is None else None
+        asked = [name for name in asked if name not in self._given_up]
         progress = self._progress()
         progress.given_up |= self._given_up
         outcome = collect(
@@ -208,16 +209,18 @@ class Collecting:
                 pilots[name] = first_of_longest(self._requests(name), self._study.experiment.items)
         if not any(pilots.values()):
             return None
+        progress = self._progress()
         outcome = collect(
             {name: iter(some) for name, some in pilots.items() if some},
             self._models,
             self._store,
-            self._progress(),
+            progress,
             budget=budget,
             watch=self._watch,
             journal=self._journal,
-            following=None,
+            is_pilot=True,
         )
+        self._given_up |= progress.given_up
         for name, some in pilots.items():
             check_pilot(self._study, self._store, name, [request.calls[0] for request in some])
         return outcome

@@ -1,4 +1,4 @@
-"""The runner: what is asked, in which groups it is stored, and how it ends."""
+"""The driver: what is asked, in which groups it is stored, and how it ends."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ import pytest
 from tests.collect.fakes import answers, echo, fake, opened, request, run
 from tests.collect.store.test_response_store import disk_full
 
-from quaver.collect.run.runner import Progress, collect
+from quaver.collect.run.driver import Progress, collect
 from quaver.collect.store.response_store import Store
+from quaver.core.event_loop import finished
 from quaver.core.records import Call, Request, Response
 from quaver.errors import ModelError, StoreError
+
+
+async def nothing() -> None: ...
 
 
 def test_everything_is_asked_once_and_stored(tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where something gets past the check of what a model hands over."""
-    monkeypatch.setattr("quaver.collect.run.model_answers.valid_response", lambda response: response)
+    monkeypatch.setattr("quaver.collect.run.model_answers.valid_responses", lambda _, given: given)
     odd: list[dict[str, Any]] = [
         {"served_model": {"a": 1}}, {"fingerprint": ["x"]}, {"prompt_tokens": 10**30}, {"text": None},
         {"thinking": "\ud83d"}, {"raw": {(1, 2): 3}}, {"error": 5}, {"latency": object()}, {"text": 5},
@@ -272,6 +276,7 @@ def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
+    finished(nothing())  # the event loop stays
     before = set(threading.enumerate())
     run(opened(tmp_path), fake(), map(request, range(3)), total=3)
     started = set(threading.enumerate()) - before
