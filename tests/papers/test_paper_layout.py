@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quaver.core.records import Estimate
-from quaver.papers.paper_figures import points
+from quaver.papers.paper_figures import Sheet, points
 from quaver.papers.paper_layout import FigureKind, Layout
 from quaver.papers.published_table import NOTHING, UNKNOWN, PublishedTable, cells, number, reasons
 from quaver.report.table_rows import Table
@@ -17,14 +17,14 @@ def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedT
 
 def test_points_that_lie_on_each_other_share_a_name() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    drawn = str(points(kind, _made([0.5, 0.5, 0.7]))(width=400).to_dict(validate=False))
+    drawn = str(points(kind, _made([0.5, 0.5, 0.7]))(Sheet(400)))
     assert "'m0; m1'" in drawn
     assert "'m2'" in drawn
 
 
 def test_many_points_that_lie_on_each_other_are_counted() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    drawn = str(points(kind, _made([0.5, 0.5, 0.5, 0.7]))(width=400).to_dict(validate=False))
+    drawn = str(points(kind, _made([0.5, 0.5, 0.5, 0.7]))(Sheet(400)))
     assert "'m0 and 2 others'" in drawn
 
 
@@ -34,7 +34,7 @@ def test_the_last_word_names_a_point_and_the_others_colour_it() -> None:
     table = Table(
         ("treatment", "temperature", "x", "y"), (*rows, ("T3", "0.2", "2", number(0.3))), frozenset({2, 3})
     )
-    drawn = str(points(kind, PublishedTable("t", "Caption", table))(width=400).to_dict(validate=False))
+    drawn = str(points(kind, PublishedTable("t", "Caption", table))(Sheet(400)))
     assert "'0.2; 0.7'" in drawn
     assert "'T3'" in drawn
 
@@ -47,9 +47,9 @@ def test_the_rows_of_a_table_are_printed_as_its_columns_say() -> None:
 
 def test_an_axis_of_counts_has_whole_numbers() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    axis = str(points(kind, _made([2.0, 3.0]))(width=400).to_dict(validate=False))
-    assert "'values': [2, 3]" in axis
-    assert "'values': [" not in str(points(kind, _made([0.2, 0.3]))(width=400).to_dict(validate=False))
+    axis = str(points(kind, _made([2.0, 3.0]))(Sheet(400)))
+    assert "'tickMinStep': 1" in axis
+    assert "'tickMinStep'" not in str(points(kind, _made([0.2, 0.3]))(Sheet(400)))
 
 
 def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:
