@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.studies import ITEMS, STUDY, resolved, written
 
-from quaver.design.paraphrase.paraphrase_draft import NotMade
+from quaver.design.paraphrase.paraphraser import NotMade
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
 

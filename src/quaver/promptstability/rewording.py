@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from quaver.core.records import LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
+from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.paraphrase.pegasus import Pegasus
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.errors import MissingKey, QuaverError, SpecError, UnknownName

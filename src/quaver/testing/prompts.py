@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quaver.core.records import Item, Label, LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import PromptContext
+from quaver.design.paraphrase.paraphraser import PromptContext
 
 LABELS = LabelSet(
     (Label("pos", "positive", "It likes it.", ("good",)), Label("neg", "negative", "Not.", ("bad",)))

@@ -11,8 +11,7 @@ import pytest
 
 from quaver.core import registry
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext
-from quaver.design.paraphrase.paraphraser import Paraphraser
+from quaver.design.paraphrase.paraphraser import Draft, Paraphrase, Paraphraser, PromptContext
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError

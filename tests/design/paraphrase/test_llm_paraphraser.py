@@ -9,7 +9,7 @@ import pytest
 
 from quaver.core.records import Call, Decoding, Label, LabelSet, Prompt, Request, Response, Variant
 from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
-from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
+from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ModelError, SpecError
 from quaver.models.llamacpp import LlamaCpp

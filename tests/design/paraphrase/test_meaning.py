@@ -9,7 +9,6 @@ import pytest
 from tests.extras import needs
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.meaning import (
     EMBEDDINGS,
     LEXICAL,
@@ -19,6 +18,7 @@ from quaver.design.paraphrase.meaning import (
     lexical,
     with_meaning,
 )
+from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.design.spec import MeaningSpec
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, PromptContext
-from quaver.design.paraphrase.paraphraser import File
+from quaver.design.paraphrase.paraphraser import Draft, File, NoWork, Paraphrase, PromptContext
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
 LABELS = LabelSet((Label("a", "a"), Label("b", "b")))

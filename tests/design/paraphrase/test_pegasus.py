@@ -10,9 +10,9 @@ import pytest
 from tests.extras import needs
 
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
+from quaver.design.paraphrase.meaning import clauses, sentences
+from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.paraphrase.pegasus import TEMPERATURES, Pegasus
-from quaver.design.paraphrase.protected_words import clauses, sentences
 from quaver.errors import ModelError, SpecError, Unavailable
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.meaning import with_meaning
-from quaver.design.paraphrase.protected_words import explained_words, lost_class_words
+from quaver.design.paraphrase.meaning import explained_words, lost_class_words, with_meaning
+from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.design.spec import MeaningSpec
 
 BINARY = LabelSet((Label("0", "0"), Label("1", "1")))

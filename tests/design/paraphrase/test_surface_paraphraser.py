@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, PromptContext
-from quaver.design.paraphrase.protected_words import escaped, label_names, lost, placeholders
-from quaver.design.paraphrase.surface_paraphraser import EDITS, Surface
+from quaver.design.paraphrase.meaning import escaped, label_names, lost, placeholders
+from quaver.design.paraphrase.paraphraser import Draft, NoWork, PromptContext
+from quaver.design.paraphrase.surface_paraphraser import Surface, edits
 
 LABELS = LabelSet((Label("pos", "very positive"), Label("neg", "negative", synonyms=("bad",))))
 ANSWERS = {"pos": "A", "neg": "B"}
@@ -82,22 +82,22 @@ CASES = {
 @pytest.mark.parametrize("kind", CASES)
 def test_what_a_kind_may_write(kind: str) -> None:
     text, allowed = CASES[kind]
-    edits = list(EDITS[kind](text, [(0, len(text))]))
-    assert edits
-    assert {instead for edit in edits for instead in edit.instead} == allowed
+    changes = list(edits(kind, text, [(0, len(text))]))
+    assert changes
+    assert {instead for edit in changes for instead in edit.instead} == allowed
 
 
 def test_typing_errors_keep_first_and_last_letters() -> None:
-    (edit,) = EDITS["typos"]("guess an", [(0, 8)])
+    (edit,) = edits("typos", "guess an", [(0, 8)])
     assert {"gess", "gguess", "guuess", "geuss", "gyess", "giess"} & set(edit.instead)
     assert all(one[0] == "g" and one[-1] == "s" for one in edit.instead)
 
 
 def test_politeness_comes_and_goes() -> None:
     text = "Please, say yes."
-    (gone,) = EDITS["politeness"](text, [(0, len(text))])
+    (gone,) = edits("politeness", text, [(0, len(text))])
     assert text[: gone.start] + gone.instead[0] + text[gone.end :] == "say yes."
-    start, end = EDITS["politeness"]("Say yes.", [(0, 8)])
+    start, end = edits("politeness", "Say yes.", [(0, 8)])
     assert start.instead == ("Please: say", "Could you tell me: say")
     assert end.instead[0] == " Thank you."
 

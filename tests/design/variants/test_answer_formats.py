@@ -12,7 +12,7 @@ from tests.design.variants.prompts import messages_of, prompt_of, study_of, vari
 
 from quaver.core.records import Item, Label, LabelSet, Response, Variant
 from quaver.design.calls.call_plan import Plan
-from quaver.design.paraphrase.paraphrase_draft import PromptContext
+from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.answer_formats import JsonAnswers, JsonForm, schema_of
 from quaver.errors import SpecError

@@ -6,7 +6,7 @@ import pytest
 from tests.design.variants.prompts import prompt_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import PromptContext
+from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.variants.answer_formats import LabelNames
 from quaver.errors import SpecError, UnknownName
 

@@ -14,7 +14,7 @@ from tests.studies import resolved, written
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
-from quaver.design.paraphrase.paraphrase_draft import PromptContext
+from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.shots import Shots, drawn
 from quaver.errors import SpecError, UnknownName

@@ -23,12 +23,12 @@ from quaver.design.calls.variant_crossing import (
     prompt_of,
     variants_of,
 )
-from quaver.design.factors.prompt_edits import Editable
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
 from quaver.design.items.item_table import load_items
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
-from quaver.design.paraphrase.paraphrase_draft import NOTHING_KEPT, Keeper, PromptContext
+from quaver.design.paraphrase.paraphraser import NOTHING_KEPT, Keeper, PromptContext
+from quaver.design.prompt_edits import Editable
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec

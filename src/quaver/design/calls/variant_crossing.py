@@ -12,7 +12,9 @@ from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.factors.prompt_edits import (
+from quaver.design.paraphrase.meaning import with_meaning
+from quaver.design.paraphrase.paraphraser import REPHRASER, Keeper, PromptContext
+from quaver.design.prompt_edits import (
     Editable,
     LevelOfFactor,
     columns_of,
@@ -20,9 +22,6 @@ from quaver.design.factors.prompt_edits import (
     editable,
     with_edits,
 )
-from quaver.design.paraphrase.meaning import with_meaning
-from quaver.design.paraphrase.paraphrase_draft import Keeper, PromptContext
-from quaver.design.paraphrase.paraphraser import REPHRASER
 from quaver.design.prompts.record_prompt import ASKS, asking_for_fields, levels_of_asking
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in

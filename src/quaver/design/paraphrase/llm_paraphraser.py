@@ -12,9 +12,16 @@ from pydantic import Field
 
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, ToAsk, Work
-from quaver.design.paraphrase.paraphraser import TEMPERATURE, Count
-from quaver.design.paraphrase.protected_words import escaped
+from quaver.design.paraphrase.meaning import escaped
+from quaver.design.paraphrase.paraphraser import (
+    TEMPERATURE,
+    Count,
+    Draft,
+    Paraphrase,
+    PromptContext,
+    ToAsk,
+    Work,
+)
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
 

@@ -11,17 +11,235 @@ Engines reword the instruction. The postfix never changes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol, runtime_checkable
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from quaver.design.factors.prompt_edits import ORIGINAL
+from quaver.core.records import Decoding, Item, LabelSet, Prompt, Response, Variant
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, ToAsk, Work
+from quaver.design.paraphrase.meaning import By, compare
+from quaver.design.prompt_edits import ORIGINAL, Edit
 from quaver.errors import SpecError, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class PromptContext:
+    """The study's own prompt, and all that a family may draw on to vary it.
+
+    Attributes:
+        prompt: The prompt of the study file, before any family edits it.
+        labels: The task's label set.
+        seed: The seed of whatever the family draws at random.
+        spare: The items from which examples may be taken: those outside the sample, or of another table.
+        home: The folder that relative paths in the study file start from.
+        sample: The study's items.
+        texts: Every template of an item's text in the study; only the prompt's own if empty.
+        keeper: Stores what is expensive to make; None stores nothing.
+    """
+
+    prompt: Variant
+    labels: LabelSet
+    seed: int
+    spare: Sequence[Item] = ()
+    home: Path = Path()
+    sample: Sequence[Item] = ()
+    texts: Sequence[str] = ()
+    keeper: Keeper | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrase:
+    """One paraphrase.
+
+    Attributes:
+        name: Its level, the same in every run: ``t0.5-3``.
+        text: The template that replaces the original.
+        group: The temperature or strength at which it was made, as text; empty if there is none.
+        covariates: Its columns in the annotations: the temperature, the strength.
+        origin: How it was made, for the lock file: seed, kinds of edits, point of the grammar.
+    """
+
+    name: str
+    text: str
+    group: str = ""
+    covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Draft:
+    """The paraphrases of one original, as they arrive.
+
+    Attributes:
+        original: The template to reword.
+        exact: Whether case, spacing and punctuation distinguish two paraphrases.
+        paraphrases: The paraphrases so far.
+        asked: The number of answers drawn, by group.
+        dropped: The number of answers that were no paraphrase, by group and reason.
+    """
+
+    original: str
+    exact: bool = False
+    paraphrases: list[Paraphrase] = field(default_factory=list)
+    asked: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._forms = {self._form(paraphrase.text) for paraphrase in self.paraphrases}
+
+    def of(self, group: str) -> list[Paraphrase]:
+        """The paraphrases of a group, in order of arrival."""
+        return [paraphrase for paraphrase in self.paraphrases if paraphrase.group == group]
+
+    def offer(
+        self,
+        text: str,
+        name: Callable[[int], str],
+        group: str = "",
+        covariates: Mapping[str, str | float | bool] | None = None,
+        origin: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Keep a paraphrase, unless it is empty, an echo of the original or a duplicate.
+
+        Returns:
+            Whether it was kept.
+        """
+        why = self._refusal(text)
+        if why:
+            self.drop(group, why)
+            return False
+        number = len(self.of(group)) + 1
+        self.paraphrases.append(Paraphrase(name(number), text, group, covariates or {}, origin or {}))
+        self._forms.add(self._form(text))
+        return True
+
+    def drop(self, group: str, why: str) -> None:
+        """Count an answer that is no paraphrase."""
+        reasons = self.dropped.setdefault(group, {})
+        reasons[why] = reasons.get(why, 0) + 1
+
+    def _refusal(self, text: str) -> str | None:
+        form = self._form(text)
+        if not form.strip():
+            return "empty"
+        if form == self._form(self.original):
+            return "echo"
+        return "duplicate" if form in self._forms else None
+
+    def _form(self, text: str) -> str:
+        return text if self.exact else re.sub(r"[\W_]+", " ", text).strip().casefold()
+
+
+class Work(Protocol):
+    """The calls that an engine may make: the study provides them, and keeps the draft whatever happens."""
+
+    def begin(self, what: str) -> None:
+        """Announce, before anything is spent, what is about to be made."""
+        ...
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Ask one of the study's models (by name), or another one, the same thing ``count`` times."""
+        ...
+
+
+class ToAsk(NamedTuple):
+    """The calls that remain to be made for paraphrases, if every answer is one.
+
+    Attributes:
+        model: One of the study's models, by name, or another one.
+        calls: The least number of calls.
+        characters: The characters of each prompt.
+        answer_tokens: The most tokens of each answer.
+    """
+
+    model: str | Mapping[str, Any]
+    calls: int
+    characters: int
+    answer_tokens: int
+
+
+class Keeper(Protocol):
+    """Keeps paraphrases that cost something and edits by hand."""
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether this is only a plan, in which texts of similar length replace paraphrases not made yet."""
+        ...
+
+    def foresee(self, left: ToAsk) -> None:
+        """Record, for that plan, the calls that making them will take."""
+        ...
+
+    @property
+    def edits(self) -> Sequence[Edit]:
+        """Edits by hand, in the order in which they were made."""
+        ...
+
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
+        """The requested paraphrases: those that are kept, and those that ``fill`` adds."""
+        ...
+
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        """Similarities of paraphrases to the original, as from `meaning.compare`."""
+        ...
+
+
+class NotMade(SpecError):
+    """Paraphrases that cost something have not been made, and may not be made now."""
+
+
+class NoWork:
+    """Refuses all calls; ``refused`` says whether one was attempted."""
+
+    refused = False
+
+    def begin(self, what: str) -> None:
+        """Refuse."""
+        self.refused = True
+        raise NotMade(
+            "the model's paraphrases have not been made yet",
+            expected=what,
+            found="none",
+            fix="`quaver variants STUDY` makes them, and so does run",
+        )
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Refuse."""
+        self.begin(f"{count} answers of a model")
+        return []
+
+
+class _NothingKept:
+    """For a study without a folder: it makes again what costs nothing, and nothing else."""
+
+    edits: Sequence[Edit] = ()
+    stands_in = False
+
+    def foresee(self, left: ToAsk) -> None:
+        """Ignored: nothing is planned without a folder."""
+
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
+        return fill(blank, NoWork())
+
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        return compare(by, original, paraphrases)
+
+
+NOTHING_KEPT: Keeper = _NothingKept()
+
 
 Count = Annotated[int, Field(ge=1, le=1000)]
 """A number of paraphrases at one temperature or strength."""

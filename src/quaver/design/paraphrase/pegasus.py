@@ -15,9 +15,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from quaver.design.paraphrase.llm_paraphraser import Drawn, Sampled
-from quaver.design.paraphrase.paraphrase_draft import PromptContext, Work
-from quaver.design.paraphrase.paraphraser import Count
-from quaver.design.paraphrase.protected_words import clauses, placeholders, sentences
+from quaver.design.paraphrase.meaning import clauses, placeholders, sentences
+from quaver.design.paraphrase.paraphraser import Count, PromptContext, Work
 from quaver.errors import SpecError, Unavailable
 
 TEMPERATURES = tuple(round(0.1 + 4.9 * step / 24, 1) for step in range(25))

@@ -14,9 +14,8 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, Field
 
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, Work
-from quaver.design.paraphrase.paraphraser import Count
-from quaver.design.paraphrase.protected_words import explained_words, label_names, protected, segments
+from quaver.design.paraphrase.meaning import explained_words, label_names, protected, segments
+from quaver.design.paraphrase.paraphraser import Count, Draft, Paraphrase, PromptContext, Work
 from quaver.errors import SpecError
 
 
@@ -67,37 +66,93 @@ _BESIDE = {
 }
 
 
-def _found(pattern: str, text: str, free: Free, flags: int = re.IGNORECASE) -> Iterator[re.Match[str]]:
-    """Matches that lie within the parts that may be changed."""
-    for match in re.finditer(pattern, text, flags):
-        if any(start <= match.start() and match.end() <= end for start, end in free):
-            yield match
+Rule = tuple[str, Callable[[re.Match[str]], Sequence[str]]]
+"""A pattern, and what may replace a match."""
 
 
-def _articles(text: str, free: Free) -> Iterator[Edit]:
+def _articles(match: re.Match[str]) -> Sequence[str]:
     """Leaves an article out, or swaps it."""
-    for match in _found(r"(?<![\w'’])(the|an?)(\s+)(?=\w)", text, free):
-        word = match.group(1)
-        other = "the" if word.lower() != "the" else ("an" if text[match.end()].lower() in "aeiou" else "a")
-        yield Edit(match.start(), match.end(), ("", _as(word, other) + match.group(2)))
+    word = match.group(1)
+    following = match.string[match.end()].lower()
+    other = "the" if word.lower() != "the" else ("an" if following in "aeiou" else "a")
+    return "", _as(word, other) + match.group(2)
 
 
-def _contractions(text: str, free: Free) -> Iterator[Edit]:
+def _contracted(table: Mapping[str, str]) -> Rule:
     """Contracts or expands."""
-    for table in (_CONTRACTIONS, _EXPANSIONS):
-        names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in table)
-        for match in _found(rf"(?<![\w'’])(?:{names})(?![\w'’])", text.replace("’", "'"), free):
-            known = table[" ".join(match.group().lower().split())]
-            yield Edit(match.start(), match.end(), (_as(match.group(), known),))
+    names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in table)
+    return (
+        rf"(?<![\w'’])(?:{names})(?![\w'’])",
+        lambda match: (_as(match.group(), table[" ".join(match.group().lower().split())]),),
+    )
 
 
-def _politeness(text: str, free: Free) -> Iterator[Edit]:
-    """Adds or removes a please or thank-you."""
-    courtesies = list(_found(r"(?<!\w)(?:,\s*)?please,?\s*(?!\w*\{)", text, free))
-    for match in courtesies:
-        yield Edit(match.start(), match.end(), ("",))
+_MARKS = {
+    ".": ("", "!"),
+    "?": ("", "??", "."),
+    ",": ("", ";"),
+    ":": (" -", ";"),
+    ";": (",", "."),
+    "!": ("", "."),
+}
+
+
+def _typos(match: re.Match[str]) -> Sequence[str]:
+    """Swaps, doubles, drops or mistypes a letter inside a word of four letters or more."""
+    word, made = match.group(), []
+    for index in range(1, len(word) - 1):
+        head, letter, tail = word[:index], word[index], word[index + 1 :]
+        made += [head + tail, head + letter * 2 + tail]
+        made += [head + beside + tail for beside in _BESIDE[letter.lower()]]
+        if index + 1 < len(word) - 1:
+            made.append(head + tail[0] + letter + tail[1:])
+    return [one for one in dict.fromkeys(made) if one != word]
+
+
+def _cased(match: re.Match[str]) -> Sequence[str]:
+    """Capitalises a word, or changes the case of its first letter."""
+    word = match.group()
+    return sorted({word.upper(), word.lower(), word[0].swapcase() + word[1:]} - {word})
+
+
+def _as(model: str, word: str) -> str:
+    """A word with a capital if the model has one."""
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+
+
+_PLEASE = r"(?<!\w)(?:,\s*)?please,?\s*(?!\w*\{)"
+
+RULES: Mapping[str, Sequence[Rule]] = {
+    "articles": [(r"(?<![\w'’])(the|an?)(\s+)(?=\w)", _articles)],
+    "casing": [(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", _cased)],
+    "contractions": [_contracted(_CONTRACTIONS), _contracted(_EXPANSIONS)],
+    "politeness": [(_PLEASE, lambda _: ("",))],
+    "punctuation": [(r"(?<=[\w)\"'”’}])[.?,:;!](?=\s|\Z)", lambda match: _MARKS[match.group()])],
+    "spacing": [
+        (r"(?<=\S) (?=\S)", lambda _: ("  ", "\n")),
+        (r"(?<=\w)(?=[?!.](?:\s|\Z))", lambda _: (" ",)),
+    ],
+    "typos": [(r"(?<![\w'’])[a-z]{4,}(?![\w'’])", _typos)],
+}
+"""Kind -> what it could change."""
+
+
+def edits(kind: str, text: str, free: Free) -> Iterator[Edit]:
+    """The places within the free parts that a kind could change."""
+    searched, changed = text.replace("’", "'") if kind == "contractions" else text, False
+    for pattern, instead in RULES[kind]:
+        for match in re.finditer(pattern, searched, re.IGNORECASE):
+            if any(start <= match.start() and match.end() <= end for start, end in free):
+                changed = True
+                yield Edit(match.start(), match.end(), tuple(instead(match)))
+    if kind == "politeness" and not changed:
+        yield from _added_politeness(text, free)
+
+
+def _added_politeness(text: str, free: Free) -> Iterator[Edit]:
+    """Adds a please or thank-you where there is none."""
     start = len(text) - len(text.lstrip())
-    if courtesies or not text.strip():
+    if not text.strip():
         return
     first = re.match(r"[A-Z][a-z]*\b", text[start:])
     if first and any(begin <= start and start + first.end() <= end for begin, end in free):
@@ -107,67 +162,6 @@ def _politeness(text: str, free: Free) -> Iterator[Edit]:
         yield Edit(start, start, ("Please: ", "Could you tell me: "))
     end = len(text.rstrip())
     yield Edit(end, end, (" Thank you.", " Thanks!", " Please."))
-
-
-def _punctuation(text: str, free: Free) -> Iterator[Edit]:
-    """Leaves a mark out, doubles it, or replaces it."""
-    others = {
-        ".": ("", "!"),
-        "?": ("", "??", "."),
-        ",": ("", ";"),
-        ":": (" -", ";"),
-        ";": (",", "."),
-        "!": ("", "."),
-    }
-    for match in _found(r"(?<=[\w)\"'”’}])[.?,:;!](?=\s|\Z)", text, free):
-        yield Edit(match.start(), match.end(), others[match.group()])
-
-
-def _casing(text: str, free: Free) -> Iterator[Edit]:
-    """Capitalises a word, or changes the case of its first letter."""
-    for match in _found(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", text, free):
-        word = match.group()
-        options = {word.upper(), word.lower(), word[0].swapcase() + word[1:]} - {word}
-        yield Edit(match.start(), match.end(), tuple(sorted(options)))
-
-
-def _spacing(text: str, free: Free) -> Iterator[Edit]:
-    """Adds a space or a line break."""
-    for match in _found(r"(?<=\S) (?=\S)", text, free):
-        yield Edit(match.start(), match.end(), ("  ", "\n"))
-    for match in _found(r"(?<=\w)(?=[?!.](?:\s|\Z))", text, free):
-        yield Edit(match.start(), match.end(), (" ",))
-
-
-def _typos(text: str, free: Free) -> Iterator[Edit]:
-    """Swaps, doubles, drops or mistypes a letter inside a word of four letters or more."""
-    for match in _found(r"(?<![\w'’])[a-z]{4,}(?![\w'’])", text, free):
-        word = match.group()
-        made = []
-        for index in range(1, len(word) - 1):
-            head, letter, tail = word[:index], word[index], word[index + 1 :]
-            made += [head + tail, head + letter * 2 + tail]
-            made += [head + beside + tail for beside in _BESIDE[letter.lower()]]
-            if index + 1 < len(word) - 1:
-                made.append(head + tail[0] + letter + tail[1:])
-        yield Edit(match.start(), match.end(), tuple(one for one in dict.fromkeys(made) if one != word))
-
-
-def _as(model: str, word: str) -> str:
-    """A word with a capital if the model has one."""
-    return word[:1].upper() + word[1:] if model[:1].isupper() else word
-
-
-EDITS: Mapping[str, Callable[[str, Free], Iterator[Edit]]] = {
-    "articles": _articles,
-    "casing": _casing,
-    "contractions": _contractions,
-    "politeness": _politeness,
-    "punctuation": _punctuation,
-    "spacing": _spacing,
-    "typos": _typos,
-}
-"""Kind -> the places that it could change."""
 
 
 def _distinct(given: list[float]) -> list[float]:
@@ -260,7 +254,7 @@ class _Drawn(NamedTuple):
 def _places(text: str, kinds: Sequence[str], names: list[str]) -> list[_Place]:
     """Every place that one of the kinds could change."""
     free = list(segments(text, protected(names)))
-    return [_Place(kind, edit) for kind in kinds for edit in EDITS[kind](text, free)]
+    return [_Place(kind, edit) for kind in kinds for edit in edits(kind, text, free)]
 
 
 def _drawn(places: Sequence[_Place], strength: float, draw: random.Random) -> list[_Drawn]:

@@ -11,18 +11,20 @@ from pydantic import Field
 
 from quaver.core import registry
 from quaver.core.records import Variant
-from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor, level
-from quaver.design.paraphrase.paraphrase_draft import (
+from quaver.design.paraphrase.paraphraser import (
     NOTHING_KEPT,
+    REPHRASER,
     Draft,
+    Foreseen,
     NotMade,
     NoWork,
     Paraphrase,
+    Paraphraser,
     PromptContext,
     Work,
 )
-from quaver.design.paraphrase.paraphraser import REPHRASER, Foreseen, Paraphraser
 from quaver.design.paraphrase.surface_paraphraser import Surface
+from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor, level
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_frame import check_asks, question_moved

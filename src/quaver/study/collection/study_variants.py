@@ -19,9 +19,9 @@ from quaver.core.spreadsheet import safe_cell
 from quaver.core.variant_display import ShownVariant, marked_messages, origin_in_words
 from quaver.design.calls.experiment import resolve
 from quaver.design.calls.lock_file import original_messages
-from quaver.design.factors.prompt_edits import Edit, Editable
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
+from quaver.design.prompt_edits import Edit, Editable
 from quaver.design.prompts.rendering import messages_of
 from quaver.errors import SpecError, UnknownName
 from quaver.study.sources.prices import check_money

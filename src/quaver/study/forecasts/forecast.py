@@ -16,7 +16,7 @@ from quaver.core.model import Model
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
-from quaver.design.paraphrase.paraphrase_draft import ToAsk
+from quaver.design.paraphrase.paraphraser import ToAsk
 
 
 @dataclass(frozen=True, slots=True)

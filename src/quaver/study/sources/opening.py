@@ -11,7 +11,7 @@ from typing import Any, Final
 from quaver.core import registry
 from quaver.design.calls.lock_file import write_small
 from quaver.design.calls.work_order import Share
-from quaver.design.paraphrase.paraphrase_draft import NotMade
+from quaver.design.paraphrase.paraphraser import NotMade
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import SpecError

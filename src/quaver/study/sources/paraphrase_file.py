@@ -18,9 +18,9 @@ from quaver.collect.run.model_answers import taken
 from quaver.collect.run.progress import written
 from quaver.core.model import Model
 from quaver.core.records import Call, Decoding, Prompt, Request, Response
-from quaver.design.factors.prompt_edits import Edit
 from quaver.design.paraphrase.meaning import EMBEDDINGS, By, compare
-from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, ToAsk, Work
+from quaver.design.paraphrase.paraphraser import Draft, NoWork, Paraphrase, ToAsk, Work
+from quaver.design.prompt_edits import Edit
 from quaver.study.sources.study_folder import StudyFolder
 
 _EDITS, _PARAPHRASES = TypeAdapter(list[Edit]), TypeAdapter(list[Paraphrase])

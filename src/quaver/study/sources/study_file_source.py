@@ -22,7 +22,7 @@ from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.calls.lock_file import lock_document
 from quaver.design.calls.work_order import Dealt, Share
-from quaver.design.paraphrase.paraphrase_draft import ToAsk
+from quaver.design.paraphrase.paraphraser import ToAsk
 from quaver.design.spec import BudgetSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ModelError, SpecError, StoreError

@@ -18,8 +18,8 @@ from quaver.collect.run.model_answers import Noise
 from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import document_bytes, document_in, replace_document, writing
 from quaver.core.transaction import Transaction
-from quaver.design.factors.prompt_edits import Edit
-from quaver.design.paraphrase.paraphrase_draft import Paraphrase
+from quaver.design.paraphrase.paraphraser import Paraphrase
+from quaver.design.prompt_edits import Edit
 from quaver.errors import StoreError
 from quaver.study.sources.kept_annotations import replacing_kept
 

@@ -1,1 +1,0 @@
-"""Factor levels: how they edit a prompt, how they are crossed, and edits by hand."""
