@@ -138,14 +138,8 @@ def test_groups_of_items_widen_the_interval():
     assert grouped.high - grouped.low > 2 * (items.high - items.low)
 
 
-def test_bootstrap_intervals_and_the_seed():
-    rng = np.random.default_rng(10)
-    ratings = rng.integers(0, 3, (40, 4))
-    one = krippendorff_alpha(ratings, interval="bca")
-    other = krippendorff_alpha(ratings, interval="percentile")
-    assert (one.low, one.high) == one.details["bca"] == other.details["bca"]
-    assert (other.low, other.high) == one.details["percentile"]
-    assert krippendorff_alpha(ratings, interval="bca", seed=1).low != one.low
+def test_without_resamples_there_is_no_interval():
+    ratings = np.random.default_rng(10).integers(0, 3, (40, 4))
     assert krippendorff_alpha(ratings, resamples=0).low is None
 
 

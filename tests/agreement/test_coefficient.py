@@ -24,7 +24,7 @@ def test_each_takes_and_documents_the_shared_arguments(one):
     ratings, level = ([[1, 1], [1, 2], [2, 2], [3, 3]], "interval") if numeric else (RATINGS, "nominal")
     found = one(ratings, level, resamples=20, keep=["draws"])
     assert found.reference in inspect.getdoc(one)
-    assert found.draws.values.shape == (20,)
+    assert found.draws.jackknife.shape == (found.n,)
 
 
 def test_an_option_of_another_coefficient_is_unknown():

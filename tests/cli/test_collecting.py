@@ -79,7 +79,7 @@ def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
     assert (numbers(done.stdout), "calls.csv" in done.stdout) == ([6], True)
     rows = list(csv.DictReader((tmp_path / "calls.csv").open(newline="")))
     assert {row["paraphrase"] for row in rows} == {"original", "curt"}
-    assert {row["first_label.correct"] for row in rows} == {"true", ""}
+    assert {row["marked_label.correct"] for row in rows} == {"true", ""}
     wrong = quaver("export", "study.yaml", "calls.xls", *FAKE)
     assert wrong.returncode == 2
     assert all(kind in wrong.stderr for kind in (".jsonl", ".csv", ".parquet"))

@@ -83,7 +83,7 @@ def test_what_yaml_can_do_and_a_study_must_not(home: Path, part: str, where: str
     ("old", "new", "key"),
     [
         ("instruction: Is it good?", 'instruction: "{{ text"', "prompt.instruction"),
-        ("http://127.0.0.1:9/v1", "http://[::1/v1", "models[1]"),
+        ("http://[::1]:9/v1", "http://[::1/v1", "models[1]"),
     ],
 )
 def test_what_is_no_template_and_no_address(home: Path, old: str, new: str, key: str) -> None:

@@ -50,7 +50,7 @@ def answers(
 OFFERING = sorted(
     name
     for name in registry.names("measures")
-    if "next" in registered(name).estimands and name not in ("differences", "factor_effects")
+    if "population" in registered(name).estimands and name not in ("differences", "factor_effects")
 )
 
 
@@ -59,23 +59,22 @@ def test_an_interval_for_more_prompts_holds_the_one_for_fewer(name: str) -> None
     measure, frame = registered(name), answers(repeats=2)
     by_estimand = {one: measure(frame, estimand=one, **FAST) for one in measure.estimands}
     known = [
-        (fixed, *rest)
-        for fixed, *rest in zip(*(by_estimand[one] for one in ("fixed", "population", "next")), strict=True)
+        (fixed, population)
+        for fixed, population in zip(by_estimand["fixed"], by_estimand["population"], strict=True)
         if fixed.value is not None
     ]
     assert known
-    for fixed, population, others in known:
-        assert fixed.value == population.value == others.value
-        assert others.low <= population.low <= fixed.low <= fixed.high <= population.high <= others.high
-        assert [one.estimand for one in (fixed, population, others)] == ["fixed", "population", "next"]
-        assert {one.details["prompts"] for one in (fixed, population, others)} == {5}
-        assert others.details["next_prompts"] == (5 if measure.of_a_set else 1)
+    for fixed, population in known:
+        assert fixed.value == population.value
+        assert population.low <= fixed.low <= fixed.high <= population.high
+        assert [fixed.estimand, population.estimand] == ["fixed", "population"]
+        assert fixed.details["prompts"] == population.details["prompts"] == 5
 
 
 @pytest.mark.parametrize("name", OFFERING)
 def test_without_intervals_the_estimand_is_said_all_the_same(name: str) -> None:
-    found = registered(name)(answers(repeats=2), estimand="next", resamples=0)
-    assert {one.estimand for one in found} == {"next"}
+    found = registered(name)(answers(repeats=2), estimand="population", resamples=0)
+    assert {one.estimand for one in found} == {"population"}
     assert {one.low for one in found} == {None}
 
 
@@ -276,20 +275,17 @@ def test_the_ends_of_items_and_prompts_add_in_squares() -> None:
     )
 
 
-def test_the_mean_over_prompts_and_the_next_one_are_covered() -> None:
+def test_the_mean_over_prompts_is_covered() -> None:
     truth = stats.norm.cdf(0.6 / np.sqrt(1 + 0.4**2 + 0.7**2))
-    covered = {"fixed": [], "population": [], "next": []}
+    covered = {"fixed": [], "population": []}
     for seed in range(24):
         frame = answers(items=200, apart=0.4, seed=seed)
-        moved = np.random.default_rng([1, seed]).normal(0, 0.4)
-        meant = {"next": stats.norm.cdf((0.6 + moved) / np.sqrt(1 + 0.7**2))}
         for estimand, some in covered.items():
             (one,) = accuracy(frame, estimand=estimand, **FAST)
-            some.append(one.low <= meant.get(estimand, truth) <= one.high)
-    fixed, population, following = (np.mean(some) for some in covered.values())
+            some.append(one.low <= truth <= one.high)
+    fixed, population = (np.mean(some) for some in covered.values())
     assert fixed < 0.75
     assert population >= 0.9
-    assert following >= 0.9
 
 
 def test_a_level_that_one_prompt_has_says_nothing_of_others() -> None:
@@ -310,12 +306,11 @@ def test_where_there_is_no_interval_there_is_no_test() -> None:
     assert {(one.low, one.details.get("p"), one.details.get("p_holm")) for one in found} == {(None,) * 3}
 
 
-@pytest.mark.parametrize("estimand", ["population", "next"])
-def test_prompts_of_another_level_do_not_count(estimand: str) -> None:
+def test_prompts_of_another_level_do_not_count() -> None:
     """A level's interval is that of the study in which there are no other levels."""
     tone = pl.col("variant").replace_strict({"v00": "plain", "v01": "plain"}, default="polite")
     frame = answers(prompts=5).with_columns(tone=tone)
-    plain = accuracy(frame.filter(pl.col("tone") == "plain"), estimand=estimand, by=["tone"], **FAST)
-    found = factor_effects(frame, factors=["tone"], estimand=estimand, **FAST)
+    plain = accuracy(frame.filter(pl.col("tone") == "plain"), estimand="population", by=["tone"], **FAST)
+    found = factor_effects(frame, factors=["tone"], estimand="population", **FAST)
     (level,) = (e for e in found if e.measure == "factor_effects_accuracy" and e.cell["level"] == "plain")
     assert (level.low, level.high) == pytest.approx((plain[0].low, plain[0].high), abs=1e-9)

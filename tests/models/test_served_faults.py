@@ -138,7 +138,7 @@ def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) 
     with serving() as (good, _), serving(always=broken) as (bad, _):
         whole = study(tmp_path, good, items=100)
         document = whole.spec.model_dump(mode="json", exclude_unset=True)
-        options = {"model": "m", "patience": 1.0, "retries": 50}
+        options = {"model": "m", "patience": 1.0, "retries": 50, "price": 0}
         document["models"].append({"name": "bad", "use": "openai_compatible", "base_url": bad, **options})
         with pytest.raises(ModelError, match="does not answer") as caught:
             Study.open(document, folder=tmp_path / "study").run()

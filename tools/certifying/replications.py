@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
@@ -16,14 +16,13 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from tools.certifying.certified_measures import Certified
 from tools.certifying.coverage import FIXED, KeptEstimate, kept_of
-from tools.certifying.population import Population, Prompts, large_study, study
+from tools.certifying.population import Population, large_study, study
 
 _TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**17
 _TRUTH_TIMES = 16
 """As many times a study's items at least, so that the truth's own error is a quarter of an estimate's."""
 _SETS, _SET_ITEMS = 60, 2**8
 """How many sets of prompts the mean over prompts is taken of, and of how many items each."""
-_NEXT_ITEMS = 2**11
 UNBROKEN = "unbroken"
 """In a document of results: the truths without broken prompts, or the replications that drew none."""
 _LARGE = 9000
@@ -147,37 +146,22 @@ class _Worker:
         options = {"resamples": self._task.resamples, "seed": seed}
         for key, one in self._estimates(None, FIXED, None, seed, options, only=self._of(FIXED, at)):
             yield key, kept_of(one)
-        population, coming = self._of("population", at), self._of("next", at)
-        if not (population or coming):
-            return
-        fresh = self._seed("prompts", at)
+        population, fresh = self._of("population", at), self._seed("prompts", at)
         for key, one in self._estimates(fresh, "population", None, seed, options, only=population):
             yield key, kept_of(one)
-        truth = dict(self._coming(fresh, coming)) if coming else {}
-        for key, one in self._estimates(fresh, "next", None, seed, options, only=coming):
-            yield key, kept_of(one)._replace(truth=truth.get(key))
-
-    def _coming(self, seed: int, of: Sequence[Certified]) -> Iterator[tuple[str, float | None]]:
-        """What the next prompt gives; of a number that a set of prompts has, what the next set gives."""
-        like = self._task.population.of_kinds_tried(seed)
-        for sets, variants in ((True, None), (False, 1)):
-            some = [one for one in of if getattr(one.function, "of_a_set", False) is sets]
-            fresh = self._seed("next set", seed) if sets else seed
-            found = self._estimates(fresh, "next", _NEXT_ITEMS, variants=variants, only=some, of=like)
-            yield from ((key, one.value) for key, one in found)
 
     def _of(self, estimand: str, at: int | None = None) -> list[Certified]:
         """The measures with an estimand; those that are taken in a replication, where one is named.
 
         Prompts are drawn anew in every second replication only, and of large studies in every fourth: a
-        measure is then taken again without each prompt. The two estimands that this is for take turns.
+        measure is then taken again without each prompt.
         """
         found = [one for one in self._task.measures if estimand in (one.estimands or (FIXED,))]
         if at is None:
             return found
         population = self._task.population
         turns = 4 if population.items * population.variants >= _LARGE else 2
-        if estimand != FIXED and at % turns != (0 if estimand == "population" else turns // 2):
+        if estimand != FIXED and at % turns:
             return []
         return [one for one in found if (at if estimand == FIXED else at // turns) % one.every == 0]
 
@@ -192,7 +176,6 @@ class _Worker:
         drawn: int = 0,
         options: Mapping[str, Any] = MappingProxyType({}),
         *,
-        variants: int | None = None,
         only: Iterable[Certified] | None = None,
         of: Population | None = None,
     ) -> Iterator[tuple[str, Estimate]]:
@@ -203,7 +186,7 @@ class _Worker:
             shape = (certified.models, certified.evaluators)
             if shape not in frames:
                 shaped = replace(whole, models=certified.models, evaluators=certified.evaluators)
-                frames[shape] = shaped, self._drawn(shaped, fresh, large, drawn, variants)
+                frames[shape] = shaped, self._drawn(shaped, fresh, large, drawn)
             population, frame = frames[shape]
             given = {"resamples": 0, **options}
             if large is None and certified.estimands:
@@ -211,16 +194,11 @@ class _Worker:
             for one in self._taken(certified, frame, population, given):
                 yield key_of(certified, estimand, one), one
 
-    def _drawn(
-        self, population: Population, fresh: int | None, large: int | None, seed: int, variants: int | None
-    ) -> pl.DataFrame:
-        prompts: Prompts
+    def _drawn(self, population: Population, fresh: int | None, large: int | None, seed: int) -> pl.DataFrame:
         if fresh is None:
             prompts = population.fixed_prompts(self._seed("prompts", -1))
-        elif variants is None:
-            prompts = population.prompts(fresh)
         else:
-            prompts = population.prompts(derive(fresh, "next") % 2**31, variants)
+            prompts = population.prompts(fresh)
         if large is None:
             return study(population, prompts, seed)
         return large_study(population, prompts, self._seed("truth", fresh or 0), large)

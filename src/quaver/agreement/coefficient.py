@@ -25,7 +25,7 @@ from quaver.agreement.stratified_alpha import scaled
 from quaver.core.arguments import excerpt, fitted
 from quaver.core.records import Estimate, Label, LabelSet, Level
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling
+from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cells import Declared, Missing, cells
 from quaver.estimation.encoding import encode
 from quaver.estimation.gathered import frame_of
@@ -247,7 +247,6 @@ class Coefficient(Declared):
         labels: LabelSet | Sequence[Any] | None = None,
         missing: Literal["drop", "category"] = "drop",
         group: str | Sequence[Any] | None = None,
-        interval: IntervalKind = "jackknife",
         keep: Collection[Keep] = (),
         **options: Any,
     ) -> Estimate:
@@ -258,8 +257,8 @@ class Coefficient(Declared):
                 long frame whose columns ``item``, ``rater`` and ``label`` name.
             level: Level of measurement.
             confidence_level: Nominal level of the interval.
-            resamples: Bootstrap resamples of items; 0 for no interval.
-            seed: Root seed of the resampling.
+            resamples: Resamples of single ratings, where these are resampled; 0 for no interval.
+            seed: Root seed of these.
             item: The long frame's column of items.
             rater: Its column, or columns, of raters.
             label: Its column of labels.
@@ -267,9 +266,7 @@ class Coefficient(Declared):
             missing: ``"drop"``: a missing rating is left out; ``"category"``: it is one more label (nominal
                 only).
             group: Resample these groups of items: one value an item, or a long frame's column.
-            interval: ``"jackknife"``; or ``"bca"`` or ``"percentile"``, from a bootstrap, with both in
-                ``details``.
-            keep: ``"draws"`` keeps the resampled values behind the interval with the estimate.
+            keep: ``"draws"`` keeps the values with each unit left out behind the interval with the estimate.
             **options: The coefficient's own.
 
         Returns:
@@ -279,7 +276,7 @@ class Coefficient(Declared):
             MeasureError: The ratings or an option cannot be used.
         """
         own = self._checked(options)
-        resampling = Resampling(confidence_level, resamples, seed, interval)
+        resampling = Resampling(confidence_level, resamples, seed)
         label_set = label_set_of(labels, level)
         cell = read_ratings(
             ratings, item=item, rater=rater, label=label, labels=label_set, missing=missing, group=group

@@ -28,7 +28,7 @@ Output = Literal["number", "labels", "label", "score"]
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 """The status of an answer: the first of these that applies."""
 
-Estimand = Literal["fixed", "population", "next"]
+Estimand = Literal["fixed", "population"]
 """What an interval holds for: these prompts, the mean over prompts like these, or the next prompt (of a
 number that a set of prompts has: the next set of as many)."""
 
@@ -396,7 +396,7 @@ class Estimate:
         n: The number of units (``unit``) that it rests on.
         unit: What the interval generalises over: ``"item"``, a group's column, ``"item and prompt"``.
         estimand: What the interval holds for: ``"fixed"``, these prompts; ``"population"``, the mean over
-            prompts like these; ``"next"``, the next prompt. How many there are is ``details["prompts"]``.
+            prompts like these. How many there are is ``details["prompts"]``.
         method: How value and interval were computed, worded for a methods section.
         reference: Where the measure is defined: authors, year, section or equation.
         reason: Why ``value`` is None: ``no variation``, ``fewer than two raters``, …
@@ -405,7 +405,7 @@ class Estimate:
         warnings: What a reader must know before using the number; an `IntervalWarning` where it is about the
             interval.
         details: Further numbers that belong to it, by name.
-        draws: The resampled values behind the interval and its variance, where they were asked to be kept
+        draws: The values with each unit left out, behind the interval, where they were asked to be kept
             (``quaver.estimation.intervals.Kept``).
         distribution: Each item's own value, NaN where it has none, where they were asked to be kept.
     """
@@ -434,16 +434,12 @@ class Estimate:
 
         >>> Estimate("accuracy", 0.8, details={"prompts": 5}).scope
         'for these 5 prompts'
-        >>> Estimate("accuracy", 0.8, estimand="next", details={"prompts": 5, "next_prompts": 1}).scope
-        'for the next prompt'
         """
-        seen, others = self.details.get("prompts"), self.details.get("next_prompts", 1)
+        seen = self.details.get("prompts")
         if seen is None:
             return ""
         if self.estimand == "population":
             return f"for prompts like these {seen}"
-        if self.estimand == "next":
-            return "for the next prompt" if others == 1 else f"for the next {others} prompts"
         return "for this prompt" if seen == 1 else f"for these {seen} prompts"
 
     @property

@@ -1,19 +1,18 @@
-"""Resampling, shared by every measure: weights for items or groups of items, and draws of a statistic.
+"""The jackknife, shared by every measure: item weights with a unit left out, and a statistic of them.
 
-A bootstrap sample is a row of weights (how often each item was drawn), so that a statistic over a
-thousand samples is a matrix product and not a thousand passes over the data. Weights depend on the
-seed, the unit's name and the number of units alone: measures and cells with the same items share
-them, which is what makes their differences paired.
+A sample without a unit is a row of weights, so that a statistic over hundreds of samples is a matrix
+product and not hundreds of passes over the data. Which units are left out together depends on their name
+and number alone: measures and cells with the same items leave out the same ones, which is what makes
+their differences paired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from numbers import Integral, Real
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,9 +74,6 @@ class Ratio:
         return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1), np.nan))
 
 
-_ENTRIES = 2**22
-"""Weights are made at most this many at a time (32 MiB)."""
-
 _LEFT_OUT = 2**20
 """With units left out, so many (8 MiB): larger arrays are taken from the system anew each time.
 
@@ -97,11 +93,6 @@ many groups, where there are fewer than fifteen, which hardly show how groups di
 _LEAST_FREEDOM = 2.0
 """The degrees of freedom of a variance over three groups or more, however unequal these are."""
 
-IntervalKind = Literal["jackknife", "bca", "percentile"]
-"""How the interval of a statistic is made: see `quaver.estimation.intervals`."""
-
-_KINDS = get_args(IntervalKind)
-
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
@@ -109,9 +100,8 @@ class Resampling:
 
     Attributes:
         confidence_level: Nominal level, between 0 and 1.
-        resamples: Bootstrap samples; 0 for no interval.
-        seed: Root seed.
-        interval: Which interval the estimate gives.
+        resamples: Random draws, where a p value or an interval needs them; 0 for no interval.
+        seed: Root seed of these.
 
     Raises:
         MeasureError: A number is outside its range.
@@ -120,7 +110,6 @@ class Resampling:
     confidence_level: float = 0.95
     resamples: int = 1000
     seed: int = 0
-    interval: IntervalKind = "jackknife"
 
     def __post_init__(self) -> None:
         level, resamples = self.confidence_level, self.resamples
@@ -129,7 +118,6 @@ class Resampling:
             ("confidence_level", share, "not a level of confidence", "a number between 0 and 1, as 0.95"),
             ("resamples", _is_whole(resamples) and resamples >= 0, "not a number of resamples", "0 or more"),
             ("seed", _is_whole(self.seed), "not a seed", "a whole number"),
-            ("interval", self.interval in _KINDS, "unknown interval", "jackknife, bca or percentile"),
         ):
             if not fits:
                 raise MeasureError(what, where=name, expected=expected, found=repr(getattr(self, name)))
@@ -224,19 +212,6 @@ class Units:
             return int(items.sum())
         return int(np.unique(self.clusters[items]).size)
 
-    def weights(self, resampling: Resampling) -> Iterator[Floats]:
-        """Bootstrap weights of the items, a block of samples at a time."""
-        if not self.count or not resampling.resamples:
-            return
-        seed = derive(resampling.seed, "bootstrap", self.name)
-        block = max(1, _ENTRIES // max(1, self.items, self.count))
-        if resampling.resamples <= block:
-            yield self.spread(_multinomial(self.count, resampling.resamples, seed))
-            return
-        rng = np.random.default_rng(seed)
-        for start in range(0, resampling.resamples, block):
-            yield self.spread(_draw(rng, self.count, min(block, resampling.resamples - start)))
-
     def without_one(self) -> Iterator[Floats]:
         """Item weights with one unit left out, for each unit; of many units, with one random group of them.
 
@@ -246,21 +221,6 @@ class Units:
         small = min(self.count, _GROUPS) * self.count <= 2 * _LEFT_OUT
         made = _kept_without_one if small else _without_one
         return map(self.spread, made(self.count, self.name, block))
-
-
-def _draw(rng: np.random.Generator, units: int, samples: int) -> Floats:
-    drawn = rng.integers(0, units, (samples, units), dtype=np.int32)
-    drawn += np.arange(samples, dtype=np.int32)[:, None] * np.int32(units)
-    counts = np.bincount(drawn.ravel(), minlength=samples * units)
-    return counts.reshape(samples, units).astype(np.float64)
-
-
-@lru_cache(maxsize=2)
-def _multinomial(units: int, samples: int, seed: int) -> Floats:
-    """The weights of a bootstrap; kept, since a study's cells ask for the same ones again and again."""
-    weights = _draw(np.random.default_rng(seed), units, samples)
-    weights.flags.writeable = False
-    return weights
 
 
 def _without_one(units: int, name: str, block: int) -> Iterator[Floats]:
@@ -290,31 +250,19 @@ def _kept_without_one(units: int, name: str, block: int) -> tuple[Floats, ...]:
 
 
 class Draws:
-    """A statistic and its resamples, which are made when they are first asked for.
+    """A statistic, and its values with each unit left out, which are made when they are first asked for.
 
     Args:
         point: Its value, shape (statistics,).
-        values: Its values over bootstrap samples, shape (samples, statistics), or what makes them.
         jackknife: Its values with one unit (of many units, one group of them) left out, shape (units or
             groups, statistics), or what makes them.
         units: What was left out, whose degrees of freedom the variance has at most.
     """
 
     def __init__(
-        self,
-        point: Floats,
-        values: Floats | Callable[[], Floats],
-        jackknife: Floats | Callable[[], Floats],
-        units: Units | None = None,
+        self, point: Floats, jackknife: Floats | Callable[[], Floats], units: Units | None = None
     ) -> None:
-        self.point, self._values, self._jackknife, self._units = point, values, jackknife, units
-
-    @property
-    def values(self) -> Floats:
-        """Over bootstrap samples, shape (samples, statistics)."""
-        if callable(self._values):
-            self._values = self._values()
-        return self._values
+        self.point, self._jackknife, self._units = point, jackknife, units
 
     @property
     def jackknife(self) -> Floats:
@@ -335,7 +283,7 @@ class Draws:
         (2002), Survey Methodology 28, 169-181.
 
         >>> left = np.array([[2.0], [3.0], [4.0]])
-        >>> Draws(np.array([3.0]), left[:0], left).variance  # of a mean: s² / n = 4 / 3
+        >>> Draws(np.array([3.0]), left).variance  # of a mean: s² / n = 4 / 3
         array([1.33333333])
         """
         weights, off = self._errors
@@ -350,7 +298,7 @@ class Draws:
         degrees of freedom does.
 
         >>> left = np.array([[2.0], [3.0], [4.0]])  # contributions 1, 0 and -1
-        >>> Draws(np.array([3.0]), left[:0], left).events
+        >>> Draws(np.array([3.0]), left).events
         array([2.])
         """
         weights, off = self._errors
@@ -363,7 +311,7 @@ class Draws:
         is common moves a number a little with every unit that has it.
 
         >>> left = np.array([[0.6], [0.5], [0.5], [0.5], [0.51], [0.9]])
-        >>> Draws(np.array([0.6]), left[:0], left).moving(0)  # the first has no part in it
+        >>> Draws(np.array([0.6]), left).moving(0)  # the first has no part in it
         1
         """
         left, point = self.jackknife[:, column], float(self.point[column])
@@ -385,7 +333,7 @@ class Draws:
     def as_z(self) -> Draws:
         """Fisher's z = artanh of correlations; of 1 and -1 those of numbers next to them."""
         point, left = (np.arctanh(np.clip(one, 1e-12 - 1, 1 - 1e-12)) for one in (self.point, self.jackknife))
-        return Draws(point, point[None], left, self._units)
+        return Draws(point, left, self._units)
 
     @cached_property
     def _errors(self) -> tuple[Floats, Floats]:
@@ -431,21 +379,20 @@ def covariance_without_one(left: Floats, sizes: Floats | None = None) -> Floats:
     return np.asarray(apart.T @ (weights * apart))
 
 
-def bootstrap(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:
-    """Evaluate a statistic on the data; on bootstrap samples, and with each unit left out, where needed.
+def jackknife(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:
+    """Evaluate a statistic on the data and, where an interval is asked for, with each unit left out.
 
     >>> x = np.array([1.0, 2.0, 6.0])
-    >>> draws = bootstrap(lambda w: (w @ x / w.sum(1))[:, None], Units(3), Resampling(resamples=4))
-    >>> draws.point.tolist(), draws.jackknife[:, 0].tolist(), draws.values.shape
-    ([3.0], [4.0, 3.5, 1.5], (4, 1))
+    >>> draws = jackknife(lambda w: (w @ x / w.sum(1))[:, None], Units(3), Resampling())
+    >>> draws.point.tolist(), draws.jackknife[:, 0].tolist()
+    ([3.0], [4.0, 3.5, 1.5])
     """
-
-    def over(blocks: Callable[[], Iterable[Floats]]) -> Floats:
-        with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-            return np.concatenate([empty, *(statistic(weights) for weights in blocks())])
-
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         point = statistic(np.ones((1, units.items)))[0]
-    empty = np.empty((0, point.size))
-    left_out = units.without_one if resampling.resamples and units.count > 1 else tuple
-    return Draws(point, lambda: over(lambda: units.weights(resampling)), lambda: over(left_out), units)
+
+    def left() -> Floats:
+        blocks = units.without_one() if resampling.resamples and units.count > 1 else ()
+        with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
+            return np.concatenate([np.empty((0, point.size)), *map(statistic, blocks)])
+
+    return Draws(point, left, units)

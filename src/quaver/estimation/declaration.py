@@ -36,7 +36,8 @@ One line among the entry points makes it Quaver's (or a plug-in's)::
     accuracy = "my_package.accuracy:accuracy"
 
 The name is the function's. What ``accuracy`` is now is a `Measure`: called with a frame, it cuts it into the
-cells that ``by`` makes, has the function say what each cell's numbers are, resamples, and gives estimates::
+cells that ``by`` makes, has the function say what each cell's numbers are, leaves units out, and gives
+estimates::
 
     accuracy(frame, by=["model"], confidence_level=0.9)
 
@@ -46,14 +47,14 @@ shared arguments only ``missing`` goes to the function, where it names it; the d
 that is declared. A measure that declares no treatment has no such argument.
 
 **What the function yields.** A `Statistic` for each number: a function of item weights (``under``), from
-which the value, the resamples and the difference between two studies come alike; the method in words; how
+which the value, the interval and the difference between two studies come alike; the method in words; how
 many units rest behind it; what was left out; or the reason why it is undefined. `share_of` makes the most
 frequent one. ``ends``, the smallest and the largest value that the number can have, are all that its interval
 needs: which units make its error, and whether they are too few, is read off the jackknife. With
 ``null`` the ``p`` of being that value stands in the details. Statistics that share one function (``column``
-says which of its numbers) share its resamples. ``cell.draws(under)`` has a function's value and resamples
-beforehand. Where a number needs another one's interval, ``cell.estimated(statistic)`` gives the estimate; a
-function may change an estimate and yield that.
+says which of its numbers) are taken together. ``cell.draws(under)`` has a function's value beforehand. Where
+a number needs another one's interval, ``cell.estimated(statistic)`` gives the estimate; a function may change
+an estimate and yield that.
 
 **Where one cell is not enough** (a measure reads further columns, has options that decide how cells are cut,
 compares cells, or calls other measures) leave ``raters`` out. The function then gets a `MeasureInput`, once,
@@ -94,7 +95,7 @@ from quaver.core.records import Estimand, Estimate, LabelSet, Numbers
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import Columns
-from quaver.estimation.bootstrap import IntervalKind, Resampling
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Declared, Frame, Missing, checked, names_of
 from quaver.estimation.estimands import checked_estimand, over_prompts
 from quaver.estimation.gathered import Gathered
@@ -134,7 +135,6 @@ class Declaration(TypedDict, total=False):
     pairs_evaluators: bool
     takes_factors: bool
     of_classes: bool
-    interval: IntervalKind
     estimands: tuple[Estimand, ...]
     of_a_set: bool
 
@@ -159,19 +159,17 @@ class Measure(Declared):
             a stated confidence are then left out.
         takes_factors: Whether a study gives it the factors that vary, as its option ``factors``.
         of_classes: Whether it counts label by label, which says nothing of numbers: they are no classes.
-        interval: The interval that it gives where none is asked for.
         estimands: What its interval can hold for; the first by default. Those beyond ``"fixed"`` need nothing
             of the function: it is taken again without each prompt (`quaver.estimation.estimands`).
         of_a_set: Whether its number is one that a set of prompts has (how far they agree), and no mean over
-            prompts: ``"next"`` then speaks of the next set of as many.
+            prompts.
     """
 
     kind = "measure"
 
     def __init__(self, function: Arithmetic, presentation: Presentation, declared: Declaration) -> None:
         missing, source = declared.get("missing", ()), declared.get("source", "")
-        self.interval = declared.get("interval", "jackknife")
-        super().__init__(function, Measure.__call__, missing, source, {"interval": self.interval})
+        super().__init__(function, Measure.__call__, missing, source)
         self.presentation = presentation.named(self.name)
         self.parts, self.missing = dict(declared.get("parts", {})), missing
         self.compares = declared.get("compares", ())
@@ -221,7 +219,6 @@ class Measure(Declared):
         seed: int = 0,
         columns: Columns | None = None,
         group: str | None = None,
-        interval: IntervalKind | None = None,
         keep: Collection[Keep] = (),
         estimand: Estimand | None = None,
         **options: Any,
@@ -235,17 +232,14 @@ class Measure(Declared):
             labels: The label set; without it, the labels and gold labels that occur, as nominal ones.
             by: Columns whose combinations are the cells, each measured by itself.
             confidence_level: Nominal level of the intervals.
-            resamples: Bootstrap resamples, where an interval or a p value needs them; 0 for no interval.
-            seed: Root seed of the resampling.
+            resamples: Random draws, where a p value or an interval needs them; 0 for no interval.
+            seed: Root seed of these.
             columns: Other names for the frame's columns, by role: ``{"label": "code"}``.
             group: The column whose groups of items are resampled, instead of items.
-            interval: ``"jackknife"``: within the measure's range, from a variance with degrees of freedom;
-                ``"bca"`` or ``"percentile"``: from bootstrap resamples, with both in ``details``. None: the
-                measure's own.
-            keep: What the estimates carry beside their numbers: ``"draws"``, the resampled values behind the
-                interval, and ``"distribution"``, each item's own value (where the measure has one).
+            keep: What the estimates carry beside their numbers: ``"draws"``, the values with each unit left
+                out, and ``"distribution"``, each item's own value (where the measure has one).
             estimand: What the intervals hold for: ``"fixed"``, these prompts; ``"population"``, the mean over
-                prompts like these; ``"next"``, the next prompt. Prompts are the levels of ``variant``, or of
+                prompts like these. Prompts are the levels of ``variant``, or of
                 ``columns={"prompt": …}``. None: the measure's own.
             **options: The measure's own.
 
@@ -256,7 +250,7 @@ class Measure(Declared):
             MeasureError: The frame or an option cannot be used.
         """
         own = self._checked(options)
-        resampling = Resampling(confidence_level, resamples, seed, interval or self.interval)
+        resampling = Resampling(confidence_level, resamples, seed)
         gathered = Gathered.of(annotations)
         wanted = checked_estimand(estimand, self.estimands)
         data = MeasureInput(

@@ -1,4 +1,4 @@
-"""What an interval holds for: these prompts, the mean over prompts like these, or the next prompt.
+"""What an interval holds for: these prompts, or the mean over prompts like these.
 
 A measure's value is the same whatever it is to speak of. What differs is the interval. With ``"fixed"``
 prompts, it is over items alone. An interval for the ``"population"`` of prompts adds the prompts' variance,
@@ -15,10 +15,6 @@ V_prompts is therefore less by the interaction as the same jackknife estimates i
 prompt left out at once, down to half of it at least, or 1.5/Q of it where a set has the number. Without this
 it errs on the wide side: a little where the number is a mean over prompts, and by half where it is how far
 prompts agree and they are all alike.
-
-An interval for the ``"next"`` prompt is one of prediction. Where the number is a mean over prompts it takes
-(Q + 1) V_prompts, since one prompt's own value varies Q times as much as the mean of Q does. Where it is one
-that a set of prompts has (how far they agree, say) it takes 2 V_prompts, and is for the next set of as many.
 
 Prompts like these are prompts of the kinds that were tried. Of Q prompts that work, the jackknife sees no
 trace of a seventh that do not, and no interval from their answers could: they are the answers of a study in
@@ -103,11 +99,7 @@ def over_prompts(
     prompts = Prompts(data)  # after the measure has refused what cannot be read
     estimates = [prompts.counted(estimate) for estimate in estimates]
     if plain:
-        made = (
-            estimates
-            if estimand == "fixed"
-            else [_named(estimate, estimand, of_a_set) for estimate in estimates]
-        )
+        made = estimates if estimand == "fixed" else [_named(estimate, estimand) for estimate in estimates]
         return [_scoped(estimate) for estimate in made]
     crossed = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
     several = any(len(prompts.names(estimate)) > 1 for estimate in estimates)
@@ -115,7 +107,7 @@ def over_prompts(
     made = []
     for estimate in estimates:
         if estimate.estimand == estimand and estimate.value is not None and estimate.unit != "row":
-            estimate = _named(estimate, estimand, of_a_set)  # the measure has made the interval itself
+            estimate = _named(estimate, estimand)  # the measure has made the interval itself
         elif (
             estimate.value is not None and estimate.unit != "row"
         ):  # single labels say nothing of other prompts
@@ -172,7 +164,7 @@ class _Without:
     def __init__(
         self, again: Again, whole: MeasureInput, prompts: Prompts, parts: Iterable[int], *, crossed: bool
     ) -> None:
-        once = replace(whole.resampling, resamples=int(crossed), interval="jackknife")
+        once = replace(whole.resampling, resamples=int(crossed))
         base = replace(whole, resampling=once, keep=frozenset({"draws"} if crossed else ()), estimand="fixed")
         complete = again(replace(base, without=prompts.whole)) if crossed and parts else ()
         self._whole = {_key(estimate): estimate for estimate in complete}
@@ -226,12 +218,9 @@ def _same(estimate: Estimate, other: Estimate) -> bool:
     return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))
 
 
-def _named(estimate: Estimate, estimand: Estimand, of_a_set: bool) -> Estimate:
+def _named(estimate: Estimate, estimand: Estimand) -> Estimate:
     """The estimate, saying what its interval holds for."""
-    details = dict(estimate.details)
-    if estimand == "next":
-        details["next_prompts"] = details.get("prompts", 1) if of_a_set else 1
-    return replace(estimate, estimand=estimand, unit=estimate.unit + AND_PROMPT, details=details)
+    return replace(estimate, estimand=estimand, unit=estimate.unit + AND_PROMPT)
 
 
 class _Crossed:
@@ -268,7 +257,7 @@ class _Crossed:
             return replace(self._one, warnings=(*self._one.warnings, f"{why}: the interval is for these"))
         tested = {name: one for name, one in self._one.details.items() if name not in ("p", "p_holm")}
         untested = replace(self._one, low=None, high=None, details=tested)
-        bare = _named(untested, self._estimand, self._of_a_set)
+        bare = _named(untested, self._estimand)
         return replace(bare, warnings=(*bare.warnings, f"{why}: there is no interval for others"))
 
     def _with_interval(self, kept: Kept, fixed: Interval) -> Estimate:
@@ -280,7 +269,7 @@ class _Crossed:
             """The interval for the mean over prompts, from the variance over items."""
             level = max(level, _LEAST_LEVEL)
             interval = effective(point, items, kept.freedom, level, kept.ends, kept.step)
-            return self._crossed(kept, point, interval, 1, level)
+            return self._crossed(kept, point, interval, level)
 
         details = {
             **estimate.details,
@@ -289,14 +278,13 @@ class _Crossed:
             "fixed": tuple(fixed),
             **self._untried(at, kept.ends),
         }
-        times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
-        low, high = self._crossed(kept, point, fixed, times, estimate.confidence_level)
+        low, high = self._crossed(kept, point, fixed, estimate.confidence_level)
         if "p" in details:
             details["p"] = level_of(at, null=0.0)
             details["test"] = "of the mean over prompts like these"
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
         how = f"{how} (up to {details['untried_at_most']:.0%} of such prompts may be of a kind not tried)"
-        named = _named(replace(estimate, details=details), self._estimand, self._of_a_set)
+        named = _named(replace(estimate, details=details), self._estimand)
         warnings = named.warnings
         if self._of_a_set and self._count < _ROUGH:
             rough = IntervalWarning(
@@ -313,25 +301,22 @@ class _Crossed:
         """How many such prompts may be of a kind not tried, and where the mean is, whatever those do."""
         risk, count = 1 - self._one.confidence_level, self._count
         result: dict[str, object] = {"untried_at_most": 1 - risk ** (1 / count)}
-        if self._estimand == "population" and not self._of_a_set and np.isfinite(ends or np.nan).all():
+        if not self._of_a_set and np.isfinite(ends or np.nan).all():
             some = 1 - (risk / 2) ** (1 / count)  # half of the risk is theirs, half the interval's
             known = np.array(at(1 - risk / 2))
             result["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
         return result
 
-    def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
-        """The interval over items, over the mean of prompts and, but for one time, over what is to come."""
+    def _crossed(self, kept: Kept, point: float, items: Interval, level: float) -> Interval:
+        """The interval over items and over prompts, whose ends' distances add in squares."""
         variance, parts = self._spread
         if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
             return items
         least, most = kept.ends or (-np.inf, np.inf)
         place = (point - least) / (most - least) if np.isfinite([least, most]).all() else 0.5
-        apart = [_apart(point, items)]
-        for of in (variance, times * variance):
-            apart.append(_apart(point, effective(point, of, parts - 1, level, kept.ends, kept.step)))
-        beyond = (np.array(reach(place, parts, level)) ** 2 - 1) ** 0.5
-        own, mean, coming = apart
-        down, up = np.hypot(np.hypot(own, beyond * mean), coming).tolist()
+        prompts = _apart(point, effective(point, variance, parts - 1, level, kept.ends, kept.step))
+        further = np.array(reach(place, parts, level)) * prompts
+        down, up = np.hypot(_apart(point, items), further).tolist()
         return Interval(max(point - down, min(least, items.low)), min(point + up, max(most, items.high)))
 
 

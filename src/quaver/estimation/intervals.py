@@ -23,7 +23,7 @@ class Kept:
     """What is behind an estimate's interval: made when it is first asked for.
 
     Attributes:
-        draws: The resamples of the statistic, and of those that share its function.
+        draws: The statistic, and those that share its function, with each unit left out.
         column: Which of their numbers the estimate is.
         units: What was resampled.
         n: On how many of them it rests.
@@ -39,11 +39,6 @@ class Kept:
     moves: Callable[[float], Interval] | None = None
     ends: tuple[float, float] | None = None
     step: float = 0.0
-
-    @property
-    def values(self) -> Floats:
-        """The statistic in each bootstrap sample."""
-        return self.draws.values[:, self.column]
 
     @property
     def jackknife(self) -> Floats:
@@ -286,34 +281,6 @@ def percentile(values: Floats, tail: float) -> Interval | None:
     if defined.size < 2:
         return None
     low, high = np.quantile(defined, [tail, 1 - tail])
-    return Interval(float(low), float(high))
-
-
-def bca(point: float, values: Floats, jackknife: Floats, tail: float) -> Interval | None:
-    """The bias-corrected and accelerated interval (Efron 1987, Journal of the ASA 82, 171-185).
-
-    With z0 the normal quantile of the share of draws below the point (ties count half) and a the
-    jackknife's acceleration, the ends are the quantiles of the draws at Φ(z0 + (z0 ± z)/(1 − a(z0 ± z))).
-
-    Returns:
-        None where fewer than two draws are defined, or the acceleration is too strong for the formula.
-    """
-    defined = values[np.isfinite(values)]
-    left = jackknife[np.isfinite(jackknife)]
-    if defined.size < 2 or not left.size:
-        return None
-    # Sums of the same numbers in another order differ in the last digit, and are ties all the same.
-    near = 1e-12 * max(1.0, abs(point))
-    below = np.mean(defined < point - near) + np.mean(np.abs(defined - point) <= near) / 2
-    edge = 0.5 / defined.size
-    z0 = scipy.special.ndtri(np.clip(below, edge, 1 - edge))
-    influence = left.mean() - left
-    square = float((influence**2).sum())
-    acceleration = float((influence**3).sum()) / (6 * square**1.5) if square > 0 else 0.0
-    z = z0 + scipy.special.ndtri(np.array([tail, 1 - tail]))
-    if (1 - acceleration * z <= 0).any():
-        return None
-    low, high = np.quantile(defined, scipy.special.ndtr(z0 + z / (1 - acceleration * z)))
     return Interval(float(low), float(high))
 
 

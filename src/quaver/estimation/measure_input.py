@@ -321,7 +321,6 @@ class MeasureInput:
             seed=self.resampling.seed,
             columns=self.columns,
             group=self.group,
-            interval=self.resampling.interval,
             keep=self.keep,
             **options,
         )

@@ -14,38 +14,6 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 
 
-def bootstrap_p(value: float, draws: Floats, units: float) -> float:
-    """Two-sided p value of a difference of zero, from the difference's bootstrap.
-
-    The larger of two. By counting, p = 2 · min(1 + draws ≤ 0, 1 + draws ≥ 0) / (1 + draws), at most 1: the
-    level at which a percentile interval just reaches zero (Davison & Hinkley 1997, Bootstrap Methods, section
-    4.2.3). By the normal tail, p = 2 Φ(-|d| / √(s² + d² / n)), with s the draws' standard deviation: for a
-    mean of paired differences that is the sign-flip test, in which each unit's difference is as likely to
-    have the other sign (Davison & Hinkley, section 4.3; n units that all agree give z = √n and no more).
-    Where no draw is beyond zero, counting says only how many draws there are, and the tail stands alone.
-
-    Simulated with no difference (8, 12, 30 and 200 items, of which 10, 30 and 80% differ by one either way),
-    it was under 0.05 in at most 5.3%, and under 0.01 in at most 0.9%; counting alone in 6.9% and 3.2%
-    (``benchmarks/p_values.py``).
-
-    Returns:
-        p; 1 where the difference is zero, or undefined in every sample.
-
-    >>> round(bootstrap_p(0.2, np.array([-0.1, 0.1, 0.2, 0.3, 0.4]), 100), 3)  # by counting
-    0.667
-    >>> round(bootstrap_p(1.0, np.ones(1000), 9), 4)  # nine items, each one better
-    0.0027
-    """
-    known = draws[np.isfinite(draws)]
-    if not known.size or not value:
-        return 1.0
-    least = min(int((known <= 0).sum()), int((known >= 0).sum()))
-    counted = min(1.0, 2 * (1 + least) / (1 + known.size))
-    deviation = float(known.std(ddof=1)) if known.size > 1 else 0.0
-    tail = float(2 * scipy.special.ndtr(-abs(value) / np.hypot(deviation, value / np.sqrt(units))))
-    return max(counted, tail) if least else tail
-
-
 def level_of(at: Callable[[float], Interval | None], null: float) -> float:
     """P value of a number being another one, from its interval: the two never contradict each other.
 

@@ -112,14 +112,9 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
 def _paired(
     value: float, sides: tuple[Kept, Kept], difference: Statistic, sampler: Sampler, changed: int | None
 ) -> Estimate:
-    """A difference with the interval of the sides' draws, which are of the same units."""
+    """A difference with the interval of both sides without the same units."""
     first, second = sides
-    draws = Draws(
-        np.array([value]),
-        lambda: (second.values - first.values)[:, None],
-        (second.jackknife - first.jackknife)[:, None],
-        first.units,
-    )
+    draws = Draws(np.array([value]), (second.jackknife - first.jackknife)[:, None], first.units)
     left = draws.jackknife[:, 0]
     about = {"units": first.units.independent, "step": _step(value, left, first.units)}
     difference = replace(difference, details={**difference.details, **about, "range": difference.ends})

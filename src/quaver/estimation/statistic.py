@@ -11,21 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
-from quaver.estimation.bootstrap import Draws, Floats, Ratio, Resampling, Units, Weighted, bootstrap
+from quaver.estimation.bootstrap import Draws, Floats, Ratio, Resampling, Units, Weighted, jackknife
 from quaver.estimation.encoding import Grid, Ints, Tally
 from quaver.estimation.intervals import (
     Interval,
     Kept,
     Tails,
-    bca,
     clopper_pearson,
     effective,
     mean_within,
     none_goes_far,
-    percentile,
     skewed,
 )
-from quaver.estimation.multiple_testing import bootstrap_p, level_of
+from quaver.estimation.multiple_testing import level_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,6 @@ class Ends:
         how: How it is made, in words.
         made: The interval at a level of confidence, where units make a difference.
         details: Further numbers.
-        values: The bootstrap's, where it is made of them.
     """
 
     point: float
@@ -50,7 +47,6 @@ class Ends:
     how: str = ""
     made: Callable[[float], Interval | None] = lambda level: None
     details: Mapping[str, Any] = field(default_factory=dict)
-    values: Floats | None = None
 
     @property
     def varies(self) -> bool:
@@ -72,8 +68,6 @@ class Ends:
 
     def p(self, null: float) -> float:
         """P of the number being another one: the level at which the interval just reaches that."""
-        if self.values is not None:
-            return bootstrap_p(self.point - null, self.values - null, self.n)
         return level_of(self.at, null)
 
 
@@ -97,7 +91,7 @@ class Statistic:
         method: In words for a methods section.
         under: The number as a function of item weights, shape (samples, items) -> (samples, numbers), NaN
             where undefined. None: the number does not exist, and ``reason`` says why.
-        column: Which of the function's numbers. Statistics that share one function share its resamples.
+        column: Which of the function's numbers. Statistics that share one function are taken together.
         part: The ending of the estimate's name, in a measure that gives several: ``"_accuracy_gain"``.
         where: What the estimate is about beside its cell, by column: ``{"label": "yes"}``.
         reason: Why the number is undefined, should it be.
@@ -114,7 +108,7 @@ class Statistic:
             lie. It makes the interval where no unit differs. If left out, it is a mean's within the range;
             without a range there is none.
         interval: An interval that the measure has made itself, by test inversion say, and its name for the
-            method; it takes the place of the jackknife's or the bootstrap's.
+            method; it takes the place of the jackknife's.
         moves: From a share of units, how far the value moves at most where these are labelled differently;
             None of a mean within 0 and 1.
         excluded: What was left out, counted by kind.
@@ -173,12 +167,12 @@ class Sampler:
         self._drawn: tuple[Weighted, Draws] | None = None
 
     def draws(self, under: Weighted) -> Draws:
-        """The statistic of the data, of the resamples, and with each unit left out.
+        """The statistic of the data, and with each unit left out.
 
         The last function's are remembered: a measure may look at them before it says what it is about.
         """
         if self._drawn is None or self._drawn[0] is not under:
-            self._drawn = under, bootstrap(under, self.units, self.resampling)
+            self._drawn = under, jackknife(under, self.units, self.resampling)
         return self._drawn[1]
 
     def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
@@ -229,10 +223,9 @@ class Sampler:
     def _valued(self, blank: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
         """The estimate with its value and interval.
 
-        The interval is the one that the resampling names (percentile where there is no BCa), widened where
-        needed until the value lies in it. Where no unit makes a difference, it is the statistic's ``spread``
-        of the exact upper bound on the share of differing units, and a warning says so. Where few do, it is
-        never narrower than where none does.
+        The interval is the jackknife's, widened where needed until the value lies in it. Where no unit makes
+        a difference, it is the statistic's ``spread`` of the exact upper bound on the share of differing
+        units, and a warning says so. Where few do, it is never narrower than where none does.
         """
         resampling, n, point = self.resampling, blank.n, float(draws.point[statistic.column])
         estimate = replace(blank, value=point, reason=None)
@@ -304,34 +297,22 @@ class Sampler:
         if statistic.interval is not None:
             interval, name = statistic.interval
             return replace(ends, how=f"{name} over {self.units.count} {unit}s", made=lambda level: interval)
-        about: dict[str, Any] = {}
-        if len(draws.jackknife) > 1:
-            moving = min(draws.moving(of), n)
-            bound = clopper_pearson(moving, n, resampling.confidence_level)
-            about = {"differing": moving, "share_differing": tuple(bound)}
-            ends = replace(ends, few=moving < FEW_OF_A_MEAN, details=about)
-        if resampling.interval == "jackknife" and len(draws.jackknife) > 1:
-            variance, freedom = float(draws.variance[of]), min(float(draws.freedom[of]), n - 1)
-            groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"
-            how = f"jackknife interval over {self.units.count} {unit}s{groups}"
-            if not np.isfinite(variance):
-                return replace(ends, how=how)
-            made: Callable[[float], Interval]
-            made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
-            if statistic.tails is not None:
-                made, freedom = _with_tails(statistic.tails, draws, statistic, freedom)
-            about |= {"standard_error": variance**0.5, "freedom": freedom}
-            return replace(ends, how=how, made=made, details=about)
-        values = draws.values[:, of]
-        plain = percentile(values, resampling.tail)
-        better = bca(point, values, draws.jackknife[:, of], resampling.tail)
-        details = about | {"percentile": plain and tuple(plain), "bca": better and tuple(better)}
-        if lost := int((~np.isfinite(values)).sum()):
-            details["undefined_resamples"] = lost
-        use_bca = resampling.interval == "bca" and better is not None
-        how = f"{'BCa' if use_bca else 'percentile'} interval, {resampling.resamples} resamples of {unit}s"
-        chosen = better if use_bca else plain
-        return replace(ends, how=how, details=details, made=lambda level: chosen, values=values)
+        if len(draws.jackknife) < 2:
+            return ends
+        moving = min(draws.moving(of), n)
+        about: dict[str, Any] = {"differing": moving}
+        about["share_differing"] = tuple(clopper_pearson(moving, n, resampling.confidence_level))
+        groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"
+        how = f"jackknife interval over {self.units.count} {unit}s{groups}"
+        ends = replace(ends, few=moving < FEW_OF_A_MEAN, how=how, details=about)
+        variance, freedom = float(draws.variance[of]), min(float(draws.freedom[of]), n - 1)
+        if not np.isfinite(variance):
+            return ends
+        made: Callable[[float], Interval]
+        made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
+        if statistic.tails is not None:
+            made, freedom = _with_tails(statistic.tails, draws, statistic, freedom)
+        return replace(ends, made=made, details=about | {"standard_error": variance**0.5, "freedom": freedom})
 
 
 def _with_tails(
@@ -393,7 +374,7 @@ class Cell:
         return np.full(len(self.items), -1, np.int32) if self.gold is None else self.gold
 
     def draws(self, under: Weighted) -> Draws:
-        """A function of item weights on the data, on the resamples, and with each unit left out."""
+        """A function of item weights on the data, and with each unit left out."""
         assert self.sampler is not None, "only the cells of a reading are resampled"
         return self.sampler.draws(under)
 

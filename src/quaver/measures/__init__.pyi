@@ -7,7 +7,6 @@ from quaver.core.records import Estimand, LabelSet
 from quaver.core.rows import Estimates
 from quaver.estimation.answer_views import view as view
 from quaver.estimation.arrangement import Columns
-from quaver.estimation.bootstrap import IntervalKind
 from quaver.estimation.cells import Frame
 from quaver.estimation.declaration import Measure
 from quaver.estimation.rank_correlation import covariate_correlation as covariate_correlation
@@ -46,7 +45,6 @@ def accuracy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -65,7 +63,6 @@ def alternative_annotator(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -80,7 +77,6 @@ def answer_entropy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -96,7 +92,6 @@ def brier(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -113,7 +108,6 @@ def coder_agreement(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -127,7 +121,6 @@ def compliance(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -147,7 +140,6 @@ def consistency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -162,7 +154,6 @@ def corrected_accuracy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -176,7 +167,6 @@ def corrected_compliance(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -190,7 +180,6 @@ def corrected_score(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -204,7 +193,6 @@ def corrected_share(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -221,7 +209,6 @@ def differences(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -235,7 +222,6 @@ def distinct_annotations(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -252,7 +238,6 @@ def distribution_shift(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -268,7 +253,6 @@ def ece(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -284,7 +268,6 @@ def ece_shift(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -300,7 +283,6 @@ def evaluator_flips(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -315,7 +297,6 @@ def f1(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -333,7 +314,6 @@ def factor_effects(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -349,7 +329,6 @@ def inter_model(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -368,7 +347,6 @@ def inter_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -385,7 +363,6 @@ def inter_pss_subsamples(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -404,7 +381,6 @@ def intra_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -421,7 +397,6 @@ def intra_pss_adjacent(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -439,7 +414,6 @@ def intra_pss_cumulative(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -456,7 +430,6 @@ def intra_pss_subsamples(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -471,7 +444,6 @@ def label_shares(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -485,7 +457,6 @@ def leniency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -501,7 +472,6 @@ def mce(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -515,7 +485,6 @@ def missing_bounds(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -532,7 +501,6 @@ def mixed_effects(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -547,7 +515,6 @@ def mode_frequency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -564,7 +531,6 @@ def original_agreement(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -578,7 +544,6 @@ def output_uncertainty(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -594,7 +559,6 @@ def paraphrase_stability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -609,7 +573,6 @@ def partiality(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -625,7 +588,6 @@ def pooled_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -642,7 +604,6 @@ def position_bias(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -656,7 +617,6 @@ def precision(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -675,7 +635,6 @@ def readiness(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -690,7 +649,6 @@ def recall(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -707,7 +665,6 @@ def recovered_share(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "bca",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -725,7 +682,6 @@ def sensitivity(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -742,7 +698,6 @@ def spread(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -756,7 +711,6 @@ def strict_stability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -774,7 +728,6 @@ def verbal_calibration(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -791,7 +744,6 @@ def verbosity_bias(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -813,7 +765,6 @@ def conclusion(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
@@ -835,7 +786,6 @@ def corrected_conclusion(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...

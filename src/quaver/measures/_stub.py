@@ -72,7 +72,6 @@ _SHARED_TYPES = {
     ("quaver.core.records", "Estimand"),
     ("quaver.core.rows", "Estimates"),
     ("quaver.core.records", "LabelSet"),
-    ("quaver.estimation.bootstrap", "IntervalKind"),
     ("quaver.estimation.arrangement", "Columns"),
     ("quaver.estimation.cells", "Frame"),
     ("quaver.estimation.statistic", "Keep"),

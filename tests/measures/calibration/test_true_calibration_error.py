@@ -111,14 +111,6 @@ def test_it_covers_and_perfect_calibration_is_rejected_as_rarely_as_it_says():
     assert sum(rejected) <= 8
 
 
-def test_a_bootstrap_that_is_asked_for_is_given():
-    rng = np.random.default_rng(3)
-    sure = rng.uniform(0.5, 1, 50)
-    found = ece(frame_of(sure, rng.random(50) < sure), interval="percentile")[0]
-    assert found.details["percentile"] is not None
-    assert "percentile" in found.method
-
-
 def test_without_resamples_there_is_no_interval_and_nothing_is_drawn():
     found = ece(frame_of([0.75] * 20, [True] * 10 + [False] * 10), resamples=0)[0]
     assert (found.value, found.low) == (0.25, None)

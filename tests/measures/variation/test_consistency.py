@@ -96,14 +96,6 @@ def test_each_class_has_its_interval():
     assert a.low < a.value < a.high
 
 
-def test_copies_in_a_bootstrap_sample_do_not_raise_it():
-    rng = np.random.default_rng(6)
-    gold = np.zeros(25, int)
-    data = frame(rng.integers(0, 3, (25, 6)), gold)
-    (found,) = consistency(data, interval="percentile", resamples=2000)
-    assert (found.low + found.high) / 2 == pytest.approx(found.value, abs=0.01)
-
-
 def test_undefined():
     assert consistency(DATA.drop("gold"))[0].reason.startswith("no gold")
     assert consistency(frame([[0, 0], [1, 1]], [0, 1]))[0].reason.startswith("no class")

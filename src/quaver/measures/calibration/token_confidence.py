@@ -16,7 +16,7 @@ from scipy import special
 from quaver.core.records import Estimate
 from quaver.core.rows import defined
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Units, jackknife
 from quaver.estimation.cells import guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson, effective
@@ -131,7 +131,7 @@ def _by_condition(shifts: Floats, cell: Cell) -> dict[str, Any]:
 
 def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any]:
     units = Units(shifts.size, None, unit)
-    draws = bootstrap(lambda w: (w @ shifts / w.sum(1))[:, None], units, resampling)
+    draws = jackknife(lambda w: (w @ shifts / w.sum(1))[:, None], units, resampling)
     variance, freedom = float(draws.variance[0]), float(draws.freedom[0])
     ends = (0.0, 1.0) if shifts.size and shifts.min() >= 0 and shifts.max() <= 1 else None
     interval = effective(float(draws.point[0]), variance, freedom, resampling.confidence_level, ends)
@@ -149,9 +149,6 @@ def over_cells(
     estimates: Sequence[Estimate],
     *,
     confidence_level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    interval: IntervalKind = "jackknife",
 ) -> Estimate:
     """The mean of an estimate over cells, with an interval that resamples cells.
 
@@ -173,7 +170,7 @@ def over_cells(
             expected="one measure's, of several cells",
             found=", ".join(sorted(names)) or "nothing",
         )
-    resampling = Resampling(confidence_level, resamples, seed, interval)
+    resampling = Resampling(confidence_level)
     values = np.array([estimate.number for estimate in defined(estimates)])
     left = [{**estimate.cell, "reason": estimate.reason} for estimate in estimates if estimate.value is None]
     name = names.pop()

@@ -228,11 +228,8 @@ class TrueError(NamedTuple):
     warnings: tuple[str, ...]
 
     def estimated(self, cell: Cell, statistic: Statistic, how: str = _METHOD) -> Estimate:
-        """The estimate of the plain error, with the interval of the true one.
-
-        Where a bootstrap was asked for by name, the interval is the bootstrap's.
-        """
-        own = cell.resampling.interval == "jackknife" and cell.resampling.resamples > 0
+        """The estimate of the plain error, with the interval of the true one."""
+        own = cell.resampling.resamples > 0
         known = replace(
             statistic,
             interval=(self.interval, how) if own and self.interval else None,

@@ -16,7 +16,7 @@ from quaver.core.records import OF_SETS, Estimate, LabelSet
 from quaver.core.seeds import derive
 from quaver.correction.estimators import Corrected, Question, gold_alone, stacked, strata_interval
 from quaver.correction.spread import interval
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap, one_thread
+from quaver.estimation.bootstrap import Floats, Resampling, Units, jackknife, one_thread
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
@@ -143,7 +143,7 @@ class Sampling(NamedTuple):
         def under(weights: Floats) -> Floats:
             return np.asarray(corrected.value + (weights @ each - each.sum())[:, None])
 
-        return Kept(bootstrap(under, units, self.resampling), 0, units, units.count)
+        return Kept(jackknife(under, units, self.resampling), 0, units, units.count)
 
 
 class Correcting:

@@ -40,7 +40,7 @@ from quaver.measures.variation.label_shares import ASKING
     missing=("wrong", "drop"),
     raters=ASKING,
     gold=True,
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
     parts={
         "_hamming": Presentation(
             title="How many labels of a set are wrong: Hamming loss", axis="Hamming loss", better="lower"

@@ -241,7 +241,7 @@ _MCNEMAR = (
     source=_MCNEMAR,
     missing=("wrong", "drop"),
     compares=("variant", "text"),
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def differences(
     data: MeasureInput,

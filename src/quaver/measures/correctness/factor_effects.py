@@ -78,7 +78,7 @@ _LARGEST = 100
     missing=("wrong", "drop"),
     compares=("variant", "text"),
     takes_factors=True,
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def factor_effects(
     data: MeasureInput,

@@ -7,14 +7,15 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
-from quaver.core.records import Estimand, Estimate
+from quaver.core.records import Estimate
 from quaver.errors import UnknownName
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import Interval
+from quaver.estimation.intervals import Interval, effective
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
@@ -24,6 +25,7 @@ _METHOD = "(repaired − first) / (mean of the other variants − first), accura
 _NO_GAP = 1e-9
 """Means of the same accuracies in another order differ in the last digit: that is no gap."""
 _MEANS = ("ratio of means", "mean of ratios")
+_MAYBE_NO_GAP = "by its own interval there may be no gap, so that the share of it has no interval"
 
 
 @measure(
@@ -34,7 +36,6 @@ _MEANS = ("ratio of means", "mean of ratios")
     null=0.0,
     compares=("evaluator", "model", "variant"),
     pairs_evaluators=True,
-    interval="bca",  # a ratio, whose denominator may be 0: its resamples show it
 )
 def recovered_share(
     data: MeasureInput, *, first: str | None = None, second: str | None = None, variant: str | None = None
@@ -47,8 +48,9 @@ def recovered_share(
     (mean r − mean f) / (mean m − mean f), and the mean of ratios. Undefined where there is no gap to
     recover (m ≤ f), no other variant, or no gold labels; the mean of ratios leaves out models without a
     gap, counted. An answer without a label is wrong. ``by`` cannot hold the evaluator, the variant or (for
-    the means) the model. Intervals resample items, all models and variants together; where more resamples
-    have no gap than an end of the interval may leave out, the share is unbounded and has none.
+    the means) the model. Intervals are over items, all models and variants together; where the gap itself,
+    or one of those whose mean is taken, may be none by its own interval, the share has none, since it may be
+    any number (Fieller 1954, Journal of the Royal Statistical Society B 16, 175-185).
 
     Args:
         first: The evaluator under suspicion; by default the first by name, in a study the study's first.
@@ -80,7 +82,9 @@ def recovered_share(
             yield cell.estimated(Statistic(method=_METHOD, n=0, reason="fewer than two evaluators"))
         for pair in pairs:
             for statistic in gaps.statistics(pair, gaps.variants if variant is None else [variant]):
-                yield _bounded(cell.estimated(statistic), cell)
+                estimate = cell.estimated(statistic)
+                unbounded = _MAYBE_NO_GAP in estimate.warnings
+                yield replace(estimate, low=None, high=None) if unbounded else estimate
 
 
 class _Gaps:
@@ -110,8 +114,10 @@ class _Gaps:
             reason=self._reason(asked),
         )
         whole = np.full((size, len(self.variants), 3), np.nan)
+        sure = np.ones((len(self.variants), size + len(_MEANS)), bool)
         if asked.any():
             whole = accuracies(np.ones((1, items)))[0]
+            sure = self._sure_of_gaps(accuracies, sure.shape)
         for variant in variants:
             index = self.variants.index(variant)
             column = index * (size + len(_MEANS))
@@ -122,13 +128,32 @@ class _Gaps:
                     statistic,
                     column=column + position,
                     where={**where, "model": model} if model else where,
+                    warnings=() if sure[index, position] else (_MAYBE_NO_GAP,),
                     details={name: value for name, value in known if np.isfinite(value)},
                 )
             if size > 1:
-                statistic = replace(statistic, where=where)
-                yield from self._means(statistic, column + size, whole[:, index] if asked.any() else None)
+                values = whole[:, index] if asked.any() else None
+                yield from self._means(
+                    replace(statistic, where=where), column + size, values, sure[index, size:]
+                )
 
-    def _means(self, statistic: Statistic, column: int, whole: Floats | None) -> Iterator[Statistic]:
+    def _sure_of_gaps(self, accuracies: Weighted, shape: tuple[int, int]) -> NDArray[np.bool_]:
+        """Of each variant, whether the gaps behind each model's share and both means are above 0 for sure."""
+        draws, level = self._cell.draws(_gaps(accuracies)), self._cell.resampling.confidence_level
+        if len(draws.jackknife) < 2:
+            return np.ones(shape, bool)
+        each = zip(draws.point, draws.variance, draws.freedom, strict=True)
+        ends = [
+            effective(float(gap), float(error), float(freedom), level).low for gap, error, freedom in each
+        ]
+        lowest = np.where(np.isfinite(ends), ends, 0.0).reshape(shape[0], -1)
+        there = draws.point.reshape(lowest.shape) > _NO_GAP
+        of_ratios = ((lowest[:, :-1] > 0) | ~there[:, :-1]).all(1)
+        return np.column_stack([lowest > 0, of_ratios])
+
+    def _means(
+        self, statistic: Statistic, column: int, whole: Floats | None, sure: NDArray[np.bool_]
+    ) -> Iterator[Statistic]:
         """The two means over models."""
         without = 0 if whole is None else int((~(whole[:, 2] > whole[:, 0])).sum())
         for index, kind in enumerate(_MEANS):
@@ -137,6 +162,7 @@ class _Gaps:
                 part=f"_{kind.replace(' ', '_')}",
                 method=f"{_METHOD}; {kind} over models",
                 column=column + index,
+                warnings=() if sure[index] else (_MAYBE_NO_GAP,),
                 excluded={"model without a gap": without} if kind == "mean of ratios" and without else {},
             )
 
@@ -155,17 +181,6 @@ class _Gaps:
         return (judged & (codes == gold)) @ self._of, judged @ self._of
 
 
-def _bounded(estimate: Estimate, cell: Cell) -> Estimate:
-    """No interval where the gap may be none: a share of next to nothing may be any number (Fieller 1954)."""
-    lost, resampling = estimate.details.get("undefined_resamples", 0), cell.resampling
-    if lost <= resampling.tail * resampling.resamples:
-        return estimate
-    warning = (
-        f"in {lost} of {resampling.resamples} resamples there is no gap, so that its share has no interval"
-    )
-    return replace(estimate, low=None, high=None, warnings=(*estimate.warnings, warning))
-
-
 def _accuracies(first: Weighted, second: Weighted, models: int) -> Weighted:
     """By model and variant: accuracy by the first, by the second, and the mean of the others by the first."""
 
@@ -177,6 +192,18 @@ def _accuracies(first: Weighted, second: Weighted, models: int) -> Weighted:
         others = known.sum(2, keepdims=True) - known
         mean = (values.sum(2, keepdims=True) - values) / np.where(others > 0, others, np.nan)
         return np.stack([by_first, by_second, mean], 3)
+
+    return statistic
+
+
+def _gaps(accuracies: Weighted) -> Weighted:
+    """Of each variant: each model's gap, then that of the means."""
+
+    def statistic(weights: Floats) -> Floats:
+        values = accuracies(weights)
+        gaps = values[..., 2] - values[..., 0]
+        each = np.concatenate([gaps, gaps.mean(1, keepdims=True)], 1)
+        return np.asarray(each.transpose(0, 2, 1).reshape(len(weights), -1))
 
     return statistic
 
@@ -208,48 +235,40 @@ def _role(stratum: Mapping[str, str], role: str, columns: Columns) -> str:
     return " | ".join(stratum[n] for n in ((names,) if isinstance(names, str) else names) if n in stratum)
 
 
-_DRAWS = 40_000
-
-
-def range_of_others(accuracies: Floats, real: float, estimand: Estimand, confidence_level: float) -> Interval:
-    """The interval of the true range of Q accuracies, for other prompts.
+def range_of_others(accuracies: Floats, real: float, confidence_level: float) -> Interval:
+    """The interval of the true range of Q accuracies, for prompts like these.
 
     The variance s² of the accuracies is (σ² + ν) χ²/(Q − 1), and the share of it that is not noise is
-    ``real``. For prompts like these: d_Q σ, with d_Q the expected range of Q standard normal numbers, over
-    the interval of σ² that χ² and ν leave. For the next set of Q: s times the quantiles of the studentized
-    range of Q numbers over an independent deviation of Q − 1 degrees of freedom, its low end less the noise,
-    √(low² − d_Q² ν). Simulated with 100 and 300 items and 3 to 30 prompts whose accuracies have standard
-    deviations of 0.015 to 0.14, it covers in 89 to 100%.
+    ``real``. The interval is d_Q σ, with d_Q the expected range of Q standard normal numbers, over the
+    interval of σ² that χ² and ν leave. Simulated with 100 and 300 items and 3 to 30 prompts whose accuracies
+    have standard deviations of 0.015 to 0.14, it covers in 89 to 100%.
 
-    Source: Searle, Casella & McCulloch (1992), Variance Components, sections 3.5 and 3.6; the studentized
-    range: Tukey (1949), Biometrics 5, 99-114.
+    Source: Searle, Casella & McCulloch (1992), Variance Components, sections 3.5 and 3.6.
 
     Returns:
         Within 0 and 1.
 
     Two prompts with the accuracies 0.8 and 0.7 say next to nothing of others:
 
-    >>> found = range_of_others(np.array([0.8, 0.7]), 0.9, "population", 0.95)
+    >>> found = range_of_others(np.array([0.8, 0.7]), 0.9, 0.95)
     >>> round(found.low, 2), found.high
     (0.03, 1.0)
     """
     count, tail = accuracies.size, (1 - confidence_level) / 2
     variance = float(accuracies.var(ddof=1))
-    expected, low, high = _normal_range(count, tail)
-    noise, freedom = variance * (1 - real), count - 1
-    if estimand == "next":
-        least = max(0.0, low**2 * variance - expected**2 * noise) ** 0.5
-        return Interval(min(1.0, least), min(1.0, high * variance**0.5))
+    expected, noise, freedom = _normal_range(count), variance * (1 - real), count - 1
     ends = [freedom * variance / float(special.chdtri(freedom, share)) for share in (tail, 1 - tail)]
     least, most = (expected * max(0.0, end - noise) ** 0.5 for end in ends)
     return Interval(min(1.0, least), min(1.0, most))
 
 
 @lru_cache(maxsize=64)
-def _normal_range(count: int, tail: float) -> tuple[float, float, float]:
-    """The expected range of so many standard normal numbers, and the ends of the studentized range."""
-    rng = np.random.default_rng(0)
-    ranges = np.concatenate([np.ptp(rng.normal(size=(1000, count)), axis=1) for _ in range(_DRAWS // 1000)])
-    studentized = ranges / np.sqrt(rng.chisquare(count - 1, _DRAWS) / (count - 1))
-    low, high = np.quantile(studentized, [tail, 1 - tail])
-    return float(ranges.mean()), float(low), float(high)
+def _normal_range(count: int) -> float:
+    """The expected range of so many standard normal numbers: ∫ 1 − Φ(x)^Q − (1 − Φ(x))^Q dx.
+
+    >>> round(_normal_range(2), 6), round(_normal_range(10), 3)  # 2 / √π, and Tippett's table
+    (1.128379, 3.078)
+    """
+    x = np.linspace(-9, 9, 18_001)
+    below = special.ndtr(x)
+    return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))

@@ -32,7 +32,7 @@ from quaver.measures.correctness.recovered_share import range_of_others
     source="Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)",
     missing=("wrong", "drop"),
     compares=("variant",),
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
     of_a_set=True,
     parts={
         "_size_correlation": Presentation(
@@ -58,7 +58,7 @@ def spread(
 
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
     interval inverts a test (`gaps.gap`): it is of the true spread, reaches 0 where variants may not differ,
-    and is widened to hold the value; for other prompts it is `spread_of_prompts.range_of_others`. In
+    and is widened to hold the value; for other prompts it is `recovered_share.range_of_others`. In
     ``details``: ``corrected`` (see `corrected_spread`);
     ``corrected_interval``, the interval before it was widened; ``debiased``, the spread of which the observed
     one is the median; ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
@@ -181,7 +181,7 @@ class _Accuracies:
             wide = float(np.ptp(own))
             corrected = corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units)
             real = (corrected / wide) ** 2 if wide else 0.0
-            intervals.append(range_of_others(own, real, estimand, estimate.confidence_level))
+            intervals.append(range_of_others(own, real, estimate.confidence_level))
         low, high = np.mean(intervals, axis=0).tolist()
         said = f"{estimate.method.rpartition('; ')[0]}; interval of the range of normal numbers"
         ends = [estimate.low or 0.0, estimate.high or 1.0]

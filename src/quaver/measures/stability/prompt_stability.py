@@ -45,7 +45,7 @@ WITHIN_REPEAT = ("model", "decoding", "repeat")
     source=PAPER,
     missing=("drop", "category"),
     treatments=("level",),
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def intra_pss(
     data: MeasureInput,
@@ -97,7 +97,7 @@ def intra_pss(
     missing=("drop", "category"),
     compares=("variant",),
     treatments=("level",),
-    estimands=("population", "fixed", "next"),
+    estimands=("population", "fixed"),
     of_a_set=True,
 )
 def inter_pss(
@@ -176,7 +176,7 @@ def _viewed_alpha(
     within=("model", "decoding"),
     compares=("variant",),
     treatments=("level",),
-    estimands=("population", "fixed", "next"),
+    estimands=("population", "fixed"),
     of_a_set=True,
 )
 def pooled_pss(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:

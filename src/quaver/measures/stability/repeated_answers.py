@@ -30,7 +30,7 @@ from quaver.measures.variation.item_sensitivity import mean_defined
     section="stability",
     unit="share",
     better="higher",
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def strict_stability(data: MeasureInput) -> Iterator[Estimate]:
     """Strict stability: the share of items whose repeats all gave the same label.
@@ -62,7 +62,7 @@ def strict_stability(data: MeasureInput) -> Iterator[Estimate]:
     better="higher",
     source="Freeman (1965), Elementary Applied Statistics (one less his variation ratio)",
     missing=("category", "drop"),
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def mode_frequency(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """Mode frequency: how often an item's repeats gave its modal label.
@@ -101,7 +101,7 @@ def mode_frequency(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate
     short="Entropy of repeated answers",
     source="Shannon (1948), Bell System Technical Journal 27, 379-423",
     missing=("category", "drop"),
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def answer_entropy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """Answer entropy: the entropy of an item's repeated answers, in bits.

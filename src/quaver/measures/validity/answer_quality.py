@@ -136,7 +136,7 @@ _OTHERS = "other reasons"
     unit="share",
     better="higher",
     source="Atreja et al. (2025), Proceedings of ICWSM 19, doi:10.1609/icwsm.v19i1.35807",
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
 )
 def compliance(data: MeasureInput) -> Iterator[Estimate]:
     """The share of valid answers: of those, that is, that did as they were asked.

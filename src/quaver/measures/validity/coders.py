@@ -17,7 +17,7 @@ from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Grid, label_counts
 from quaver.estimation.intervals import none_goes_far
@@ -63,6 +63,18 @@ class _Side(NamedTuple):
         """Which items both raters of a pair labelled."""
         return np.asarray(self.alphas.pairable[:, columns].any(1))
 
+    def few(self, columns: Ints, units: Units) -> tuple[IntervalWarning, ...]:
+        """A warning where the raters of these pairs differ on few units, on which the side then rests."""
+        apart = units.touched((self.alphas.differs[:, columns] & self.alphas.pairable[:, columns]).any(1))
+        if not 0 < apart < units.enough:
+            return ()
+        return (
+            IntervalWarning(
+                f"only {apart} units differ between the coders: how often others would, the interval hardly "
+                "knows"
+            ),
+        )
+
     def stray(self, columns: Ints, level: float) -> tuple[IntervalWarning, ...]:
         """A warning where the raters of these pairs differ by stray answers alone (`none_goes_far`)."""
         known = self.alphas.pairable[:, columns]
@@ -93,6 +105,7 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             [_mean(between[:, one]) - _mean(beside[:, other]) for one, other in columns.values()], 1
         )
 
+    level_of_confidence = found.cell.resampling.confidence_level
     whole, size, units = found.weights.whole, len(found.cell.labels), found.cell.units
     few = {who: few_rare(units, label_counts(marks[:, None], size)) for who, marks in found.marks.items()}
     few[ALL] = next(filter(None, few.values()), ())
@@ -108,7 +121,7 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             column=index,
             n=found.cell.units.touched(np.asarray(known)),
             ends=(-2.0, 2.0),
-            warnings=few[name] + model.stray(other, found.cell.resampling.confidence_level),
+            warnings=few[name] + people.few(one, units) + model.stray(other, level_of_confidence),
             details={
                 "coders": float(_mean(people.alphas.alphas(whole)[:, one])[0]),
                 "model": float(_mean(model.alphas.alphas(whole)[:, other])[0]),

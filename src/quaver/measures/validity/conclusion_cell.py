@@ -243,12 +243,6 @@ class ConclusionCell:
         warnings: tuple[str, ...] = ()
         if estimate.low is not None:
             warnings += tested.warnings(index, self._cell.units.name)
-        if (lost := estimate.details.get("undefined_resamples", 0)) > 0.05 * self._cell.resampling.resamples:
-            warnings += (
-                IntervalWarning(
-                    f"{lost} resamples had no solution and are left out: the interval is a rough one"
-                ),
-            )
         return self._judged(estimate, warnings)
 
     def _fitted(self, statistic: Statistic, outcome: Floats, tested: Specifications, index: int) -> Statistic:
@@ -264,7 +258,7 @@ class ConclusionCell:
             return Interval(*(value + end for end in moves(share)))
 
         resampling = self._cell.resampling
-        if resampling.resamples and resampling.interval == "jackknife":
+        if resampling.resamples:
             own = tested.interval(index, resampling.confidence_level)
             # The test knows of few events by itself.
             p = tested.p(index, self._table.effect.threshold)

@@ -54,7 +54,7 @@ _PAIRED = 300
     missing=("drop", "category"),
     compares=("variant",),
     treatments=("convention",),
-    estimands=("population", "fixed", "next"),
+    estimands=("population", "fixed"),
     of_a_set=True,
     of_classes=True,
 )

@@ -131,7 +131,7 @@ def mean_defined(values: Floats) -> Floats:
     missing=("drop", "category"),
     compares=("variant",),
     treatments=("convention",),
-    estimands=("population", "fixed", "next"),
+    estimands=("population", "fixed"),
     of_a_set=True,
 )
 def sensitivity(

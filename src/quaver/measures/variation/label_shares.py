@@ -39,7 +39,7 @@ ASKING = ("model", "variant", "decoding", "repeat")
     unit="share",
     missing=("drop", "category"),
     raters=ASKING,
-    estimands=("fixed", "population", "next"),
+    estimands=("fixed", "population"),
     of_classes=True,
 )
 def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
@@ -138,7 +138,7 @@ def _of_outputs(data: MeasureInput) -> tuple[MeasureInput, bool]:
     return replace(data.of(frame), columns=roles | {"label": output}, labels=None), True
 
 
-@measure(source=PAPER, estimands=("fixed", "population", "next"))
+@measure(source=PAPER, estimands=("fixed", "population"))
 def output_uncertainty(data: MeasureInput) -> Iterator[Estimate]:
     """Output uncertainty: the mean entropy of the label probabilities, over ln C.
 

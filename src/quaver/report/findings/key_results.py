@@ -12,7 +12,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, percent, rounded
-from quaver.core.records import Estimand, Estimate
+from quaver.core.records import Estimate
 from quaver.core.rows import Section, defined, ranked
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY, Quality, Verdict, quality, verdicts
@@ -174,20 +174,20 @@ class _Said:
         if not estimates:
             return
         details = estimates[0].details
-        others, following = (self._of_other_prompts(kind) for kind in ("population", "next"))
+        others = self._of_other_prompts()
         baselines = {"majority_label": str(details.get("majority_label", "the most frequent label"))}
         shares = {name: details.get(name) for name in ("majority", "chance")}
         compared = all(isinstance(share, float) for share in shares.values())
-        yield self._say("accuracy", estimates, others, following, {**baselines, **shares} if compared else {})
+        yield self._say("accuracy", estimates, others, {**baselines, **shares} if compared else {})
 
-    def _of_other_prompts(self, estimand: Estimand) -> list[Estimate]:
+    def _of_other_prompts(self) -> list[Estimate]:
         """Accuracy over all prompts, with intervals that hold for others than these."""
         results, first = self.results, next(iter(self.results.evaluators), None)
         for estimates in (results.of("accuracy"), results.audit):
             some = [
                 estimate
                 for estimate in estimates
-                if (estimate.measure, estimate.estimand) == ("accuracy", estimand)
+                if (estimate.measure, estimate.estimand) == ("accuracy", "population")
             ]
             if some:
                 known = [estimate for estimate in some if estimate.low is not None]

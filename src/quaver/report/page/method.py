@@ -25,7 +25,7 @@ _WIDEST = 2
 """Undeclared groups that are named, those that matter most."""
 _FEW = 4
 """Measures that are named before a reference; the list of references has all."""
-_OTHERS = {"population": "prompts like these", "next": "the next prompt or as many"}
+_OTHERS = {"population": "prompts like these"}
 
 
 def method_paragraph(results: Results, cost: Table) -> str:

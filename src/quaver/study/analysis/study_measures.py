@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.core.annotations import rows_with
-from quaver.core.records import Estimand, Estimate, Numbers
+from quaver.core.records import Estimate, Numbers
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
@@ -160,7 +160,6 @@ def corrected_measurements(
 
 _FEWEST = 3
 """Fewest paraphrases from which a report speaks of others: two leave anything open."""
-_OTHER_PROMPTS: Final[tuple[Estimand, ...]] = ("population", "next")
 
 
 def measurement(
@@ -327,13 +326,13 @@ def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
 def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
     """Accuracy over all paraphrases, where the study's file asks for that of each.
 
-    What a report says of accuracy is then said of prompts like these, and of the next one.
+    What a report says of accuracy is then said of prompts like these.
     """
     if Prompts.of(study.experiment.variants).paraphrases < _FEWEST:
         return
     for spec in study.spec.measures:
         if spec.use == "accuracy" and spec.by is None and spec.estimand is None:
-            yield from (spec.model_copy(update={"estimand": estimand}) for estimand in _OTHER_PROMPTS)
+            yield spec.model_copy(update={"estimand": "population"})
 
 
 def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.DataFrame:

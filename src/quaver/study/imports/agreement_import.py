@@ -31,7 +31,7 @@ from quaver.core.vocabularies import check_meeting, do_meet
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.estimation.bootstrap import IntervalKind, Resampling
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.gathered import frame_of
 from quaver.study.imports.cell_options import label_rules
@@ -107,7 +107,6 @@ def measure_agreement(
     resamples: int = 1000,
     seed: int = 0,
     group: str | None = None,
-    interval: IntervalKind = "jackknife",
     encoding: str = "utf-8",
     separator: str | None = None,
     sheet: str | None = None,
@@ -136,7 +135,6 @@ def measure_agreement(
         resamples: Bootstrap resamples of items.
         seed: Root seed.
         group: Resample the groups of items in this column.
-        interval: ``"jackknife"``, ``"bca"`` or ``"percentile"``.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
         sheet: Of a spreadsheet, where several hold something.
@@ -193,7 +191,7 @@ def measure_agreement(
             group=used["group"],
             missing=missing,
         )
-    resampling = Resampling(confidence_level, resamples, seed, interval)
+    resampling = Resampling(confidence_level, resamples, seed)
     asked = (*_COEFFICIENTS, intraclass_correlation) if at in _NUMERIC else _COEFFICIENTS
     return Estimates(
         replace(one, details={**one.details, "taken": taken})
