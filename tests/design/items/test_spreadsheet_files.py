@@ -90,6 +90,11 @@ def test_a_sheet_is_named_where_several_hold_something(tmp_path: Path) -> None:
         read_rows(tmp_path / "t.csv", sheet="My data")
 
 
+def test_a_sheet_with_a_header_alone_holds_something(tmp_path: Path) -> None:
+    with pytest.raises(ItemError, match="several sheets"):
+        read_rows(write_xlsx(tmp_path / "t.xlsx", {"one": [("id",)], "two": TABLE}))
+
+
 def test_a_single_filled_sheet_needs_no_name(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", {"Sheet1": [], "Sheet2": TABLE})
     assert read_rows(path) == READ

@@ -72,7 +72,7 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
     filled = [wanted] if wanted in names else []
     if not wanted:
         kinds = {one.name: one.visible for one in book.sheets_metadata}
-        filled = [name for name in names if book.get_sheet_by_name(name).total_height]
+        filled = [name for name in names if book.get_sheet_by_name(name).end]
         visible = [name for name in filled if kinds[name] == SheetVisibleEnum.Visible]
         filled = (visible if len(filled) > 1 else filled) or filled or names[:1]
     about = {"sheets": names, "filled": filled}
@@ -80,9 +80,9 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
         yield about
         return
     sheet = book.get_sheet_by_name(filled[0])
-    cells = sheet.total_height * sheet.total_width
-    if cells > most_cells:
-        raise _TooLarge(f"{sheet.total_height:,} rows by {sheet.total_width:,} columns")
+    rows, columns = (last + 1 for last in sheet.end or (-1, -1))
+    if rows * columns > most_cells:
+        raise _TooLarge(f"{rows:,} rows by {columns:,} columns")
     yield {**about, "merged": _merged(path, sheet, names.index(filled[0]))}
     left, spent = (sheet.start or (0, 0))[1], 0
     for number, row in enumerate(sheet.iter_rows(), start=1):

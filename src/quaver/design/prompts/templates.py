@@ -241,76 +241,63 @@ def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
     return "".join(pieces)
 
 
-_SEPARATOR = re.compile(r"\s*,\s*(?:or\s+)?|\s*[/|]\s*|\s+or\s+", re.IGNORECASE)
-_END = re.compile(r"[.;:!?](?=\s|$)|[\n()\[\]{}<>=]")
-_AROUND = " \t\"'`*_“”‘’"
-_ELLIPSIS = re.compile(r"…|\.\.\.")
+_AROUND = r"[\s\"'`*_“”‘’]*"
+_OR = rf"{_AROUND}(?:,?\s+or\s|[/|]){_AROUND}"
+_JOINED = rf"(?:{_OR}|,{_AROUND})"
+_END = r"(?=[\"'`*_“”‘’]*(?:[.;:!?](?:\s|$)|[\n()\[\]{}<>=]|$))"
+_SIGN, _KNOWN = "\U000f0000", "\U000f0001"
+"""Stand for an answer of the variant, and for another name of a label."""
 
 
 def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
     """Check that a postfix does not contradict the variant's answers.
 
-    A list is a stretch without a full stop, colon, bracket or line break in which at least two elements are
-    answers, or one is an answer and an "or", a slash or a bar joins it to something that is not.
+    Two answers with a comma, a slash, a bar or an "or" between them are a list, which has all answers. What
+    an "or", a slash or a bar joins to an answer must be one, too.
     """
     if names_in(variant.postfix) - {"answers", "labels"} or "{%" in variant.postfix:
         return  # it differs between items
-    answers = {answer.strip().casefold(): answer for answer in variant.answers.values()}
+    answers = [answer.strip() for answer in variant.answers.values()]
+    names = [name for label in labels.labels for name in (label.code, label.name, *label.synonyms)]
     text = _written_postfix(variant, labels)
-    written = _masked(text, answers)
-    known = answers.keys() | {
-        name.casefold() for label in labels.labels for name in (label.code, label.name, *label.synonyms)
-    }
-    longest = max(len(answer.split()) for answer in answers)
-    for stretch in _END.split(_ELLIPSIS.sub("…", written)):
-        if "…" in stretch:  # "1, 2, …, 5"
-            continue
-        elements, joins = _elements(stretch)
-        named = [index for index, element in enumerate(elements) if element in answers]
-        if 0 not in named and any(elements[0].endswith(f" {form}") for form in answers):
-            named.insert(0, 0)  # "answer positive", before "or negative"
-        if not named:
-            continue
-        for index in range(named[0] + 1, len(elements)):
-            element = elements[index]
-            is_listed = index < named[-1] or (index == named[-1] + 1 and joins[index - 1] != ",")
-            if is_listed and element and element not in known and len(element.split()) <= longest:
-                _refuse(f"the postfix lists an answer that belongs to no label: {element!r}", variant, where)
-        left_out = [answer for form, answer in answers.items() if not _is_named(text, answer)]
-        if len(named) > 1 and left_out:
-            _refuse(f"the postfix lists the answers without {left_out[0]!r}", variant, where)
+    masked = _masked(_masked(text, answers, _SIGN), names, _KNOWN)
+    if re.search(r"…|\.\.\.", text):  # "1, 2, …, 5"
+        return
+    word = rf"(\w[\w-]*(?: \w[\w-]*){{0,{max(len(answer.split()) for answer in answers) - 1}}})"
+    either = f"[{_SIGN}{_KNOWN}]"
+    for stranger in (f"{either}{_JOINED}{word}{_JOINED}{either}", f"{_SIGN}{_OR}{word}{_END}"):
+        match = re.search(stranger, masked, re.IGNORECASE)
+        if match and match[1].casefold() not in map(str.casefold, answers):
+            found = match[1].casefold()
+            _refuse(f"the postfix lists an answer that belongs to no label: {found!r}", variant, where)
+    left_out = [
+        answer
+        for answer in answers
+        if not re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
+    ]
+    if left_out and re.search(f"{_SIGN}{_JOINED}{_SIGN}(?:{_JOINED}|{_END})", masked, re.IGNORECASE):
+        _refuse(f"the postfix lists the answers without {left_out[0]!r}", variant, where)
 
 
-def _masked(text: str, answers: dict[str, str]) -> str:
-    """A text with a sign for each answer that a list would not keep whole; the signs join the answers."""
-    awkward = [form for form in answers if _END.split(form) != [form] or _elements(form)[0] != [form]]
-    for index, form in enumerate(sorted(awkward, key=len, reverse=True)):
-        sign = chr(0xF0000 + index)
-        text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", sign, text, flags=re.IGNORECASE)
-        answers[sign] = answers.pop(form)
-    return text
-
-
-def _elements(stretch: str) -> tuple[list[str], list[str]]:
-    """The texts between the separators, and the separators."""
-    joins = ["," if match.group().strip() == "," else "or" for match in _SEPARATOR.finditer(stretch)]
-    elements = [part.strip(_AROUND).casefold() for part in _SEPARATOR.split(stretch)]
-    return elements, joins
-
-
-def _is_named(text: str, answer: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", text, re.IGNORECASE) is not None
+def _masked(text: str, names: Iterable[str], sign: str) -> str:
+    """A text with a sign for each of some names, but for one that could as well join others."""
+    forms = sorted(
+        (re.escape(name) for name in names if name and name.casefold() != "or"), key=len, reverse=True
+    )
+    return re.sub(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", sign, text, flags=re.IGNORECASE) if forms else text
 
 
 def _written_postfix(variant: Variant, labels: LabelSet) -> str:
-    shown = [(label, variant.answers[label.code]) for label in labels.labels]
-    values = {
-        "answers": list(variant.answers.values()),
-        "labels": [
-            {"code": label.code, "name": label.name, "definition": label.definition, "answer": answer}
-            for label, answer in shown
-        ],
-    }
+    shown = [
+        {
+            "code": one.code,
+            "name": one.name,
+            "definition": one.definition,
+            "answer": variant.answers[one.code],
+        }
+        for one in labels.labels
+    ]
+    values = {"answers": list(variant.answers.values()), "labels": shown}
     return render(variant.postfix, values, where="postfix")
 
 
