@@ -144,12 +144,12 @@ def with_interval(estimate: Estimate, written: Callable[[float], str] = percent)
 
 
 def span(low: float | None, high: float | None, written: Callable[[float], str] = rounded) -> str:
-    """An interval by its ends, or nothing where there is none.
+    """An interval by its ends, or nothing where there is none; as markup where its ends are.
 
     >>> span(0.1, 0.25), span(None, None)
     ('0.10 to 0.25', '')
     """
-    return "" if low is None or high is None else f"{written(low)} to {written(high)}"
+    return "" if low is None or high is None else written(low) + " to " + written(high)
 
 
 def enumeration(names: Iterable[str]) -> str:

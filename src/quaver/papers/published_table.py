@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from quaver import measures
 from quaver.core.annotations import rows_with
-from quaver.core.number_format import decimals
+from quaver.core.number_format import decimals, span
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.core.rows import Estimates
 from quaver.design.prompts.rendering import PromptWriter
@@ -340,8 +340,8 @@ def cells(row: Sequence[Value], forms: Sequence[str]) -> Iterator[Cell]:
             yield number(value.value, form)
             value, form = (value.low, value.high), next(left)
         if isinstance(value, tuple):
-            low, high = (number(end, form) for end in value)
-            yield NOTHING if NOTHING in (low, high) else Markup("{} to {}").format(low, high)
+            low, high = (None if end is None or end != end else end for end in value)
+            yield span(low, high, partial(number, form=form)) or NOTHING
         elif isinstance(value, str | int):
             yield value if isinstance(value, str) else str(value)
         else:

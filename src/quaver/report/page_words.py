@@ -166,9 +166,7 @@ def interval(estimate: Estimate) -> Markup:
 
 def between(low: float | None, high: float | None, percent: bool = False) -> Markup:
     """Two ends as HTML, or nothing where there are none."""
-    if low is None or high is None:
-        return Markup("")
-    return Markup("{} to {}").format(number(low, percent), number(high, percent))
+    return Markup(span(low, high, partial(number, percent=percent)))
 
 
 def value_and_interval(estimate: Estimate) -> Markup:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from quaver.comparison.comparison_result import Comparison, difference_cells
 from quaver.comparison.paired_comparison import compare
-from quaver.core.number_format import short_name
+from quaver.core.number_format import decimals, short_name, span
 from quaver.report.charts.svg import svg_text
 from quaver.report.findings.verdict_card import Card
 from quaver.start.page_frame import (
@@ -99,7 +99,7 @@ async def _show_chart(page: StepPage, place: Any) -> None:
 
 
 def _interval(one: Any) -> str:
-    return "" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}"
+    return span(one.low, one.high, decimals)
 
 
 def _show_next(page: StepPage, card: Card) -> None:

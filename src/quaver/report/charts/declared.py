@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from quaver.core.number_format import span
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
 from quaver.report.charts import forms, movement_charts, paired_charts, validity_charts
@@ -102,7 +103,7 @@ _WORDS: Mapping[str, Callable[..., Any]] = {
     "cell": lambda place, column: place.estimate.cell.get(column, ""),
     "model": lambda place: place.estimate.cell.get("model", "") if "model" in place.columns else "",
     "factor": lambda place: in_words(place.estimate.cell.get("factor", "")),
-    "edges": lambda place: f"{printed(place.part['low'])} to {printed(place.part['high'])}",
+    "edges": lambda place: span(place.part["low"], place.part["high"]),
     "several": lambda place: int(place.estimate.details.get("values", 0)) > 1 or None,
     "class": _class,
     "heading": _heading,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 
+from quaver.core.number_format import span
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import printed, sentence
@@ -46,8 +48,8 @@ def plainly(
     """
     subject = ", ".join(dict.fromkeys(name for name in names if name))
     said = printed(value, percent)
-    if ends[0] is not None and ends[1] is not None:
-        said += f", interval {printed(ends[0], percent)} to {printed(ends[1], percent)}"
+    if between := span(*ends, partial(printed, percent=percent)):
+        said += f", interval {between}"
     return f".|{subject}: {said}" if subject else f".|{said}"
 
 

@@ -173,10 +173,11 @@ def _clean(element: ET.Element, name: str) -> None:
         _clean(child, name)
         if about is not None:
             element[index] = _svg_described(child, *about, pointed=kind.startswith(_POINTED))
-    if "role-scope" in kind:
-        models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "described"}
+    for index, panel in enumerate(list(element) if "role-scope" in kind else ()):
+        models = {one.get("data-model", "") for one in panel.iter() if one.get("class") == "described"}
         if len(models) == 1 and (model := models.pop()):
-            element.set("data-panel", model)
+            element[index] = ET.Element(f"{{{_SVG}}}g", {"data-panel": model})
+            element[index].append(panel)
 
 
 def _svg_described(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: bool) -> ET.Element:
