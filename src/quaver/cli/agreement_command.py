@@ -19,7 +19,7 @@ from quaver.cli.label_file_options import (
     with_options,
 )
 from quaver.cli.terminal_tables import estimates_tables
-from quaver.study.imports.cell_options import CellOptions
+from quaver.study.imports.import_options import CellOptions
 
 Missing = Literal["drop", "category"]
 """What an answer without a valid label counts as."""

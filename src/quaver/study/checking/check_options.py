@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from quaver.core.options import Option
-from quaver.study.imports.cell_options import CellOptions
+from quaver.study.imports.import_options import CellOptions
 
 BUNDLED: Final = "smollm2-135m-instruct"
 """The model that is asked where none is named."""

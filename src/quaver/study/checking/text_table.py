@@ -18,7 +18,6 @@ from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
-from quaver.study.imports.cell_options import label_rules
 from quaver.study.imports.columns import (
     BY_NAME,
     COLUMNS,
@@ -34,6 +33,7 @@ from quaver.study.imports.field_columns import (
     proposed_fields,
     say_other_fields,
 )
+from quaver.study.imports.import_options import label_rules
 
 _FEW_LABELS = 10
 """A column with no more values may be one of labels, however few rows there are."""

@@ -34,9 +34,9 @@ from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.gathered import frame_of
-from quaver.study.imports.cell_options import label_rules
 from quaver.study.imports.columns import Table
 from quaver.study.imports.field_columns import marked_columns
+from quaver.study.imports.import_options import label_rules
 
 
 @guarded

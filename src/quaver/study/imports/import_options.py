@@ -1,18 +1,37 @@
-"""The options of an import, which ``quaver import`` and ``quaver.import_annotations`` share."""
+"""The options of an import, which ``quaver import`` and ``quaver.import_annotations`` share.
+
+What a cell means is an option of every command that reads columns of labels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypedDict
 
+from quaver.core.label_decisions import LabelRules
 from quaver.core.options import Option
-from quaver.study.imports.cell_options import CellOptions
+from quaver.core.records import Level
+from quaver.errors import QuaverError
 
 Twice = Literal["error", "first", "repeat"]
 Outside = Literal["error", "no-label"]
 LISTS: Final = ("item", "coders", "fields", "variant", "compare", "ignore")
 """The options that name one or more columns."""
+
+
+class CellOptions(TypedDict, total=False):
+    """What the cells of columns of labels mean.
+
+    Attributes:
+        unlabelled: What stands there where there is no label, beside empty cells, ``NA``, ``None``, ``.`` …
+        label_is: What is a label there, although it looks like a missing one: ``NA``.
+        same: Texts that are a label, as ``TEXT=LABEL``.
+    """
+
+    unlabelled: Annotated[Sequence[str], Option("Other cells that mean “no label”, such as 99.", ())]
+    label_is: Annotated[Sequence[str], Option("Labels that look like missing ones, such as NA.", ())]
+    same: Annotated[Sequence[str], Option("What else is a label: pos=positive,neg=negative.", ())]
 
 
 class ImportOptions(CellOptions, total=False):
@@ -94,3 +113,34 @@ class ImportOptions(CellOptions, total=False):
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
     sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
     quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
+
+
+def label_rules(
+    options: Mapping[str, Any], labels: Sequence[str], level: Level | None = None, *, is_read: bool = True
+) -> LabelRules:
+    """The rules that options make.
+
+    Args:
+        options: `CellOptions`, and perhaps ``distinct``.
+        labels: The label set, where it is given.
+        level: Its level of measurement.
+        is_read: Whether the labels are read in answers too, where they must be told apart.
+    """
+    pairs = [text.rpartition("=") for text in options.get("same") or ()]
+    if wrong := [right for text, sign, right in pairs if not (text and sign and right)]:
+        raise QuaverError(
+            "this does not say which label a text is",
+            where="--same",
+            expected="TEXT=LABEL, such as pos=positive",
+            found=wrong[0],
+        )
+    names = ("label-is", "unlabelled") if is_read else ("label-is", "unlabelled", "distinct")
+    return LabelRules(
+        tuple(labels),
+        tuple(options.get("unlabelled") or ()),
+        tuple(options.get("label_is") or ()),
+        {text.strip(): label.strip() for text, _, label in pairs},
+        bool(options.get("distinct")),
+        level,
+        names,
+    )

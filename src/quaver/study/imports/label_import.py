@@ -29,7 +29,6 @@ from quaver.estimation.encoding import ordered
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements
-from quaver.study.imports.cell_options import label_rules
 from quaver.study.imports.columns import (
     BY_NAME,
     COLUMNS,
@@ -51,7 +50,7 @@ from quaver.study.imports.gathered_files import (
     without_later,
     write_rows,
 )
-from quaver.study.imports.import_options import LISTS, ImportOptions
+from quaver.study.imports.import_options import LISTS, ImportOptions, label_rules
 from quaver.study.session import Study
 
 _GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
