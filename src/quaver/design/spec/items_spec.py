@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from quaver.core.column_names import column_of
 from quaver.core.number_format import composed
@@ -24,6 +24,10 @@ def _listed(given: Any) -> Any:
     return [given] if not isinstance(given, list | tuple) else [_as_text(one) for one in given]
 
 
+def _named(given: Any) -> Any:
+    return {"text": given} if isinstance(given, str) else given
+
+
 Value = Annotated[Scalar | None, BeforeValidator(_as_text)]
 Limit = Annotated[int | float | str | None, BeforeValidator(_as_text)]
 Values = Annotated[tuple[Value, ...], BeforeValidator(_listed)]
@@ -37,7 +41,7 @@ class Condition(Part):
     """
 
     model_config = ConfigDict(coerce_numbers_to_str=False)
-    bare = True
+    bare = "one_of"
     bare_types = ("string", "number", "boolean", "array", "null")
 
     one_of: Values | None = Field(None, description="One of these values; null is an empty cell.")
@@ -137,7 +141,7 @@ def _number(text: str) -> float | None:
 class GoldSpec(Part):
     """The true labels. A bare string is the column, a bare list several columns."""
 
-    bare = True
+    bare = "column"
 
     column: Name | None = Field(None, description="The column of true labels; an empty cell is unknown.")
     columns: tuple[Name, ...] | dict[str, Name] | None = Field(
@@ -162,10 +166,8 @@ class GoldSpec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_column(cls, given: Any) -> Any:
-        if isinstance(given, list | tuple):
-            return {"columns": given}
-        return {"column": given} if isinstance(given, str) else given
+    def _from_columns(cls, given: Any) -> Any:
+        return {"columns": given} if isinstance(given, list | tuple) else given
 
     @model_validator(mode="after")
     def _one_origin(self) -> GoldSpec:
@@ -222,12 +224,7 @@ class TableSpec(Part):
 class ExamplesSpec(TableSpec):
     """The examples that prompts may show. A bare string is the source."""
 
-    bare = True
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_source(cls, given: Any) -> Any:
-        return {"source": given} if isinstance(given, str) else given
+    bare = "source"
 
     @model_validator(mode="after")
     def _no_majority(self) -> ExamplesSpec:
@@ -239,7 +236,7 @@ class ExamplesSpec(TableSpec):
 class ItemsSpec(TableSpec):
     """The texts to label."""
 
-    text: dict[str, Text] = Field(
+    text: Annotated[dict[str, Text], BeforeValidator(_named), Field(min_length=1)] = Field(
         description="Template of an item's text over its columns. Several, by name, are a factor `text`.",
         examples=["{{ text }}"],
         json_schema_extra={"type": ["string", "object"]},
@@ -272,18 +269,6 @@ class ItemsSpec(TableSpec):
     @classmethod
     def _group_among_groups(cls, given: Any) -> Any:
         return with_group(given)
-
-    @field_validator("text", mode="before")
-    @classmethod
-    def _one_text(cls, given: Any) -> Any:
-        return {"text": given} if isinstance(given, str) else given
-
-    @field_validator("text")
-    @classmethod
-    def _some_text(cls, texts: dict[str, str]) -> dict[str, str]:
-        if not texts:
-            raise ValueError("no template is given")
-        return texts
 
     @model_validator(mode="after")
     def _majority_of_coders(self) -> ItemsSpec:

@@ -67,7 +67,7 @@ def _rename(part: MutableMapping[str, Any], old: str, new: str) -> None:
 class LabelSpec(Part):
     """A category. A bare string is its code and its name."""
 
-    bare = True
+    bare = "code"
 
     code: Name = Field(description="Short name in data; gold labels and annotations hold it.")
     name: str = Field("", description="Its name in the prompt; the code if left out.")
@@ -78,7 +78,7 @@ class LabelSpec(Part):
     @model_validator(mode="before")
     @classmethod
     def _from_code(cls, given: Any) -> Any:
-        return {"code": given} if isinstance(given, str | int) else given
+        return {"code": given} if isinstance(given, int) else given
 
     def label(self) -> Label:
         """The record that the stages use."""

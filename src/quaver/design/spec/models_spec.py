@@ -204,7 +204,7 @@ def grid_of(name: str, parameters: dict[str, Any]) -> tuple[str, ...]:
 class PriceSpec(Part):
     """A model's price in US dollars per million tokens. A bare name means that model's price; 0 is free."""
 
-    bare = True
+    bare = "like"
 
     like: Text | None = Field(
         None, description="The price of this model in genai-prices: gpt-4o-mini, or openai/gpt-4o-mini."
@@ -218,10 +218,9 @@ class PriceSpec(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_name_or_nothing(cls, given: Any) -> Any:
-        if isinstance(given, int | float) and given == 0:
-            return {"input": 0.0, "output": 0.0}
-        return {"like": given} if isinstance(given, str) else given
+    def _from_nothing(cls, given: Any) -> Any:
+        free = isinstance(given, int | float) and given == 0
+        return {"input": 0.0, "output": 0.0} if free else given
 
     @model_validator(mode="after")
     def _whole(self) -> PriceSpec:

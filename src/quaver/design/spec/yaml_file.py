@@ -221,8 +221,8 @@ class Part(BaseModel):
         coerce_numbers_to_str=True,  # digits are frequent codes: 1 is the text "1"
         allow_inf_nan=False,
     )
-    bare: ClassVar[bool] = False
-    """Whether a bare name may replace the whole part."""
+    bare: ClassVar[str] = ""
+    """The key whose value a bare name is, where one may replace the whole part."""
     bare_types: ClassVar[tuple[str, ...]] = ("string", "number")
     """What such a name is in JSON."""
     names: ClassVar[Mapping[str, Kind]] = {}
@@ -230,23 +230,20 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_nothing(cls, given: Any) -> Any:
-        return {} if given is None else given  # a key followed by nothing but comments
+    def _from_short(cls, given: Any) -> Any:
+        if given is None:  # a key followed by nothing but comments
+            return {}
+        return {cls.bare: given} if cls.bare and isinstance(given, str) else given
 
 
 class PluginSpec(Part):
     """A plug-in by name, with its options beside the name. A bare string is the name."""
 
-    bare = True
+    bare = "use"
 
     model_config = ConfigDict(extra="allow")
 
     use: Name = Field(description="The registered name.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_name(cls, given: Any) -> Any:
-        return {"use": given} if isinstance(given, str) else given
 
     @property
     def options(self) -> dict[str, Any]:
