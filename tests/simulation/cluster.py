@@ -85,9 +85,6 @@ class SimulatedRay:
         told: What happened.
         wrong: What must not happen and did.
         most_out: The most requests that workers held at a time.
-        follow_ups: Follow-ups that were asked while there was more than one worker and the one that had
-            answered what they follow was there.
-        at_home: Those of them that it was asked.
     """
 
     def __init__(self, draw: random.Random, schedule: Schedule) -> None:
@@ -97,7 +94,7 @@ class SimulatedRay:
         self.workers: list[Worker] = []
         self.told: list[str] = []
         self.wrong: list[str] = []
-        self.most_out = self.follow_ups = self.at_home = 0
+        self.most_out = 0
         self._out: dict[tuple[Worker, int], list[Request]] = {}
         self._answered: dict[bytes, Worker] = {}
         self._news = self._changed = schedule.now
@@ -132,9 +129,8 @@ class SimulatedRay:
         """A worker is to run a method."""
         if task.name == "take":
             number, packed = task.arguments
-            requests = self._out[task.worker, number] = unpacked_requests(packed)
+            self._out[task.worker, number] = unpacked_requests(packed)
             self.most_out = max(self.most_out, sum(map(len, self._out.values())))
-            self._look_home(task.worker, requests)
         if task.worker.node is None:
             task.worker.waiting.append(task)
         else:
@@ -189,14 +185,6 @@ class SimulatedRay:
             self._answered |= {call.key: worker for place in places for call in asked[place].calls}
             if over:
                 del self._out[worker, number]
-
-    def _look_home(self, worker: Worker, requests: Sequence[Request]) -> None:
-        alive = [one for one in self.workers if one.lost == math.inf and one.node is not None]
-        for one in requests:
-            home = self._answered.get(one.calls[0].parent or b"")
-            if home in alive and len(alive) > 1:
-                self.follow_ups += 1
-                self.at_home += home is worker
 
     def _resources(self) -> dict[str, float]:
         return {name: sum(node.room[name] for node in self.nodes) for name in ("CPU", "GPU")}

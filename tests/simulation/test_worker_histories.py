@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -22,25 +21,6 @@ _TOGETHER = 10
 def test_whatever_happens_to_workers_each_answer_is_stored_once(first: int) -> None:
     wrong = [told for seed in range(first, first + _TOGETHER) if (told := lived(seed))]
     assert not wrong, f"once more: python -m tests.simulation.worker_run --seed N\n{wrong[0]}"
-
-
-def test_follow_ups_go_to_the_worker_that_has_read_the_prompt(tmp_path: Path) -> None:
-    counts = Counter[str]()
-    for seed in range(6):
-        (home := tmp_path / str(seed)).mkdir()
-        history = WorkerHistory(seed, home)
-        history.spec |= {"follow_ups": ["verbal_decimal"], "variants": [], "repeats": 2}
-        history.spec.pop("until", None)
-        history.cluster.rate, history.server.faults = 0.0, 0.0
-        history.where = {"on": "ray", "workers": 3}
-        with history.world.entered(), history._alive():
-            assert history._opened().run().ended == "finished"
-        counts["all"] += history.cluster.follow_ups
-        counts["at home"] += history.cluster.at_home
-    assert counts["all"] >= 20
-    assert counts["at home"] >= 0.7 * counts["all"], (
-        counts
-    )  # the rest was taken by workers with nothing to do
 
 
 def test_a_seed_decides_everything(tmp_path: Path) -> None:

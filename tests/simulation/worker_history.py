@@ -100,14 +100,14 @@ class WorkerHistory(History):
         """A prompt has reached the server: no answer to it may have arrived."""
         worker: Any = self.world.schedule.process
         self._by[id(attempt)] = worker
-        is_copy = self._free or (worker is not None and worker.cut_off)
-        if not is_copy and self._arrived & set(attempt.keys):
+        is_cut_off = worker is not None and worker.cut_off
+        if not is_cut_off and self._arrived & set(attempt.keys):
             self.cluster.wrong.append(f"asked although its answer had arrived: {attempt.meant}")
         if worker is not None and not worker.cut_off and self._rate:
             self._check_rate(worker.arguments[0].identity, attempt.sent, self._rate / 60)
 
     def _check_rate(self, model: str, sent: float, rate: float) -> None:
-        """All workers of a model keep its rate, but for a call or two when shares are dealt again."""
+        """All workers of a model keep its rate, but for a call or two."""
         times = self._sent.setdefault(model, [])
         insort(times, sent)  # one that was sent earlier may arrive later
         above, before = 0.0, times[0]
@@ -118,9 +118,9 @@ class WorkerHistory(History):
                 break
 
     def _is_known(self, attempt: Attempt) -> bool:
-        """What a lost worker had asked is lost with it; what a slow one answered too late does not count."""
+        """What a lost worker had asked is lost with it."""
         worker = self._by[id(attempt)]
-        return worker is None or (not self._free and worker.lost > self.world.schedule.now)
+        return worker is None or worker.lost > self.world.schedule.now
 
     def _at_once(self) -> int:
         return max(super()._at_once(), self.cluster.most_out)

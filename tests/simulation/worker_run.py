@@ -18,8 +18,6 @@ def lived(seed: int, counts: Counter[str] | None = None) -> str:
         if counts is not None:
             counts["kills of the driver"] += sum("ended='None'" in line for line in history.told)
             counts["prompts"] += len(history.server.attempts)
-            counts["follow-ups"] += history.cluster.follow_ups
-            counts["at home"] += history.cluster.at_home
             counts.update(line.strip() for line in history.told if line.startswith("    "))
 
     return lived_through(WorkerHistory, seed, tally)

@@ -108,10 +108,14 @@ class Converser:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(None if self._asked else _PAUSE):
                             await moved.wait()
+        except GeneratorExit:  # the loop is gone
+            self._asked.clear()
+            raise
         finally:
             for task in self._asked:
                 task.cancel()
-            await asyncio.gather(*self._asked, return_exceptions=True)
+            if self._asked:
+                await asyncio.gather(*self._asked, return_exceptions=True)
             self._hand_over()
         if self._error is not None:
             raise self._error

@@ -188,8 +188,6 @@ class Billed(Protocol):
 class Spread(Protocol):
     """A model that several workers may ask at a time, within one rate: a server.
 
-    It draws requests in a thread of its own, so that drawing may wait while others are answered.
-
     Attributes:
         found: What ``probe`` found out about the server, for the other workers.
     """
@@ -201,11 +199,6 @@ class Spread(Protocol):
         """Whether the study says how often it may be asked in a minute."""
         ...
 
-    def keep_share(self, share: float, begin: float) -> None:
-        """Keep to a share of that, since others ask the same server from elsewhere.
-
-        Args:
-            share: The share, above 0.
-            begin: Send nothing for this part of the interval between two calls.
-        """
+    def keep_share(self, share: float) -> None:
+        """Keep to a share of that, above 0, since others ask the same server from elsewhere."""
         ...

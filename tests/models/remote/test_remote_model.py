@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.collect.fakes import Fake, fake, key, request
+from tests.collect.fakes import Fake, fake, request
 from tests.studies import written
 
 from quaver.collect.run.model_answers import taken
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Call, Request, Response
+from quaver.core.records import Request, Response
 from quaver.errors import ModelError, SpecError, Unavailable
 from quaver.models.remote import remote_model
 from quaver.models.remote.remote_model import RemoteModel
@@ -59,12 +59,10 @@ class ChanceCluster:
     losses = (Lost,)
     every = 0.0
 
-    def __init__(
-        self, workers: int, seed: int, *, deaths: int = 0, slow: int = -1, free: bool = True
-    ) -> None:
+    def __init__(self, workers: int, seed: int, *, deaths: int = 0, slow: int = -1) -> None:
         self.tasks: dict[object, tuple[_Handle, str, tuple[Any, ...]]] = {}
         self.asked: list[tuple[int, Request]] = []
-        self.free, self.deaths, self._workers, self._slow = free, deaths, workers, slow
+        self.deaths, self._workers, self._slow = deaths, workers, slow
         self._chance, self._made = random.Random(seed), 0
         self._dead: set[int] = set()
 
@@ -142,44 +140,6 @@ def test_without_a_death_nothing_is_asked_twice() -> None:
     cluster = ChanceCluster(4, 1)
     list(spread(cluster).answer(request(item) for item in range(200)))
     assert len(cluster.asked) == 200
-
-
-def test_a_slow_worker_is_not_waited_for_where_asking_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_model, "_LEAST", 0.0)
-    monkeypatch.setattr(remote_model, "_SLOW", 0.0)
-    cluster = ChanceCluster(3, 2)
-    model = spread(cluster)
-    cluster._slow = 0  # it has started by then
-    assert len(list(model.answer(request(item) for item in range(50)))) == 50
-    assert {number for number, _ in cluster.asked} == {1, 2}
-
-
-@pytest.mark.parametrize("free", [True, False])
-def test_what_a_slow_worker_has_is_asked_again_only_where_that_is_free(
-    monkeypatch: pytest.MonkeyPatch, free: bool
-) -> None:
-    monkeypatch.setattr(remote_model, "_LEAST", 0.0)
-    monkeypatch.setattr(remote_model, "_SLOW", 0.0)
-    cluster, asked = ChanceCluster(3, 2, free=free), [request(item) for item in range(50)]
-    found = Counter(item for item, _ in _by_item(spread(cluster).answer(asked)))
-    assert found == Counter(range(50))  # where two answer, the first counts
-    assert (len(cluster.asked) > 50) is free
-
-
-def test_a_follow_up_goes_to_the_worker_that_answered() -> None:
-    cluster = ChanceCluster(3, 3)
-    model = spread(cluster)
-    list(model.answer(request(item) for item in range(90)))
-    homes = {one.calls[0].item: number for number, one in cluster.asked}
-    cluster.asked.clear()
-    list(model.answer(_follow_up(item) for item in random.Random(3).sample(range(90), 90)))
-    same = sum(homes[one.calls[0].item] == number for number, one in cluster.asked)
-    assert same >= 60  # the others were taken over by workers with nothing to do
-
-
-def _follow_up(item: int) -> Request:
-    asked = request(item, condition=1)
-    return asked.part((Call(key(item, 0, 1), 1, item, 0, key(item)),))
 
 
 def test_a_request_that_kills_every_worker_becomes_an_error() -> None:

@@ -6,9 +6,8 @@ import inspect
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from quaver.core.meter import NO_TRAFFIC
@@ -45,81 +44,6 @@ class Arrivals:
         return came
 
 
-_ROUNDING = 1e-9
-
-
-@dataclass
-class _Share:
-    """A worker's share.
-
-    Attributes:
-        given: What it was given last; 0 if nothing.
-        most: The most that may be in force.
-        pending: It has not confirmed what it was given.
-    """
-
-    given: float = 0.0
-    most: float = 0.0
-    pending: bool = False
-
-
-class RateShares:
-    """What share of the rate each worker has.
-
-    >>> shares = RateShares()
-    >>> shares.join("a")
-    >>> list(shares.due())
-    [('a', 1.0, 0.0)]
-    >>> shares.confirm("a")
-    >>> shares.join("b")
-    >>> list(shares.due())  # "b" has to wait
-    [('a', 0.5, 0.0)]
-    >>> shares.confirm("a")
-    >>> list(shares.due())
-    [('b', 0.5, 0.5)]
-    """
-
-    def __init__(self) -> None:
-        self._of: dict[Hashable, _Share] = {}
-
-    def __contains__(self, worker: Hashable) -> bool:
-        return worker in self._of
-
-    def has(self, worker: Hashable) -> bool:
-        """Whether a worker has a share."""
-        return self._of[worker].given > 0
-
-    def join(self, worker: Hashable) -> None:
-        """A worker has come."""
-        self._of[worker] = _Share()
-
-    def leave(self, worker: Hashable) -> None:
-        """A worker has gone."""
-        self._of.pop(worker, None)
-
-    def confirm(self, worker: Hashable) -> None:
-        """What a worker was given is in force."""
-        if (share := self._of.get(worker)) is not None:
-            share.pending, share.most = False, share.given
-
-    def due(self) -> Iterator[tuple[Hashable, float, float]]:
-        """Whom to give what now: a worker, its share, and after what part of its interval it may begin.
-
-        Workers that begin together would otherwise all send at the same moment.
-        """
-        count = len(self._of)
-        for worker, share in self._of.items():
-            if share.pending or abs(share.given - 1 / count) < _ROUNDING:
-                continue
-            others = sum(one.most for one in self._of.values()) - share.most
-            if share.given < 1 / count and others + 1 / count > 1 + _ROUNDING:
-                continue
-            begin = 0.0 if share.given else 1 - 1 / count
-            share.given, share.pending = 1 / count, True
-            share.most = max(share.most, share.given)
-            yield worker, share.given, begin
-
-
 _PATIENCE = 600.0
 """Seconds that a worker is waited for, where none is there."""
 
@@ -140,7 +64,6 @@ class Cluster:
         address: Of a running cluster, or ``auto``; ``RAY_ADDRESS`` by default, else this machine is one.
         workers: How many workers; as many as there are processors or GPUs for, if left out.
         gpus_per_worker: GPUs that each worker has for itself; may be a fraction.
-        free: Whether asking the same twice costs no money.
         carries: A function that workers call and whose module the nodes may lack.
 
     Attributes:
@@ -159,18 +82,16 @@ class Cluster:
         workers: int | None,
         gpus_per_worker: float,
         *,
-        free: bool = False,
         carries: Callable[..., Any] | None = None,
     ) -> None:
         require("ray", "ray")
         import ray
 
         self._ray: Any = ray
-        self._workers, self._gpus, self.free = workers, gpus_per_worker, free
+        self._workers, self._gpus = workers, gpus_per_worker
         self._processors = 0 if workers else 1
         self.spare: Callable[[], None] = lambda: None
         self._waited: _Waited = {}
-        self._shares = RateShares()
         self._alive: list[_RayWorker] = []
         self._arrivals = Arrivals()
         self._join(address or os.environ.get("RAY_ADDRESS"))
@@ -227,8 +148,6 @@ class Cluster:
 
     def room(self, worker: _RayWorker, ahead: float) -> int:
         """How many requests a worker should have at a time: those its model works on and the next."""
-        if worker in self._shares and not self._shares.has(worker):
-            return 0
         return worker.held + min(_MOST_AHEAD, max(worker.least, int(ahead)))
 
     def end(self, worker: _RayWorker) -> None:
@@ -238,8 +157,6 @@ class Cluster:
         with suppress(Exception):  # Ray has many ways to say that it is gone
             self._ray.kill(worker.actor, no_restart=True)
         self._alive.remove(worker)
-        self._shares.leave(worker)
-        self._deal()
 
     def make_room(self) -> None:
         """Have the workers of models that ask nothing now end, since there is no room for one of its own."""
@@ -289,20 +206,8 @@ class Cluster:
         if what == "ready":
             self._arrivals.add(worker.waited_for(), True)
             worker.is_ready = True
-            if came:  # there is a rate that all of them keep together
-                self._shares.join(worker)
-                self._deal()
-        elif what == "share":
-            self._shares.confirm(worker)
-            self._deal()
         else:
             self._hand_over(worker, came)
-
-    def _deal(self) -> None:
-        """Give workers their shares of the rate, as far as is possible now."""
-        for worker, share, begin in self._shares.due():
-            assert isinstance(worker, _RayWorker)
-            self._waited[worker.actor.share.remote(share, begin)] = worker, "share"
 
     def _hand_over(self, worker: _RayWorker, came: Came) -> None:
         """Keep what a worker has answered, and wait for more."""
@@ -372,5 +277,5 @@ class _RayWorker:
         return [*self.numbered.values()] if self.is_ready else [self.starting]
 
 
-_Waited = dict[Any, tuple[_RayWorker, Literal["ready", "collect", "share"]]]
+_Waited = dict[Any, tuple[_RayWorker, Literal["ready", "collect"]]]
 """What Ray's references will bring, and from whom."""

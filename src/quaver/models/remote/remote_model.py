@@ -1,10 +1,8 @@
 """A model asked in other processes: the workers of a Ray cluster (``run: {on: ray}``).
 
 The process that runs the study decides, budgets and stores: to its runner this is one model.
-Requests go to workers in groups, in the order of work, so that prompts that share a prefix stay together; a
-follow-up goes to the worker that answered what it follows. A group of a worker that is lost, with its node or
-without, is asked again elsewhere. At the end of the work, what a slow worker has had for long is also given
-to one that is free, if asking costs no money; whichever answers first counts.
+Requests go to workers in groups, in the order of work, so that prompts that share a prefix stay together. A
+group of a worker that is lost, with its node or without, is asked again elsewhere.
 """
 
 from __future__ import annotations
@@ -38,10 +36,6 @@ _TRIES, _ALONE = 10, 2
 """Workers that a request may take with it before it is taken for the cause, and before it is sent alone."""
 _DEATHS = 30
 """Workers lost in a row, without an answer in between, after which the model is given up."""
-_SLOW, _LEAST = 4.0, 0.5
-"""How many times as long as usual, and how many seconds, a group is waited for while a worker is free."""
-_HOMES = 100_000
-"""Items whose worker is remembered."""
 
 
 @dataclass(eq=False)
@@ -50,17 +44,11 @@ class _Group:
 
     Attributes:
         requests: They.
-        behind: How many requests the worker had with them.
         left: How many of them have no answer.
-        sent: When.
-        copied: Another worker has been given what is left.
     """
 
     requests: list[Request]
-    behind: int
     left: int = 0
-    sent: float = field(default_factory=lambda: time.monotonic())
-    copied: bool = False
 
     def __post_init__(self) -> None:
         self.left = len(self.requests)
@@ -73,7 +61,6 @@ class _Worker:
     Attributes:
         handle: The cluster's handle.
         groups: What it has been asked.
-        owed: Follow-ups of what it answered, which it should be asked next.
         rate: Answers a second.
         answered: Answers that do not count in it yet.
         since: From when on they came; later by the time in which it had nothing to do.
@@ -83,7 +70,6 @@ class _Worker:
 
     handle: Any
     groups: dict[Any, _Group] = field(default_factory=dict)
-    owed: deque[Request] = field(default_factory=deque)
     rate: float = 0.0
     answered: int = 0
     since: float = 0.0
@@ -120,7 +106,6 @@ class RemoteModel:
         self._workers: list[_Worker] = []
         self._lost: deque[Request] = deque()
         self._tries: dict[bytes, int] = {}
-        self._home: dict[int, _Worker] = {}
         self._open: dict[int, Request] = {}
         self._deaths = 0
         self._failed: QuaverError | None = None
@@ -168,7 +153,7 @@ class RemoteModel:
         """End the workers, with whatever they were asked."""
         for worker in self._workers:
             self._cluster.end(worker.handle)
-        for left in (self._workers, self._home, self._open, self._lost, self._tries):
+        for left in (self._workers, self._open, self._lost, self._tries):
             left.clear()
 
     def _probe(self, needs: Needs) -> None:
@@ -214,8 +199,6 @@ class RemoteModel:
             if given_up := [*self._given_up()]:
                 yield given_up
             drained = self._failed is not None or self._fill(source, drained)
-            if drained:
-                self._copy_slow_groups()
             yield from self._collect()
             if all(worker.starting is not None for worker in self._workers):
                 self._cluster.check_patience(time.monotonic() - begun)
@@ -226,9 +209,17 @@ class RemoteModel:
         """As many workers as are wanted and fit, more where nodes have come."""
         if self._workers and all(worker.starting is not None for worker in self._workers):
             self._cluster.make_room()
-        for _ in range(self._cluster.wanted() - len(self._workers)):
+        for _ in range(self._wanted() - len(self._workers)):
             handle = self._cluster.start(RemoteWorker, self._setup)
             self._workers.append(_Worker(handle, starting=handle.starting))
+
+    def _wanted(self) -> int:
+        """How many workers there should be now; those that keep a rate together are as many as at first."""
+        wanted = self._cluster.wanted()
+        if isinstance(self._model, Spread) and self._model.is_rated:
+            self._setup = self._setup._replace(share=self._setup.share or 1 / wanted)
+            return min(wanted, round(1 / self._setup.share))
+        return wanted
 
     def _fill(self, source: Iterator[Request], drained: bool) -> bool:
         """Send groups until every worker has enough; whether there is nothing more to draw."""
@@ -237,7 +228,7 @@ class RemoteModel:
             sent = False
             for worker in self._workers:
                 if worker.starting is None and (size := self._size_for(worker)):
-                    group, drained = self._group_for(worker, size, source, drained)
+                    group, drained = self._group_of(size, source, drained)
                     if group:
                         self._send(worker, group)
                         sent = True
@@ -250,78 +241,33 @@ class RemoteModel:
         portion = max(1, min(_MOST, room // _PORTION))
         return portion if room - worker.out >= portion else 0
 
-    def _group_for(
-        self, worker: _Worker, size: int, source: Iterator[Request], drained: bool
-    ) -> tuple[list[Request], bool]:
-        """The next requests for a worker, and whether there is nothing more to draw."""
+    def _group_of(self, size: int, source: Iterator[Request], drained: bool) -> tuple[list[Request], bool]:
+        """The next requests, and whether there is nothing more to draw."""
         group: list[Request] = []
-        while len(group) < size and (request := self._kept_for(worker)) is not None:
+        while len(group) < size and (request := self._kept()) is not None:
             group.append(request)
             if self._tries.get(request.calls[0].key, 0) >= _ALONE:
                 return group, drained
         if len(group) < size and not drained:
-            drained = self._draw_for(worker, size, source, group)
+            requests = list(islice(source, size - len(group)))
+            drained = len(requests) < size - len(group)
+            self._open.update(zip(map(id, requests), requests, strict=True))
+            group += requests
         return group, drained
 
-    def _kept_for(self, worker: _Worker) -> Request | None:
-        """A request that is here already: it follows what this worker answered, or was lost elsewhere."""
-        others = [] if worker.groups else [max((one.owed for one in self._workers), key=len)]
-        for kept in (worker.owed, self._lost, *others):
-            while kept:
-                request = kept.popleft()
-                if id(request) in self._open:
-                    return request
+    def _kept(self) -> Request | None:
+        """A request that was lost with a worker."""
+        while self._lost:
+            request = self._lost.popleft()
+            if id(request) in self._open:
+                return request
         return None
 
-    def _draw_for(self, worker: _Worker, size: int, source: Iterator[Request], group: list[Request]) -> bool:
-        """Add requests that no other worker should rather have; whether there is nothing more to draw."""
-        while len(group) < size:
-            requests = list(islice(source, size - len(group)))
-            if not requests:
-                return True
-            self._open.update(zip(map(id, requests), requests, strict=True))
-            group += [
-                request
-                for request in requests
-                if request.calls[0].parent is None or not self._owe(request, worker)
-            ]
-        return False
-
-    def _owe(self, follow_up: Request, worker: _Worker) -> bool:
-        """Leave a follow-up to the worker that answered what it follows, if that is another one."""
-        home = self._home.get(follow_up.calls[0].item)
-        if home is None or home is worker or home not in self._workers or len(home.owed) > _MOST:
-            return False
-        home.owed.append(follow_up)
-        return True
-
-    def _send(self, worker: _Worker, requests: list[Request], *, copied: bool = False) -> None:
-        if len(self._home) >= _HOMES:
-            self._home.clear()
-        self._home.update(dict.fromkeys([request.calls[0].item for request in requests], worker))
+    def _send(self, worker: _Worker, requests: list[Request]) -> None:
         if not worker.groups:  # a fast one has nothing to do again and again, and is not slow for it
             worker.since += time.monotonic() - worker.idle
         ref = worker.handle.ask(packed_requests(requests))
-        worker.groups[ref] = _Group(requests, worker.out + len(requests), copied=copied)
-
-    def _copy_slow_groups(self) -> None:
-        """Give groups that take too long to workers with nothing to do, where that costs nothing."""
-        if not self._cluster.free:
-            return
-        idle = [one for one in self._workers if one.starting is None and not one.groups]
-        rates = sorted(one.rate for one in self._workers if one.rate)
-        if not idle or not rates:
-            return
-        usual, now = 1 / rates[len(rates) // 2], time.monotonic()
-        for worker in self._workers:
-            for group in list(worker.groups.values()):
-                late = max(_LEAST, _SLOW * usual * group.behind)
-                if not idle or group.copied or now - group.sent < late:
-                    continue
-                group.copied = True
-                left = [request for request in group.requests if id(request) in self._open]
-                if left:
-                    self._send(idle.pop(), left, copied=True)
+        worker.groups[ref] = _Group(requests)
 
     def _collect(self) -> Iterator[Sequence[Answered]]:
         """Wait a moment, and take what has arrived."""
@@ -382,7 +328,6 @@ class RemoteModel:
                 self._lost.append(request)
                 key = request.calls[0].key
                 self._tries[key] = self._tries.get(key, 0) + 1
-        self._lost.extend(worker.owed)
         self._deaths += 1
         if self._deaths >= _DEATHS:
             raise ModelError(
@@ -398,8 +343,7 @@ class RemoteModel:
         self._failed = self._failed or error
         self._workers.remove(worker)
         self._cluster.end(worker.handle)
-        unsent = [*self._lost, *(request for one in (worker, *self._workers) for request in one.owed)]
-        for request in [*unsent, *(one for group in worker.groups.values() for one in group.requests)]:
+        for request in [*self._lost, *(one for group in worker.groups.values() for one in group.requests)]:
             self._open.pop(id(request), None)
 
     def _given_up(self) -> Iterator[Answered]:

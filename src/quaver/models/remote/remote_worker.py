@@ -139,6 +139,7 @@ class Setup(NamedTuple):
         place: The conditions and the items' ids, for a model that must know them.
         needs: What the study needs of a server.
         found: What the driver found out about that server.
+        share: This worker's share of the rate that the study gives; 0 for no rate.
         version: The driver's Quaver: it takes a worker's answers as checked.
     """
 
@@ -148,6 +149,7 @@ class Setup(NamedTuple):
     place: tuple[Sequence[Condition], Sequence[str]] | None = None
     needs: Needs | None = None
     found: Any = None
+    share: float = 0.0
     version: str = _QUAVER
 
 
@@ -210,19 +212,13 @@ class RemoteWorker:
         self._hungry = self._is_fast = False
         self._converser: Converser | None = None
 
-    def ready(self) -> bool:
-        """Make the model, which can be asked then; whether it must be given a share of a rate."""
+    def ready(self) -> None:
+        """Make the model, which can be asked then."""
         with self._starting:
             if self._model is None:
                 self._model = self.make()
                 self._is_fast = isinstance(self._model, Grouped)
                 threading.Thread(target=self._work, args=(self._model,), daemon=True).start()
-        return isinstance(self._model, Spread) and self._model.is_rated
-
-    def share(self, share: float, begin: float) -> None:
-        """Keep to a share of the rate that the study gives."""
-        assert isinstance(self._model, Spread)
-        self._model.keep_share(share, begin)
 
     def make(self) -> Model:
         """Make the model."""
@@ -371,6 +367,8 @@ def _made(setup: Setup) -> Model:
     if setup.place is not None and isinstance(model, Placed):
         model.place(*setup.place)
     model.prepare(setup.repeats)
+    if setup.share and isinstance(model, Spread):
+        model.keep_share(setup.share)
     if setup.found is not None and isinstance(model, Spread):
         model.found = setup.found
     elif setup.needs is not None and isinstance(model, Probed):

@@ -109,18 +109,6 @@ class Pace:
         self._held = max(self._held, now + seconds)
         self._rate.hold(self._held, now)
 
-    def limit(
-        self, *, requests_per_minute: float | None, tokens_per_minute: float | None, begin: float
-    ) -> None:
-        """Change the given rates."""
-        if requests_per_minute:
-            self._rate.a_second = requests_per_minute / 60
-            self.hold(begin * 60 / requests_per_minute)
-        if self._token_rate < math.inf:
-            self._refill(self._clock())
-            self._token_rate = _a_second(tokens_per_minute)
-            self._level = min(self._level, (1 - begin) * self._token_rate)
-
     # ------------------------------------------------------------------ what came back
 
     def answered(self, sent: Sent, used: int | None, limits: Limits | None) -> None:

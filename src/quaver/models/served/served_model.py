@@ -76,11 +76,11 @@ class ServedModel(Defaults):
         """Whether the study limits the rate."""
         return any(self._rates.values())
 
-    def keep_share(self, share: float, begin: float) -> None:
+    def keep_share(self, share: float) -> None:
         """Keep to a share of the study's rate."""
         rates = {name: rate and rate * share for name, rate in self._rates.items()}
         self._new_pace = partial(Pace, concurrency=self._concurrency, **rates)
-        self._pace.limit(**rates, begin=begin)
+        self._pace = self._new_pace()
 
     @asynccontextmanager
     async def conversation(self) -> AsyncIterator[Exchange]:

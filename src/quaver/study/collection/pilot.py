@@ -55,6 +55,8 @@ def check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call
     """
     found = store.answered([call.key for call in calls])
     answered = [call for call in calls if call.key in found]
+    if not answered:  # the model was given up
+        return
     responses = [found[call.key] for call in answered]
     kinds = Counter(map(_fault, _statuses(study, answered, responses), responses))
     wrong = len(responses) - kinds.pop("", 0)

@@ -47,10 +47,9 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
     result: dict[str, Model] = {}
     clusters: list[Cluster] = []
     for spec in study.spec.models:
-        model, price = study.models[spec.name], study.prices.get(spec.name)
-        free = model.abilities.local if price is None else not (price.input or price.output)
+        model = study.models[spec.name]
         function = study.plugins.functions.get(spec.name)
-        cluster = Cluster(where.address, where.workers, where.gpus_per_worker, free=free, carries=function)
+        cluster = Cluster(where.address, where.workers, where.gpus_per_worker, carries=function)
         cluster.beside = clusters
         clusters.append(cluster)
         identity = "" if function is not None else model.identity()
