@@ -16,7 +16,7 @@ from quaver.errors import StoreError
 from quaver.view.asked import Asked, Given
 from quaver.view.query_completion import completions
 from quaver.view.query_fields import matching
-from quaver.view.query_language import QueryError, parsed, quoted
+from quaver.view.query_language import QueryError, Term, condition, quoted
 from quaver.view.query_scope import contains
 from quaver.view.viewed_study import ViewedStudy
 
@@ -261,9 +261,14 @@ def test_a_wrong_query_says_where(
 
 @pytest.mark.parametrize("value", ["a b", 'say "x"', "a\\b", "none", "and", "x*", "a,b", "(x)", "words=curt"])
 def test_a_quoted_value_is_read_as_it_was(value: str) -> None:
-    term = parsed(f"field:{quoted(value)}")
-    assert [one.text for one in term.values] == [value]  # type: ignore[union-attr]
-    assert not term.values[0].open  # type: ignore[union-attr]
+    terms: list[Term] = []
+
+    def read(term: Term) -> pl.Expr:
+        terms.append(term)
+        return pl.lit(True)
+
+    condition(f"field:{quoted(value)}", read, lambda _: pl.lit(False))
+    assert [(one.text, one.open) for one in terms[0].values] == [(value, False)]
 
 
 def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:

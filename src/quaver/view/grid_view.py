@@ -11,7 +11,7 @@ import polars as pl
 
 from quaver.view.asked import Asked
 from quaver.view.query_fields import pick
-from quaver.view.query_language import QueryError, parsed
+from quaver.view.query_language import QueryError
 from quaver.view.query_scope import Scope
 from quaver.view.study_index import Column, IndexDesign
 
@@ -205,7 +205,7 @@ def grid_view(scope: Scope, asked: Asked) -> GridView:
     if sort not in SORTS or asked.by not in BY:
         name = asked.sort if sort not in SORTS else asked.by
         raise QueryError("there is no such order", (0, 0), expected=", ".join((*SORTS, *BY)), found=name)
-    condition = scope.fields.condition(parsed(asked.query))
+    condition = scope.fields.condition(asked.query)
     frame = scope.calls if scope.fields.of_missing else scope.answers
     hits, margins, counts = _selected(scope, frame, condition)
     rows = _ordered(scope, np.flatnonzero(hits >= 0), sort)

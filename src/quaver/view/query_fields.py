@@ -23,7 +23,7 @@ import polars as pl
 from quaver.core.number_format import short_name
 from quaver.core.records import LabelSet
 from quaver.errors import nearest
-from quaver.view.query_language import Both, Either, Negated, Query, QueryError, Term, Value, Words, parsed
+from quaver.view.query_language import QueryError, Term, Value, condition
 
 FIELDS = {
     "label": "the label that was read",
@@ -182,18 +182,13 @@ class Fields:
         self.choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {"is": IS}
         self.values: dict[str, Callable[[Value], pl.Expr]] = {"no": self._absent, "item": self._item}
 
-    def condition(self, query: Query) -> pl.Expr:
-        """What a query asks for, as one expression."""
-        if isinstance(query, Both | Either):
-            parts = [self.condition(part) for part in query.parts]
-            return reduce(operator.and_ if isinstance(query, Both) else operator.or_, parts or [pl.lit(True)])
-        if isinstance(query, Negated):
-            return ~self.condition(query.part)
-        return self.words(query) if isinstance(query, Words) else self.term(query)
+    def condition(self, line: str) -> pl.Expr:
+        """What a query line asks for, as one expression."""
+        return condition(line, self.term, self.words)
 
-    def words(self, words: Words) -> pl.Expr:
+    def words(self, value: Value) -> pl.Expr:
         """Items or answers that contain a text."""
-        return self.where(pl.col("item").cast(pl.String).str.contains(words.text, literal=True))
+        return self.where(pl.col("item").cast(pl.String).str.contains(value.text, literal=True))
 
     def names(self) -> list[str]:
         """Every field that a query may name."""
@@ -230,8 +225,8 @@ class Fields:
             return self.where(reduce(operator.and_ if term.op == "!=" else operator.or_, tests))
         if term.op not in (":", "=", "!="):
             raise QueryError(f"{name} is not a number", term.at, expected=f"{name}:VALUE", found=term.op)
-        condition = reduce(operator.or_, [self.value(name, value) for value in term.values])
-        return ~condition if term.op == "!=" else condition
+        test = reduce(operator.or_, [self.value(name, value) for value in term.values])
+        return ~test if term.op == "!=" else test
 
     def value(self, name: str, value: Value) -> pl.Expr:
         """The condition that a field has a value."""
@@ -342,5 +337,5 @@ def matching(annotations: pl.DataFrame, query: str) -> pl.DataFrame:
     numbers = item_numbers(frame.lazy(), keys).with_columns(**SHARES).drop("^_.*$").collect()
     known = frame.join(numbers, on=keys, how="left", maintain_order="left")
     own = [name for name in annotations.columns if name.lower() not in FIELDS]
-    condition = Fields({"cell": known}, None, own).condition(parsed(query))
-    return annotations.filter(known.with_columns(condition.alias("_holds"))["_holds"])
+    holds = Fields({"cell": known}, None, own).condition(query).alias("_holds")
+    return annotations.filter(known.with_columns(holds)["_holds"])

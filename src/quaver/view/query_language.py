@@ -17,9 +17,12 @@ a label called ``none`` is ``label:none``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
+
+import polars as pl
 
 from quaver.errors import QuaverError
 
@@ -81,79 +84,53 @@ class Term:
     at: Place
 
 
-@dataclass(frozen=True)
-class Words:
-    """A text that an item, or an answer to it, contains."""
-
-    text: str
-    at: Place
-
-
-@dataclass(frozen=True)
-class Both:
-    """Parts that must all hold."""
-
-    parts: tuple[Query, ...]
-
-
-@dataclass(frozen=True)
-class Either:
-    """Parts of which one must hold."""
-
-    parts: tuple[Query, ...]
-
-
-@dataclass(frozen=True)
-class Negated:
-    """A part that must not hold."""
-
-    part: Query
-
-
-Query = Term | Words | Both | Either | Negated
-
-
-def parsed(line: str) -> Query:
-    """The query in a line; an empty line asks for everything.
-
-    >>> parsed('label:pos,neg -"tax"').parts[1]
-    Negated(part=Words(text='tax', at=(15, 20)))
-    """
-    if len(line) > _LONGEST:
-        raise QueryError("the query is too long", (0, len(line)), expected=f"{_LONGEST:,} characters at most")
-    tokens = list(_tokens(line))
-    if len(tokens) > _MOST_PARTS:
-        raise QueryError("the query has too many parts", (0, len(line)), expected=f"{_MOST_PARTS} at most")
-    reader = _Reader(tokens, len(line))
-    result = reader.either(0) if tokens else Both(())
-    reader.end()
-    return result
-
-
 class _Token(NamedTuple):
     kind: str
     at: Place
-    part: Term | Words | None = None
+    part: pl.Expr | None = None
 
 
-def _tokens(line: str) -> Iterator[_Token]:
+def condition(line: str, of_term: Callable[[Term], pl.Expr], of_words: Callable[[Value], pl.Expr]) -> pl.Expr:
+    """The query in a line as one expression; an empty line asks for everything.
+
+    Args:
+        line: What was typed.
+        of_term: The expression of a field that is compared with values.
+        of_words: The expression of a text that an item, or an answer to it, contains.
+    """
+    if len(line) > _LONGEST:
+        raise QueryError("the query is too long", (0, len(line)), expected=f"{_LONGEST:,} characters at most")
+    tokens = [*islice(_tokens(line, of_term, of_words), _MOST_PARTS + 1)]
+    if len(tokens) > _MOST_PARTS:
+        raise QueryError("the query has too many parts", (0, len(line)), expected=f"{_MOST_PARTS} at most")
+    if not tokens:
+        return pl.lit(True)
+    reader = _Reader([*tokens, _Token("end", (len(line), len(line)))])
+    whole = reader.either(0)
+    if (token := reader.next).kind != "end":
+        raise QueryError("a bracket was never opened", token.at, expected="( before it")
+    return whole
+
+
+def _tokens(
+    line: str, of_term: Callable[[Term], pl.Expr], of_words: Callable[[Value], pl.Expr]
+) -> Iterator[_Token]:
     index = 0
     while match := _TOKEN.match(line, index):
         kind, start = match.lastgroup or "", match.start(match.lastgroup or 0)
         if kind == "op":
             term, index = _term(line, match)
-            yield _Token("part", term.at, term)
+            yield _Token("part", term.at, of_term(term))
             continue
         index = match.end()
         at = (start, index)
+        word = match["word"] or ""
         if kind in ("open", "close", "minus"):
             yield _Token(kind, at)
-        elif kind == "quoted":
-            yield _Token("part", at, Words(_plain(match["quoted"], at), at))
-        elif (word := match["word"]).lower() in ("and", "or", "not"):
+        elif word.lower() in ("and", "or", "not"):
             yield _Token(word.lower(), at)
         else:
-            yield _Token("part", at, Words(word, at))
+            yield _Token("part", at, of_words(Value(word or _plain(match["quoted"], at), at)))
 
 
 def _term(line: str, match: re.Match[str]) -> tuple[Term, int]:
@@ -182,51 +159,47 @@ def _plain(quoted: str, at: Place) -> str:
 
 
 class _Reader:
-    def __init__(self, tokens: list[_Token], length: int) -> None:
-        self._tokens, self._at, self._length = tokens, 0, length
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens, self._at = tokens, 0
 
-    def _next(self) -> _Token:
-        if self._at < len(self._tokens):
-            return self._tokens[self._at]
-        return _Token("end", (self._length, self._length))
+    @property
+    def next(self) -> _Token:
+        return self._tokens[self._at]
 
-    def _take(self, kind: str) -> bool:
-        taken = self._next().kind == kind
+    def _take(self, *kinds: str) -> bool:
+        taken = self.next.kind in kinds
         self._at += taken
         return taken
 
-    def either(self, depth: int) -> Query:
-        parts = [self._both(depth)]
+    def either(self, depth: int) -> pl.Expr:
+        whole = self._both(depth)
         while self._take("or"):
-            parts.append(self._both(depth))
-        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+            whole |= self._both(depth)
+        return whole
 
-    def _both(self, depth: int) -> Query:
-        parts = [self._not(depth)]
-        while self._take("and") or self._next().kind in ("part", "open", "minus", "not"):
-            parts.append(self._not(depth))
-        return parts[0] if len(parts) == 1 else Both(tuple(parts))
+    def _both(self, depth: int) -> pl.Expr:
+        whole = self._not(depth)
+        while self._take("and") or self.next.kind in ("part", "open", "minus", "not"):
+            whole &= self._not(depth)
+        return whole
 
-    def _not(self, depth: int) -> Query:
+    def _not(self, depth: int) -> pl.Expr:
+        token = self.next
         if depth > _MOST_NESTED:
-            raise QueryError("the query is nested too deeply", self._next().at)
-        if self._take("minus") or self._take("not"):
-            return Negated(self._not(depth + 1))
-        token = self._next()
+            raise QueryError("the query is nested too deeply", token.at)
+        if self._take("minus", "not"):
+            return ~self._not(depth + 1)
         if self._take("open"):
-            result = self.either(depth + 1)
+            whole = self.either(depth + 1)
             if not self._take("close"):
-                raise QueryError("a bracket is not closed", (token.at[0], self._length), expected=")")
-            return result
+                end = self._tokens[-1].at[1]
+                raise QueryError("a bracket is not closed", (token.at[0], end), expected=")")
+            return whole
         if token.part is None:
             what = "the query ends here" if token.kind == "end" else f"{token.kind!r} stands here"
             raise QueryError("a condition is missing", token.at, expected="a condition", found=what)
         self._at += 1
         return token.part
-
-    def end(self) -> None:
-        if (token := self._next()).kind != "end":
-            raise QueryError("a bracket was never opened", token.at, expected="( before it")
 
 
 def quoted(text: str) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from quaver.study.sources.gold_files import gold_beside
 from quaver.view.query_fields import SHARES, Fields, Option, item_numbers, pick, unknown_in
-from quaver.view.query_language import QueryError, Value, Words
+from quaver.view.query_language import QueryError, Value
 from quaver.view.study_index import Index
 
 MARKS = ("mark", "by", "marked", "note")
@@ -139,13 +139,13 @@ class StudyFields(Fields):
         people = self._scope.marks["by"].explode().drop_nulls().unique(maintain_order=True)
         return [Option(who, who) for who in people]
 
-    def words(self, words: Words) -> pl.Expr:
+    def words(self, value: Value) -> pl.Expr:
         """Items or answers that contain a text."""
-        condition = super().words(words)
+        condition = super().words(value)
         if self._design.has["texts"]:
-            condition |= self._text(Value(words.text, words.at))
+            condition |= self._text(value)
         if self._design.has["answers"]:
-            condition |= self._contains("text", words.text)
+            condition |= self._contains("text", value.text)
         return condition
 
     def _absent(self, value: Value) -> pl.Expr:

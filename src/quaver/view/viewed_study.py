@@ -20,7 +20,6 @@ from quaver.view.asked import Asked
 from quaver.view.grid_view import GridView, grid_view
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields
-from quaver.view.query_language import parsed
 from quaver.view.query_scope import MARKS, Scope, StudyFields, numbers_of
 from quaver.view.study_index import Index, index_in, require
 
@@ -147,10 +146,8 @@ class ViewedStudy:
         index = self.index
         if not query:
             return range(index.width)
-        condition = Fields(
-            {"column": index.design.columns_frame}, None, index.design.columns_frame.columns[4:]
-        )
-        chosen = condition.condition(parsed(query))
+        columns = index.design.columns_frame
+        chosen = Fields({"column": columns}, None, columns.columns[4:]).condition(query)
         if {*chosen.meta.root_names()} - {"column"}:
             expected = "prompt:…, model:…, decoding:… or repeat:…"
             raise QuaverError("this chooses no columns", where="query", expected=expected, found=query)
