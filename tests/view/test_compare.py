@@ -83,13 +83,6 @@ def test_changes_can_be_chosen_and_paged(browser: TestClient) -> None:
     assert [row["item"] for row in page] == [row["item"] for row in every[5:8]]
 
 
-def test_an_answer_comes_with_the_prompt_of_another_study(browser: TestClient) -> None:
-    found = browser.get("api/studies/tones/answer?item=i1&column=3&against=6&against_study=others").json()
-    other = browser.get("api/studies/others/answer?item=i1&column=6").json()
-    assert (found["against"]["study"], found["against"]["column"]) == ("others", other["column"])
-    assert found["against"]["prompt"] == other["prompt"] != found["prompt"]
-
-
 @pytest.mark.parametrize(
     "asked",
     ["a=tones&b=nothing", "a=tones&change=odd", "a=tones&b=others&A=label:pos", "a=tones&b=others&q=lable:x"],

@@ -135,7 +135,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "/grid": _VIEW,
     "/rows": ("q", "find", *_WINDOW),
     "/answers": ("q", *_WINDOW),
-    "/answer": ("item", "column", "against", "against_study"),
+    "/answer": ("item", "column", "against"),
     "/item": ("item", *_WINDOW),
     "/complete": ("q", "at"),
     "/facets": ("q", "e"),

@@ -58,7 +58,7 @@ def place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
     return position, index.design.columns[column]
 
 
-def answer(study: ViewedStudy, given: Given, beside: ViewedStudy | None = None) -> dict[str, Any]:
+def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """One answer in full."""
     index, about = place_of(study, given.item, given.column)
     view = study.view(given.asked)
@@ -70,7 +70,7 @@ def answer(study: ViewedStudy, given: Given, beside: ViewedStudy | None = None) 
     }
     with stored(study.index) as db:
         seen = seen_in(study, db, index, about)
-        return found | sent(seen, given.against, beside) | said(seen, view)
+        return found | sent(seen, given.against) | said(seen, view)
 
 
 def _cells_of(study: ViewedStudy, index: int) -> list[tuple[int, int]]:
@@ -163,7 +163,7 @@ _READ_AGAIN = 2_000_000
 _MOST_TOKENS = 300
 _SHOWN = (
     *("finish", "error", "received", "latency", "prompt_tokens", "cached_tokens", "completion_tokens"),
-    *("thinking_tokens", "served_model", "fingerprint", "seed", "key", "model", "identity"),
+    *("thinking_tokens", "served_model", "seed", "key", "model"),
 )
 
 
@@ -364,24 +364,15 @@ def _made(name: str, readers: str) -> Evaluator | None:
     return made
 
 
-def sent(seen: Seen, against: int | None, beside: ViewedStudy | None) -> dict[str, Any]:
+def sent(seen: Seen, against: int | None) -> dict[str, Any]:
     """The prompt as it was sent, and another one to compare it with."""
-    if seen.db is None:
-        return {"prompt": [], "against": None}
-    prompt, study = seen.prompt(), seen.study
-    other, index = beside or study, against
-    if index is None:
-        index = _to_compare(study, seen.column)
-    if index is None or not 0 <= index < other.index.width:
+    study, prompt = seen.study, seen.prompt()
+    index = _to_compare(study, seen.column) if against is None else against
+    if seen.db is None or index is None or not 0 <= index < study.index.width:
         return {"prompt": prompt, "against": None}
-    theirs, column = [], other.index.design.columns[index]
-    if other is study:
-        theirs = seen_in(study, seen.db, seen.at, column).prompt()
-    elif (where := other.index.places.get(study.index.ids[seen.at])) is not None:
-        with stored(other.index) as db:
-            theirs = seen_in(other, db, where, column).prompt()
-    about = column_document(column)
-    return {"prompt": prompt, "against": {"column": about, "study": other.id, "prompt": theirs}}
+    column = study.index.design.columns[index]
+    theirs = seen_in(study, seen.db, seen.at, column).prompt()
+    return {"prompt": prompt, "against": {"column": column_document(column), "prompt": theirs}}
 
 
 def _to_compare(study: ViewedStudy, column: Column) -> int | None:

@@ -29,8 +29,8 @@ _BYTES_A_CHARACTER = 4
 
 _FACTS = f"""
     SELECT r.id, r.prompt, r.seed, r.finish, r.error, r.prompt_tokens, r.cached_tokens, r.completion_tokens,
-           r.thinking_tokens, r.latency, r.received, r.served_model, r.fingerprint, lower(hex(r.key)) AS key,
-           s.reused, s.model, s.identity, {WRITTEN} AS written,
+           r.thinking_tokens, r.latency, r.received, r.served_model, lower(hex(r.key)) AS key,
+           s.reused, s.model, {WRITTEN} AS written,
            CASE WHEN json_valid(s.provenance) THEN json_extract(s.provenance, '$.batch') IS NOT NULL END batch
     FROM responses r LEFT JOIN sources s ON s.id = r.source WHERE r.id = ?"""
 

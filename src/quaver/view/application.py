@@ -84,7 +84,7 @@ class Viewer:
             ("GET", "/cells"): cells,
             ("GET", "/facets"): grid_documents.facets,
             ("GET", "/answers"): grid_documents.answers,
-            ("GET", "/answer"): self.answer,
+            ("GET", "/answer"): answer_document.answer,
             ("GET", "/item"): answer_document.item,
             ("GET", "/raw"): raw,
             ("GET", "/complete"): completions,
@@ -135,11 +135,6 @@ class Viewer:
         """Two studies, or two sides of one."""
         other = given.b or next((name for name in self.studies if name != given.a), given.a)
         return comparison(self.study(given.a), self.study(other), given)
-
-    def answer(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
-        """One answer in full."""
-        beside = self.study(given.against_study) if given.against_study else None
-        return answer_document.answer(study, given, beside)
 
     def set_who(self, given: Given) -> dict[str, Any]:
         """Whose marks are made from now on."""

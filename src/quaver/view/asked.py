@@ -73,7 +73,6 @@ class Given:
         find: The item that rows are to stand around.
         column: An answer's column.
         against: The column of a prompt that an answer's prompt is compared with.
-        against_study: That column's study, if it is another one.
         part: Which text of an answer.
         download: Whether a text is to be kept as a file.
         at: Where the cursor stands in the query line.
@@ -103,7 +102,6 @@ class Given:
     find: str = ""
     column: Natural = 0
     against: Natural | None = None
-    against_study: str = ""
     part: str = "text"
     download: bool = False
     at: Natural | None = None
