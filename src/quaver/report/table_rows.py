@@ -122,7 +122,6 @@ def tally(heading: str, key: Key) -> Column:
     return Column(heading, counted)
 
 
-SHARE_ENDS = (share("from", "low"), share("to", "high"))
 ENDS = (plain("from", "low"), plain("to", "high"))
 """Two columns for the ends of intervals."""
 
