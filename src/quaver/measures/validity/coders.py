@@ -65,7 +65,8 @@ class _Side(NamedTuple):
 
     def few(self, columns: Ints, units: Units) -> tuple[IntervalWarning, ...]:
         """A warning where the raters of these pairs differ on few units, on which the side then rests."""
-        apart = units.touched((self.alphas.differs[:, columns] & self.alphas.pairable[:, columns]).any(1))
+        differs = self.alphas.differs[:, columns] & self.alphas.pairable[:, columns]
+        apart = units.touched(np.asarray(differs.any(1)))
         if not 0 < apart < units.enough:
             return ()
         return (
