@@ -155,7 +155,7 @@ def probabilities(before: pl.DataFrame, n: float, design: Design, worth: Floats 
         .sort("stratum")
     )
     size, had, square = (strata[name].to_numpy().astype(float) for name in ("size", "had", "square"))
-    least = np.minimum(size, np.maximum(_FEWEST, np.ceil(FLOOR * n * size / size.sum() - 1e-9)))
+    least = np.minimum(size, np.maximum(FEWEST, np.ceil(FLOOR * n * size / size.sum() - 1e-9)))
     counts = whole(allocated(size * np.sqrt(square), np.maximum(least, had), size, n), size)
     shares = strata.select("stratum", share=pl.Series(counts / size))
     result: Floats = before.join(shares, on="stratum", how="left", maintain_order="left")["share"].to_numpy()
@@ -329,7 +329,7 @@ DISAGREEMENT: Final = "disagreement"
 OTHER: Final = "the rest"
 """The stratum of those that are too small to get two labels each."""
 
-_FEWEST = 2
+FEWEST = 2
 
 
 def strata_of(
@@ -352,5 +352,5 @@ def strata_of(
     parts = [[f"{name}={value}" for value in known[name]] for name in by]
     strata = [", ".join(row) for row in zip(*parts, strict=True)]
     sizes = Counter(strata)
-    small = {name for name, size in sizes.items() if size * n < _FEWEST * len(strata)}
+    small = {name for name, size in sizes.items() if size * n < FEWEST * len(strata)}
     return strata if len(small) < 2 else [OTHER if name in small else name for name in strata]

@@ -34,7 +34,7 @@ from quaver.gold.coder_sheet import (
     question_of,
     written,
 )
-from quaver.gold.gold_draw import FLOOR, HOW, in_sample, with_gold
+from quaver.gold.gold_draw import FEWEST, FLOOR, HOW, in_sample, with_gold
 from quaver.gold.returned_labels import ADJUDICATES, Returned, current
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
 from quaver.study.sources.outgoing_check import check_outgoing
@@ -376,11 +376,13 @@ def _design_differences(design: DesignFile, draw: pl.DataFrame) -> Iterator[str]
         *range(len(rounds) + 1)
     }:
         yield "its rounds are not those of the draw"
-    total = 0
+    total, least = 0, FEWEST * draw["stratum"].n_unique()  # each stratum has so many, whatever is asked for
     for one in rounds:
         drawn = counts.get(one["round"], 0)
         total += drawn
-        if one["drawn"] != drawn or (design["design"] != "poisson" and one["size"] != total):
+        if one["drawn"] != drawn or (
+            design["design"] != "poisson" and not one["size"] <= total <= max(one["size"], least)
+        ):
             yield f"round {one['round']}: {drawn} items were drawn, {total} with those before"
         if not 0 <= one["overlap"] <= 1 or one["asked"].get("n", one["size"]) != one["size"]:
             yield f"round {one['round']}: what was asked is not what was drawn"
