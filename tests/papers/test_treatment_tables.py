@@ -145,8 +145,8 @@ def differing(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return asked(folder / "quiz.yaml", STUDY, one=of_items)
 
 
-def laplace(theta: np.ndarray, design: np.ndarray, right: np.ndarray) -> float:
-    """Less the log likelihood of β and log sd, each item's integral by the Gaussian at its mode.
+def less_likely(theta: np.ndarray, design: np.ndarray, right: np.ndarray) -> float:
+    """Less the log likelihood of β and log sd, each item's integral by sums over a fine grid.
 
     Args:
         theta: β, then the logarithm of the intercepts' standard deviation.
@@ -154,31 +154,30 @@ def laplace(theta: np.ndarray, design: np.ndarray, right: np.ndarray) -> float:
         right: Whether each answer is right, shape (items, answers).
     """
     fixed, sd = design @ theta[:-1], np.exp(theta[-1])
-    u = np.zeros(len(right))
-    for _ in range(50):
-        p = special.expit(fixed + u[:, None])
-        curve = (p * (1 - p)).sum(1) + sd**-2
-        u += ((right - p).sum(1) - u / sd**2) / curve
-    full = fixed + u[:, None]
-    terms = (right * full - np.logaddexp(0, full)).sum(1) - u**2 / (2 * sd**2)
-    return -float((terms - np.log(sd) - np.log(curve) / 2).sum())
+    z = np.linspace(-8, 8, 401)
+    full = fixed[..., None] + sd * z
+    terms = (
+        (right[..., None] * full - np.logaddexp(0, full)).sum(1) + stats.norm.logpdf(z) + np.log(z[1] - z[0])
+    )
+    return -float(special.logsumexp(terms, axis=1).sum())
 
 
 def fitted(design: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """What maximises the likelihood, its standard errors by the curvature, and the log likelihood."""
     size = design.shape[2] + 1
     best = optimize.minimize(
-        laplace, np.zeros(size), (design, right), method="BFGS", options={"gtol": 1e-6}
+        less_likely, np.zeros(size), (design, right), method="BFGS", options={"gtol": 1e-6}
     ).x
     steps = 1e-3 * np.eye(size)
     curve = [
         [
-            sum(a * b * laplace(best + a * e + b * f, design, right) for a in (1, -1) for b in (1, -1)) / 4e-6
+            sum(a * b * less_likely(best + a * e + b * f, design, right) for a in (1, -1) for b in (1, -1))
+            / 4e-6
             for f in steps
         ]
         for e in steps
     ]
-    return best, np.sqrt(np.diag(np.linalg.inv(np.array(curve)))), -laplace(best, design, right)
+    return best, np.sqrt(np.diag(np.linalg.inv(np.array(curve)))), -less_likely(best, design, right)
 
 
 Rows = dict[tuple[str, str], dict[str, Any]]

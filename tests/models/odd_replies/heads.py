@@ -45,11 +45,11 @@ def heads() -> Iterator[OddReply]:
 
 
 def _statuses() -> Iterator[OddReply]:
-    passing: Sequence[str] = ("408", "409", "425", "500", "501", "502", "504", "520", "529", "599")
+    passing: Sequence[str] = ("408", "409", "425", "500", "502", "504", "520", "529", "599")
     ending = "305", "400", *map(str, range(402, 407)), "410", "411", *map(str, (413, 414, 415, 418, 421))
     for status in (*passing, "999"):
         yield OddReply(f"status {status}", _failing(f"{status} Odd"), "call")
-    for status in (*ending, "422", "426", "428", "431", "451", "499"):
+    for status in (*ending, "422", "426", "428", "431", "451", "499", "501"):
         yield OddReply(f"status {status}", _failing(f"{status} Odd"), "work")
     for status in ("201 Created", "202 Accepted", "203 Odd", "206 Partial Content", "226 Odd", "299 Odd"):
         yield OddReply(f"{status[:3]} with the answer", on_the_wire(_WHOLE, status=status), "nothing")
