@@ -60,14 +60,6 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return folder / f"{request.param}.yaml"
 
 
-def test_the_report_of_a_recipe_has_the_papers_figures(tmp_path: Path) -> None:
-    (study, *_) = small.run("choices-and-temperature", tmp_path).values()
-    page = study.report().read_text(encoding="utf-8")
-    for number in ("entropy", "stability"):
-        (figure,) = re.findall(f'<figure id="figure-paper-{number}">.*?</figure>', page, re.S)
-        assert len(re.findall("<path", figure)) > 5
-
-
 @pytest.mark.long
 def test_every_command_gives_something(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table has numbers, a figure is written, and whatever else prints does not print nothing."""
