@@ -156,7 +156,6 @@ def test_without_resamples_there_is_no_interval():
         ([[1, 2]], {"level": "cardinal"}, "level"),
         ([[1, 2]], {"confidence_level": 1.0}, "confidence_level"),
         ([[1, 2]], {"resample": "cells"}, "resample"),
-        ([[1, 2]], {"interval": "t"}, "interval"),
         ([[1, 2]], {"group": [1, 2]}, "group"),
         ([[1, 2]], {"labels": "12"}, "labels"),
         ([[1, 2]], {"missing": "zero"}, "missing"),

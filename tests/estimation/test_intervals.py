@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from quaver.estimation.bootstrap import Resampling, Units, jackknife
-from quaver.estimation.intervals import clopper_pearson, effective, percentile
+from quaver.estimation.intervals import Interval, clopper_pearson, effective, percentile
 from quaver.estimation.statistic import Sampler, Statistic
 
 
@@ -113,6 +113,14 @@ def test_no_width_is_no_certainty():
     assert "exact binomial" in found.method
     bare = sampler.estimated(Statistic(method="a mean"), draws)
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
+
+
+def test_a_value_lies_in_its_own_interval():
+    made = Interval(0.0125, 0.4875), "interval by hand"
+    found = Sampler(Units(40), Resampling()).estimated(
+        Statistic(method="a share", interval=made), mean_draws(np.array([0.8, 1.0] * 20))
+    )
+    assert (found.low, found.value, found.high) == (0.0125, pytest.approx(0.9), found.value)
 
 
 @pytest.mark.parametrize(("found", "n"), [(0, 7), (3, 7), (7, 7), (1, 200)])

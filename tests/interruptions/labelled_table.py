@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import time
 from pathlib import Path
 
 from tests.interrupted import asked
@@ -31,6 +32,7 @@ def command(folder: Path) -> str:
 
     def answer(text: str, prompt: str) -> str:
         asked(folder, f"{text} {prompt}")
+        time.sleep(0.002)  # answers that take less than a millisecond are kept together
         tone, topics = re.match(r"A (\w+) comment on (.*), number", text).groups()  # type: ignore[union-attr]
         return json.dumps({"tone": tone, "topics": [] if topics == "[]" else topics.split(";")})
 

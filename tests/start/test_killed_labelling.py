@@ -58,7 +58,7 @@ def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser: Any,
             walk.fill("[aria-label^='Key']", SECRET)
             walk.click("text=Keep the key")
             walk.click("text=Use this model")
-            walk.page.locator("code:has-text('openai/stance')").wait_for()
+            walk.page.locator("code:has-text('--model stance')").wait_for()
             walk.at("model")
             walk.to_the_verdict()
             walk.click("button:has-text('Label all texts')")
@@ -71,7 +71,7 @@ def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser: Any,
                 walk.page.wait_for_timeout(100)
             process.send_signal(signal.SIGKILL)
             walk.context.close()
-        assert any(SECRET in path.read_text() for path in ring.glob("*OPENAI_API_KEY"))
+        assert any(SECRET in path.read_text() for path in ring.glob("*KEY_127_0_0_1*"))
         with begun(folder, environment) as (address, _):
             walk = Walk(browser, address)
             walk.page.goto(f"{address}study/posts-check/labels")

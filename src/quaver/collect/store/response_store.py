@@ -225,7 +225,7 @@ class Store(Database):
         """Look up which keys have a response; thread-safe.
 
         Returns:
-            By key, a response with text and finish alone.
+            By key, a response with text, finish and error alone.
         """
         result: dict[bytes, Response] = {}
         but = "" if errors else " AND finish != 'error'"
@@ -233,9 +233,9 @@ class Store(Database):
             for start in range(0, len(keys), 500):
                 part = keys[start : start + 500]
                 marks = ",".join("?" * len(part))
-                sql = f"SELECT key, text, finish FROM responses WHERE key IN ({marks}){but}"
-                for key, text, finish in self._look_up.execute(sql, part):
-                    result[key] = Response(text, finish)
+                sql = f"SELECT key, text, finish, error FROM responses WHERE key IN ({marks}){but}"
+                for key, text, finish, error in self._look_up.execute(sql, part):
+                    result[key] = Response(text, finish, error)
         return result
 
     def read(self, after: int = 0, last: int | None = None, chunk: int = CHUNK) -> Iterator[AnswerRows]:

@@ -52,6 +52,8 @@ REPAIR = (
     "put back a backup of responses.db; without one, `quaver repair STUDY` saves the rows around the damage, "
     "and the next run asks for the rest"
 )
+_UNWRITABLE = "let the study's folder be written to, or move it to where it may be, and run again"
+_BY_ERRNO = dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _UNWRITABLE)
 _NO_STORE = f"move the file away: it holds no responses (if it once did, {REPAIR})"
 
 _BY_CODE = {
@@ -59,6 +61,7 @@ _BY_CODE = {
     sqlite3.SQLITE_NOLFS: _COPY,
     sqlite3.SQLITE_CORRUPT: REPAIR,
     sqlite3.SQLITE_NOTADB: _NO_STORE,
+    sqlite3.SQLITE_READONLY: _UNWRITABLE,
 }
 _LOCKING = {
     sqlite3.SQLITE_IOERR_LOCK,
@@ -74,7 +77,7 @@ _LOCKING = {
 def what_to_do(error: Exception) -> str | None:
     """The fix for an error; None where the error says enough."""
     if isinstance(error, OSError):
-        return _COPY if error.errno in _NO_LOCKS else None
+        return _COPY if error.errno in _NO_LOCKS else _BY_ERRNO.get(error.errno or 0)
     code = getattr(error, "sqlite_errorcode", 0)
     return _COPY if code in _LOCKING else _BY_CODE.get(code & 0xFF)
 

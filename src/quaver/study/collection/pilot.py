@@ -21,6 +21,9 @@ PILOT: Final = 10
 _WORTH = 60
 """Calls of a model from which on a pilot saves something."""
 
+_LONGEST = 300
+"""Characters of what a model said that are shown."""
+
 STORED_BY_MODEL: Final = """SELECT c.model, count(*) FROM calls a
     JOIN conditions c ON c.position = a.condition GROUP BY c.model"""
 
@@ -61,11 +64,13 @@ def check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call
     kinds = Counter(map(_fault, _statuses(study, answered, responses), responses))
     wrong = len(responses) - kinds.pop("", 0)
     if wrong > len(responses) / 10:
+        found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        said = next((response.error for response in responses if response.error), "")
         raise ModelError(
             f"{wrong} of the first {len(responses)} answers of {model} are of no use",
             where=study.where,
             expected="a label in nine of ten answers, before the rest is paid for",
-            found=", ".join(f"{count} {kind}" for kind, count in kinds.most_common()),
+            found=f"{found}: {said[:_LONGEST]}" if said else found,
             fix="read them with `quaver export`, and change prompt, labels or `max_tokens`; to go on as it "
             "is, run again: nothing is asked twice",
         )

@@ -178,6 +178,11 @@ def measure_agreement(
             used = Table(path, [*rows]).naming({**used, "label": names}, [*used, "label"])
             names = [*used.pop("label")]
             frame = _texts(path, rows, names, of_sets=at in OF_SETS)
+        for role, column in used.items():
+            listed = [] if column is None else [column] if isinstance(column, str) else column
+            for name in listed:
+                if name not in (*frame.columns, _ROW, _CODER):
+                    raise UnknownName("column", name, frame.columns, where=role)
         frame = _long(frame, names)
         frame, taken = _read(frame, rules)
         _check_meeting(frame, used["item"], used["rater"], rules, path.name if path else "annotations")
