@@ -64,13 +64,13 @@ def check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call
     kinds = Counter(map(_fault, _statuses(study, answered, responses), responses))
     wrong = len(responses) - kinds.pop("", 0)
     if wrong > len(responses) / 10:
-        found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         said = next((response.error for response in responses if response.error), "")
         raise ModelError(
             f"{wrong} of the first {len(responses)} answers of {model} are of no use",
             where=study.where,
             expected="a label in nine of ten answers, before the rest is paid for",
-            found=f"{found}: {said[:_LONGEST]}" if said else found,
+            found=f"{counted}: {said[:_LONGEST]}" if said else counted,
             fix="read them with `quaver export`, and change prompt, labels or `max_tokens`; to go on as it "
             "is, run again: nothing is asked twice",
         )

@@ -260,8 +260,8 @@ def _read(frame: pl.DataFrame, rules: LabelRules) -> tuple[pl.DataFrame, list[tu
     written = rules.read(dict(frame.group_by(texts, maintain_order=True).len().iter_rows()))
     meant = {**written.also, **dict.fromkeys(("", *written.missing))}
     decisions = [*written.decisions, *labels_outside(written.outside)]
-    told = [(decision.role, decision.column, decision.why) for decision in decisions]
-    return frame.with_columns(pl.col(_LABEL).cast(pl.String).fill_null("").replace(meant)), told
+    decided = [(decision.role, decision.column, decision.why) for decision in decisions]
+    return frame.with_columns(pl.col(_LABEL).cast(pl.String).fill_null("").replace(meant)), decided
 
 
 def _check_meeting(
