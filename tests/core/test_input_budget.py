@@ -46,6 +46,7 @@ OWN = {
     "bundles/packing.py": "a temporary folder of files that were just made",
     "cli/demo_command.py": "part of the package",
     "collect/store/store_lock.py": "the number of a process",
+    "design/items/built_in.py": "part of the package",
     "design/spec/json_schema.py": "the schema that an editor is shown, before it is written anew",
     "design/calls/lock_file.py": "a made study file, before it is written anew",
     "design/study_kinds.py": "part of the package",

@@ -121,7 +121,7 @@ def forest(
     for row in drawn.rows:
         known = (row.get("group"), row["row"], (names or {}).get(row["panel"], row["panel"]), row["series"])
         row["about"] = row.get("about") or plainly(
-            map(str, known), row["value"], percent, (row.get("low"), row.get("high"))
+            known, row["value"], percent, (row.get("low"), row.get("high"))
         )
     drawn.rows += [{"series": drawn.series[0], **row} for row in lined]
     ends = _domain(_numbers(drawn.rows, "value", "low", "high", "first", "last", "reference"), domain, 0.03)
@@ -190,7 +190,7 @@ def plane(
     for row in drawn.rows:
         row.setdefault("size", 38)
         known = ((names or {}).get(row["panel"], row["panel"]), row["series"], up)
-        said = plainly(map(str, known), row["y"], "y" in percent, (row.get("low"), row.get("high")))
+        said = plainly(known, row["y"], "y" in percent, (row.get("low"), row.get("high")))
         row["about"] = row.get("about") or f"{said}, at {across} {printed(row['x'], 'x' in percent)}"
     numbers = _numbers(drawn.rows, "y")
     x_domain = _domain(_numbers(drawn.rows, "x", "left", "right"), x_ends, 0.04)

@@ -36,7 +36,7 @@ def _prompt(estimate: Estimate, results: Results) -> str:
 
 
 def plainly(
-    names: Iterable[str],
+    names: Iterable[object],
     value: float,
     percent: bool = False,
     ends: tuple[float | None, float | None] = (None, None),
@@ -46,7 +46,7 @@ def plainly(
     >>> plainly(["small", "", "warm"], 0.5, True, (0.25, 0.75))
     '.|small, warm: 50%, interval 25% to 75%'
     """
-    subject = ", ".join(dict.fromkeys(name for name in names if name))
+    subject = ", ".join(dict.fromkeys(str(name) for name in names if name not in (None, "")))
     said = printed(value, percent)
     if between := span(*ends, partial(printed, percent=percent)):
         said += f", interval {between}"
