@@ -83,6 +83,8 @@ def _study_file(source: Bundle, check: Checked) -> StudySource | None:
     written.positions.keep({name: source.folder / Path(name).name for name in names})
     # both by this version's keys, of which a lock of another may lack some that have a default
     asked, kept = (_plain(one.spec.model_dump(mode="json")) for one in (written, source))
+    if asked["task"]["held"] is None:  # decided by what the models could, which are not here
+        asked["task"]["held"] = kept["task"]["held"]
     for name in dict.fromkeys([*asked, *kept]):
         if asked.get(name) != kept.get(name) and "[left out]" not in json.dumps(kept.get(name)):
             check.differing.append(f"{path.name}: {name} differs from what study.lock.json says of it")
