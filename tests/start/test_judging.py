@@ -50,7 +50,9 @@ def test_how_well_coders_agree_is_shown_when_all_are_done(browser: Any, tmp_path
         _named(page, "ada")
         for number in range(4):
             _label(page, f"i{number}", "1")
+        page.wait_for_timeout(1000)  # the last mark is kept
         _named(page, "ben")
+        page.wait_for_timeout(1000)  # whose marks count is looked up
         page.click("button:has-text('Next without a mark')")  # what ada marked is open for ben
         for number in range(3):
             _label(page, f"i{number}", "12"[number == 0])
