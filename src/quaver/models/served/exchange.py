@@ -144,9 +144,9 @@ class Exchange:
 
     @property
     def wants(self) -> bool:
-        """Whether another request could be sent soon."""
+        """Whether another request could be sent soon; where the server may be down, whether none is there."""
         window = self._pace.window
-        is_well = self.failed is None and not self._health.ill
+        is_well = self.failed is None and not (self._health.ill and self._requests)
         return is_well and self._waiting + self._pace.in_flight < window and self._requests < 2 * window + 8
 
     def no_more(self) -> None:
