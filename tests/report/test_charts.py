@@ -45,7 +45,7 @@ def test_charts_in_a_notebook_are_altair_s(study: Any) -> None:
 
 def test_specifications_are_vega_lite_s(results: Results) -> None:
     for figure in figures(results):
-        alt.Chart.from_dict(figure.chart(500))  # by its schema
+        assert isinstance(alt.Chart.from_dict(figure.chart(500)), alt.TopLevelMixin)  # by its schema
 
 
 def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:

@@ -57,7 +57,7 @@ def command(
       by: Measure each value of this column separately.
       valid: The valid labels, in order: a,b,"c, d". Others count as missing.
       missing: Leave missing labels out, or count them as a category.
-      resamples: Resamples of items; 0 for no interval.
+      resamples: 0 for no interval.
       seed: Root seed.
       quote: none where quotation marks are text like any other.
       distinct: Keep labels apart that differ only in capitals, white space or how a number is written.

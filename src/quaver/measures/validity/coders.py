@@ -88,7 +88,7 @@ class _Side(NamedTuple):
 def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
     """The gap of each coder, and of all together: see `coders.coder_agreement`.
 
-    Both sides are taken of the same resamples of items.
+    Both sides are taken with the same items left out.
     """
     names = list(found.marks)
     statistic = Statistic(method="mean alpha between coders less mean alpha with the answers", part="_gap")

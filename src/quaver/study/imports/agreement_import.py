@@ -132,7 +132,7 @@ def measure_agreement(
         level: Level of measurement; nominal, or the label set's.
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
         confidence_level: Nominal level of the intervals.
-        resamples: Bootstrap resamples of items.
+        resamples: 0 for no interval.
         seed: Root seed.
         group: Resample the groups of items in this column.
         encoding: Of a text file.
