@@ -18,7 +18,7 @@ from machine import machine
 
 from quaver.core.records import Label, LabelSet
 from quaver.measures import distribution_shift, spread
-from quaver.measures.stability.flips import label_flips
+from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 TESTED = ("distribution_shift_tv", "spread", "label_shift")
 SHARES = (0.5, 0.3, 0.2)
@@ -80,7 +80,7 @@ def rejections(setting: Setting, replications: int, rng: np.random.Generator) ->
             distribution_shift(frame, reference=reference, resamples=400, **options)[0]
             for reference in ("1", None)
         ]
-        flips = label_flips(frame, ["variant"], resamples=400, **options)
+        flips = verdict_evidence(frame, ["variant"], **options)
         shown = [*shift, *spread(frame, resamples=400, **options), *flips]
         found.append([one.details["p"] <= 0.05 for one in shown if one.measure in TESTED])
     return [f"{100 * share:.1f}%" for share in np.mean(found, 0)]

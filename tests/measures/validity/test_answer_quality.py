@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from quaver.agreement.alpha import krippendorff_alpha
 from quaver.core.records import Label, LabelSet
 from quaver.measures.correctness.factor_effects import factor_effects
+from quaver.measures.evidence.verdict_evidence import answer_quality
 from quaver.measures.validity.answer_quality import (
     MOST_REASONS,
-    answer_quality,
     compliance,
     missing_bounds,
 )

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.measures.stability.flips import label_flips
+from quaver.measures.evidence.verdict_evidence import answer_quality, verdict_evidence
 from quaver.measures.stability.prompt_stability import inter_pss
-from quaver.measures.validity.answer_quality import answer_quality
 from quaver.measures.variation.item_sensitivity import sensitivity
 from quaver.report.findings.verdicts import KINDS, Verdict, quality, verdicts
 
@@ -130,7 +129,7 @@ FACTORS = ["paraphrase", "politeness"]
 def estimates(frame: pl.DataFrame) -> list[Estimate]:
     if frame.is_empty():
         return []
-    return [*answer_quality(frame, FACTORS), *label_flips(frame, FACTORS, labels=LABELS, seed=3)]
+    return verdict_evidence(frame, FACTORS, labels=LABELS, seed=3)
 
 
 def judged(answer: Answer, **how: Any) -> Verdict:
@@ -346,7 +345,7 @@ def test_a_decoding_explains_no_flip_between_prompts() -> None:
     cold, warm = (answers(lambda i, p, k, at=at: "ab"[chance(i, p, at) < at], items=80) for at in (0.2, 0.8))
     frame = pl.concat([cold, warm.with_columns(decoding=pl.lit("warm"))])
     factors = ["paraphrase", "decoding"]
-    found = [*answer_quality(frame, factors), *label_flips(frame, factors, labels=LABELS, seed=3)]
+    found = verdict_evidence(frame, factors, labels=LABELS, seed=3)
     (one,) = verdicts(found)
     assert (one.kind, one.factor) == ("flips without a direction", "")
     clear = {shift.cell["factor"] for shift in one.shifts if shift.details["p_holm"] < 0.05}

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from quaver.agreement.stratified_alpha import alpha_over_strata, over_rows, said_of_alpha, scaled
+from quaver.agreement.disagreement import disagreement
+from quaver.agreement.stratified_alpha import (
+    alpha_losses,
+    alpha_over_strata,
+    in_strata,
+    over_rows,
+    ranged,
+    said_of_alpha,
+    scaled,
+    spread_over,
+    stray_labels,
+)
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
 from quaver.estimation.answer_views import View, viewed
@@ -21,9 +32,9 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import MANY_LABELS, Grid, Tally
+from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.stability.label_pairs import Part, each_alpha
 
 Resample = Literal["items", "rows"]
 """What an interval resamples: items, or single labels as the promptstability package does."""
@@ -405,3 +416,47 @@ def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Floats | Tall
     shares = [float(s / n) if n else None for s, n in zip(same, answers, strict=True)]
     pairs = np.stack(np.broadcast_arrays(codes, one), -1).reshape(len(codes), -1, 2)
     return Grid(pairs).tally(len(cell.labels)), shares
+
+
+class Part(NamedTuple):
+    """One estimate: what is said of it, and the strata over which its alpha is averaged."""
+
+    said: Statistic
+    strata: Sequence[int]
+
+
+def each_alpha(
+    cell: Cell, counts: Floats | Tally, parts: Sequence[Part], level: Level | None, missing: Missing
+) -> Iterator[Statistic]:
+    """The mean alpha of each part, from shared resamples."""
+    level, values = scaled(cell.labels, level, cell.label_set, missing)
+    model = disagreement(counts, level, values)
+    reasons = model.reasons()
+    usable = [[s for s in part.strata if reasons[s] is None] for part in parts]
+    # A column a part: which strata it is the mean of.
+    member = np.zeros((model.strata, len(parts)))
+    for column, strata in enumerate(usable):
+        member[strata, column] = 1
+
+    def means(weights: Floats) -> Floats:
+        each = model.alphas(weights)
+        known = np.isfinite(each)
+        n = known.astype(np.float64) @ member
+        total = np.where(known, each, 0.0) @ member
+        return quotient(total, n)
+
+    losses = alpha_losses(model, level)
+    for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
+        own = list(part.strata)
+        lost = len(own) - len(strata)
+        partly = (f"alpha is undefined in {lost} of {len(own)} strata",) if lost and strata else ()
+        yield replace(
+            ranged(part.said, model, strata),
+            under=means,
+            column=column,
+            n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
+            reason=next((reasons[s] for s in own if reasons[s]), None),
+            warnings=(*part.said.warnings, *partly, *stray_labels(cell, in_strata(counts, own))),
+            spread=spread_over(losses[strata]),
+            details={**part.said.details, "level": level, "strata": len(strata)},
+        )

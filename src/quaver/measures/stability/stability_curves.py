@@ -25,8 +25,14 @@ from quaver.estimation.intervals import percentile
 from quaver.estimation.means import over_strata
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.stability.label_pairs import Part, each_alpha
-from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT, Resample
+from quaver.measures.stability.prompt_stability import (
+    CONDITION,
+    PAPER,
+    WITHIN_REPEAT,
+    Part,
+    Resample,
+    each_alpha,
+)
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -14,114 +14,12 @@ import polars as pl
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import ranged, stray_labels
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats, Ratio, Resampling
-from quaver.estimation.cells import Frame, guarded
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.declaration import measure
-from quaver.estimation.gathered import frame_of
-from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.means import over_strata, share_of
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.statistic import Cell, Sampler, Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
-
-_RESAMPLES = 500
-_KINDS = {
-    "failed_calls": "share of calls that ended in an error",
-    "unlabelled_answers": "share of calls whose answer has no label",
-    "truncated_answers": "share of calls whose answer was cut off at max_tokens",
-}
-
-
-@guarded
-def answer_quality(
-    annotations: Frame,
-    factors: Sequence[str] = (),
-    *,
-    group: str | None = None,
-    resamples: int = _RESAMPLES,
-    seed: int = 0,
-) -> list[Estimate]:
-    """Of all calls of each model: how many failed, gave no label, were cut off.
-
-    One denominator for the three, the calls: ``failed_calls``, ``unlabelled_answers`` (an answer came, and no
-    label could be taken from it) and ``truncated_answers``. In the details: ``times`` and ``calls``, and
-    ``items``, of how many items every call is one; for the unlabelled ``statuses``, and ``by`` and ``shares``
-    of the factor over whose levels their share ranges furthest; for those cut off ``unlabelled``, how many of
-    them have no label.
-
-    Returns:
-        Three estimates for each model, with ``model`` in the cell.
-
-    One call of four failed, one answer has no label:
-
-    >>> statuses = ["valid", "valid", "no_label", "error"]
-    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", "b", None, None], "status": statuses})
-    >>> [(one.measure, one.value) for one in answer_quality(frame)]
-    [('failed_calls', 0.25), ('unlabelled_answers', 0.25), ('truncated_answers', 0.0)]
-    """
-    given = frame_of(annotations)
-    frame, groups = _marked(given, factors), item_groups(given, group)
-    resampling = Resampling(resamples=resamples, seed=seed)
-    estimates = []
-    for (model,), part in frame.group_by("model", maintain_order=True):
-        items = part.group_by("item", maintain_order=True).agg(
-            pl.len(), *(pl.col(kind).sum() for kind in _KINDS)
-        )
-        units = groups.units(items["item"].to_list())
-        calls = items["len"].to_numpy().astype(float)
-        for kind, method in _KINDS.items():
-            times = items[kind].to_numpy().astype(float)
-            counted = {"times": times.sum(), "calls": calls.sum(), "items": (times == calls).sum()}
-            details = {name: int(count) for name, count in counted.items()}
-            share = Statistic(
-                method=method,
-                under=Ratio(times[:, None], calls[:, None]),
-                ends=(0.0, 1.0),
-                details={**_details(part, kind, factors), **details},
-            )
-            where = {"model": str(model)}
-            estimates.append(Sampler(units, resampling, measure=kind, where=where).estimated(share))
-    return estimates
-
-
-def _marked(frame: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
-    """The columns that are needed, with one of Booleans for each kind."""
-    status = pl.col("status").cast(pl.String) if "status" in frame.columns else pl.lit("no_label")
-    bare = pl.col("label").is_null()
-    cut = pl.col("truncated").fill_null(False) if "truncated" in frame.columns else pl.lit(False)
-    failed = bare & (status == "error").fill_null(False)
-    model = pl.col("model").cast(pl.String) if "model" in frame.columns else pl.lit("")
-    return frame.select(
-        pl.col("item").cast(pl.String),
-        *(pl.col(name).cast(pl.String) for name in factors if name in frame.columns),
-        model.alias("model"),
-        status.fill_null("no_label").alias("status"),
-        failed.alias("failed_calls"),
-        (bare & ~failed).alias("unlabelled_answers"),
-        cut.alias("truncated_answers"),
-    )
-
-
-def _details(part: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[str, object]:
-    if kind == "truncated_answers":
-        both = pl.col("truncated_answers") & pl.col("unlabelled_answers")
-        return {"unlabelled": int(part.select(both.sum()).item())}
-    if kind != "unlabelled_answers":
-        return {}
-    bare = part.filter(pl.col(kind))
-    statuses = bare["status"].value_counts().sort("count", "status", descending=[True, False])
-    details: dict[str, object] = {"statuses": dict(statuses.iter_rows())}
-    widest = -1.0
-    for factor in factors:
-        if factor not in part.columns:
-            continue
-        frame = part.filter(pl.col(factor).is_not_null()).group_by(factor).agg(share=pl.col(kind).mean())
-        shares: dict[str, float] = dict(frame.sort("share", factor).iter_rows())
-        if len(shares) > 1 and (span := max(shares.values()) - min(shares.values())) > widest:
-            widest = span
-            details |= {"by": factor, "shares": shares}
-    return details
-
 
 MOST_REASONS: Final = 12
 """The most frequent reasons for failure are kept apart, the rest are taken together."""

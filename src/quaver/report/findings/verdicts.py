@@ -2,7 +2,7 @@
 
 A `Quality` is the gate: failed calls, answers without a label, answers cut off. Behind it a `Verdict` for
 each model, of a stated kind with the estimates that it rests on. Both are pure functions of estimates (of
-``measure.answer_quality`` and ``measure.flips``); the report and the commands render them in words.
+`measures.evidence`); the report and the commands render them in words.
 
 The rules, in their order; ends are those of 95% intervals:
 

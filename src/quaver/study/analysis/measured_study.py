@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -23,10 +23,7 @@ from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.estimation.gathered import Gathered
 from quaver.measures.correctness.accuracy import baseline
-from quaver.measures.stability.flips import label_flips
-from quaver.measures.stability.prompt_choice import prompt_choice
-from quaver.measures.stability.vouched_parts import vouched_parts
-from quaver.measures.validity.answer_quality import answer_quality
+from quaver.measures.evidence.verdict_evidence import answer_quality, evidence_of_groups, verdict_evidence
 from quaver.measures.variation.deviations import deviation_shares, deviations
 from quaver.measures.variation.item_sensitivity import sensitivity_with_consistency
 from quaver.measures.variation.label_movement import label_movement
@@ -76,6 +73,9 @@ _OF_GOLD = (
     "label_right",
     "others_wrong",
     "prompt_worse",
+    "broken_prompts",
+    *("rest_agreement", "rest_unlabelled", "rest_wrong", "rest_gold_agreement"),
+    *("best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
 )
 """What a verdict rests on that compares labels with gold labels."""
 
@@ -258,7 +258,7 @@ class MeasuredStudy:
 
     def _answered(self) -> list[Estimate]:
         asking = [name for name in self.several if name != "model"]
-        return answer_quality(self.first, asking, group=self.group, seed=self.seed)
+        return answer_quality(self.first, asking, group=self.group)
 
     def charts(self) -> list[Estimate]:
         """What the report's charts show beyond what the file asks for."""
@@ -305,27 +305,35 @@ class MeasuredStudy:
         return [*own, *read_by_several(self.study, own, others)]
 
     def _judged(self) -> list[Estimate]:
-        few = known = self._judged_apart(few_items(self.first, self.seed))
-        if self.beside:
-            known = self._judged_apart(few_items(self._first_of(self.every.frame), self.seed))
-        given: Any = {"labels": self._apart[0], "group": self.group, "seed": self.seed}
-        asking = [name for name in self.several if name != "model"]
-        chosen = prompt_choice(known, **given)
-        estimates = [*self._answered(), *chosen]
-        estimates += _with_gold(lambda frame: label_flips(frame, asking, **given), few, known)
-        estimates += _with_gold(self._vouched, few, known)
+        few = few_items(self.first, self.seed)
+        known = few_items(self._first_of(self.every.frame), self.seed) if self.beside else few
+        estimates = self._evidence(few)
+        if self.beside:  # gold labels count, of whichever items
+            estimates = [one for one in estimates if one.measure not in _OF_GOLD]
+            estimates += [one for one in self._evidence(known) if one.measure in _OF_GOLD]
+        if few is not self.first:
+            answered = self._answered()
+            quality = {estimate.measure for estimate in answered}
+            estimates = [*answered, *(one for one in estimates if one.measure not in quality)]
         gold = self.study.spec.items.gold or (
             self.study.spec.annotations and self.study.spec.annotations.gold
         )
-        estimates += hand_labelled(known, self.items, gold.drawn if gold else None)
-        prompts = {
-            str(estimate.cell.get("variant", estimate.details.get("prompt", ""))) for estimate in chosen
-        } - {""}
-        for prompt in sorted(prompts):
-            frames = [rows_with(frame, "variant", prompt) for frame in (few, known)]
-            parts = _with_gold(self._vouched, frames[0], frames[-1] if self.beside else frames[0])
-            estimates += [replace(estimate, cell={**estimate.cell, "variant": prompt}) for estimate in parts]
-        return estimates
+        return [*estimates, *hand_labelled(known, self.items, gold.drawn if gold else None)]
+
+    def _evidence(self, frame: pl.DataFrame) -> list[Estimate]:
+        """What is known of the labels of some annotations."""
+        coders = self.study.spec.items.coders
+        explained = self._explained(self._judged_apart(frame))
+        compared = (*self._compared, *self._explaining.columns[1:])
+        return verdict_evidence(
+            explained,
+            [name for name in self.several if name != "model"],
+            labels=self._apart[0],
+            compared=[name for name in compared if name not in coders],
+            coders=coders,
+            group=self.group,
+            seed=self.seed,
+        )
 
     @cached_property
     def _apart(self) -> tuple[LabelSet, Mapping[str, str]]:
@@ -348,20 +356,6 @@ class MeasuredStudy:
             return frame
         columns = [pl.col(name).cast(pl.String).replace(stands) for name in ("label", "gold")]
         return frame.with_columns(expression.cast(pl.Categorical) for expression in columns)
-
-    def _vouched(self, frame: pl.DataFrame) -> list[Estimate]:
-        """What may be vouched for of some annotations."""
-        coders = self.study.spec.items.coders
-        return vouched_parts(
-            self._explained(frame),
-            labels=self._apart[0],
-            compared=[
-                name for name in (*self._compared, *self._explaining.columns[1:]) if name not in coders
-            ],
-            coders=coders,
-            group=self.group,
-            seed=self.seed,
-        )
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -411,8 +405,7 @@ class MeasuredStudy:
             column = estimate.cell["column"]
             if column not in declared:
                 frame = with_column(study, self.first, column)
-                each = vouched_parts(frame, labels=self.experiment.labels, compared=[column], seed=self.seed)
-                parts = [part for part in each if part.cell.get("group") == column]
+                parts = evidence_of_groups(frame, column, labels=self.experiment.labels, seed=self.seed)
                 estimates += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
         return [*estimates, *self._elsewhere(estimates)]
 
@@ -504,14 +497,3 @@ def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
             yield replace(
                 estimate, measure=f"{estimate.measure}_baseline", cell={**estimate.cell, "predictor": kind}
             )
-
-
-def _with_gold(
-    make: Callable[[pl.DataFrame], list[Estimate]], few: pl.DataFrame, frame: pl.DataFrame
-) -> list[Estimate]:
-    """What is measured of a sample; of correctness, what is measured of that and more items with gold."""
-    estimates = make(few)
-    if frame is few:
-        return estimates
-    others = [estimate for estimate in estimates if estimate.measure not in _OF_GOLD]
-    return [*others, *(estimate for estimate in make(frame) if estimate.measure in _OF_GOLD)]

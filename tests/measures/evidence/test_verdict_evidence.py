@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.measures.stability.flips import label_flips
-from quaver.measures.stability.label_pairs import likeness
-from quaver.measures.stability.vouched_parts import vouched_parts
+from quaver.measures.evidence.answer_table import likeness
+from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
@@ -21,14 +20,19 @@ def frame(labels: list[str | None], gold: str, **columns: list[str | None]) -> p
 
 def by_name(found: list[Estimate]) -> dict[tuple[str, ...], Estimate]:
     names = ("group", "level", "label")
-    return {(one.measure, *(one.cell[name] for name in names if name in one.cell)): one for one in found}
+    vouched = "class_", "group_", "label_right", "step_given", "unlabelled_texts", "coders_differ"
+    return {
+        (one.measure, *(one.cell[name] for name in names if name in one.cell)): one
+        for one in found
+        if one.measure.startswith(vouched)
+    }
 
 
 def test_the_recall_of_each_class_in_each_group_and_what_has_no_label() -> None:
     labels: list[str | None] = ["a", "a", None, "b", "a", "b", "a", None]
     party: list[str | None] = ["x", "x", "x", "x", "y", "y", "y", None]
     found = by_name(
-        vouched_parts(frame(labels, "aaabbbba", party=party), labels=LABELS, compared=["party"], resamples=0)
+        verdict_evidence(frame(labels, "aaabbbba", party=party), labels=LABELS, compared=["party"])
     )
     values = {name: one.value for name, one in found.items()}
     assert values == {
@@ -50,8 +54,10 @@ def test_the_recall_of_each_class_in_each_group_and_what_has_no_label() -> None:
 def test_intervals_of_many_parts_hold_at_once() -> None:
     labels: list[str | None] = list("ab" * 50)
     party: list[str | None] = [f"g{at % 10}" for at in range(100)]
-    alone = by_name(vouched_parts(frame(labels, "ab" * 50), labels=LABELS))
-    among = by_name(vouched_parts(frame(labels, "ab" * 50, party=party), labels=LABELS, compared=["party"]))
+    alone = by_name(verdict_evidence(frame(labels, "ab" * 50), labels=LABELS))
+    among = by_name(
+        verdict_evidence(frame(labels, "ab" * 50, party=party), labels=LABELS, compared=["party"])
+    )
     one, other = alone["class_found", "a"], among["class_found", "a"]
     assert one.low is not None
     assert other.low is not None
@@ -65,7 +71,7 @@ def test_coders_are_compared_with_most_of_the_others() -> None:
         "cy": ["a", "b", "a"],
     }
     found = by_name(
-        vouched_parts(frame(["a", "b", "b"], "abb", **columns), labels=LABELS, coders=[*columns], resamples=0)
+        verdict_evidence(frame(["a", "b", "b"], "abb", **columns), labels=LABELS, coders=[*columns])
     )
     # of the second and third text one coder differs from two that agree; the others face a tie
     assert found["coders_differ",].value == pytest.approx(2 / 5)
@@ -75,9 +81,7 @@ def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_neve
     scale = LabelSet(tuple(Label(code, code) for code in "123"), "ordinal")
     labels: list[str | None] = ["1", "1", "3", "3", "3", "1", None]
     party: list[str | None] = [*"xxxyyy", None]
-    found = by_name(
-        vouched_parts(frame(labels, "1231132", party=party), labels=scale, compared=["party"], resamples=0)
-    )
+    found = by_name(verdict_evidence(frame(labels, "1231132", party=party), labels=scale, compared=["party"]))
     # of the pairs a label and the label of another text, by chance: 1 is two steps from 3, one from 2
     chance = sum((int(one or 0) - int(other)) ** 2 / 4 for one in labels[:-1] for other in "123113") / 36
     assert found["step_given", "2"].details["texts"] == 2
@@ -104,7 +108,7 @@ def test_a_step_between_neighbours_weighs_little_on_a_scale() -> None:
     ]
     answers = pl.DataFrame(rows, schema=["item", "variant", "label"], orient="row")
     ordinal, nominal = (
-        {one.measure: one.value for one in label_flips(answers, [], labels=labels, resamples=0)}
+        {one.measure: one.value for one in verdict_evidence(answers, labels=labels)}
         for labels in (scale, LabelSet(scale.labels))
     )
     assert ordinal["flips_prompts"] == nominal["flips_prompts"]
@@ -121,7 +125,7 @@ def test_every_estimate_says_in_words_how_it_was_computed() -> None:
             "label": list("aaabaabb"),
         }
     )
-    for one in label_flips(frame, [], labels=LabelSet(tuple(Label(code, code) for code in "ab"))):
+    for one in verdict_evidence(frame, labels=LabelSet(tuple(Label(code, code) for code in "ab"))):
         how = one.method.partition("; ")[0].strip()
         assert how, one.measure
         assert not how.endswith((":", ";")), one.measure
@@ -144,6 +148,6 @@ def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(
     labels: list[str | None] = [None if without(n) else "ab"[n % 2] for n in at]
     party: list[str | None] = ["x" if n % 5 == 0 else "y" for n in at]
     answers = frame(labels, "ab" * 30, party=party).with_columns(text_words=pl.Series(at))
-    one = by_name(vouched_parts(answers, labels=LABELS, compared=["party"], resamples=0))["unlabelled_texts",]
+    one = by_name(verdict_evidence(answers, labels=LABELS, compared=["party"]))["unlabelled_texts",]
     names = {"trait", "shared"} & {*one.details}
     assert {name: one.details[name] for name in names} == expected

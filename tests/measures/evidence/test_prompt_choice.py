@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.measures.stability.prompt_choice import prompt_choice
+from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
@@ -25,7 +25,9 @@ def study(answer: Callable[[int, str], str | None], prompts: str = "vwxyz", item
 
 
 def chosen(frame: pl.DataFrame, **options: Any) -> dict[str, Estimate]:
-    return {one.measure: one for one in prompt_choice(frame, labels=LABELS, **options)}
+    estimates = verdict_evidence(frame, labels=LABELS, **options)
+    names = "rest_", "best_prompt_", "broken_prompts"
+    return {one.measure: one for one in estimates if one.measure.startswith(names)}
 
 
 def odd(item: int, prompt: str) -> str:
@@ -100,9 +102,8 @@ def test_intervals_are_of_groups_where_items_come_in_groups() -> None:
     assert together.n == 6
 
 
-def test_one_prompt_and_no_intervals_leave_nothing_to_choose() -> None:
+def test_of_one_prompt_there_is_nothing_to_choose() -> None:
     assert chosen(study(odd, "v")) == {}
-    assert chosen(study(odd), resamples=0) == {}
     failed = study(odd).with_columns(
         status=pl.when(pl.col("variant") == "v").then(pl.lit("valid")).otherwise(pl.lit("error"))
     )

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.measures.stability.vouched_parts import vouched_parts
+from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
 
@@ -24,10 +24,12 @@ def answers(rows: dict[str, str], gold: str | None) -> pl.DataFrame:
     )
 
 
-def named(frame: pl.DataFrame, measure: str, resamples: int = 0) -> dict[str, Estimate]:
-    found = vouched_parts(frame, labels=LABELS, resamples=resamples)
+def named(frame: pl.DataFrame, measure: str) -> dict[str, Estimate]:
+    found = verdict_evidence(frame, labels=LABELS)
     return {
-        one.cell.get("label", one.cell.get("variant", "")): one for one in found if one.measure == measure
+        one.cell.get("label", one.cell.get("variant", "")): one
+        for one in found
+        if one.measure == measure and ("variant" in one.cell) == measure.startswith("prompt_")
     }
 
 
@@ -47,11 +49,11 @@ def test_what_is_left_without_a_label_that_is_surely_wrong_is_judged_by_itself()
     gold = "a" * 40 + "b" * 40 + "c" * 40
     given = "a" * 40 + "b" * 40 + "b" * 40  # each b of two is a c
     frame = answers({"p": given, "q": given}, gold)
-    (others,) = named(frame, "others_wrong", resamples=200).values()
+    (others,) = named(frame, "others_wrong").values()
     assert others.value == 0.0
     assert others.details["without"] == ["b"]
     assert others.details["share"] == pytest.approx(2 / 3)
-    assert not named(answers({"p": gold, "q": gold}, gold), "others_wrong", resamples=200)
+    assert not named(answers({"p": gold, "q": gold}, gold), "others_wrong")
 
 
 def test_a_prompt_is_held_against_the_others_on_the_same_texts_and_its_move_is_named() -> None:
@@ -69,9 +71,9 @@ def test_without_gold_labels_a_prompt_is_held_against_the_other_prompts_labels()
     same = "aaaabbbbcc"
     frame = answers({"p": same, "q": same, "r": same, "s": "aaaabbbbaa"}, None)
     found = named(frame, "prompt_apart")
-    # of the pairs of s and another prompt a fifth differ; of p's a third of that, as s is one of three
-    assert found["s"].value == pytest.approx(0.2 - 0.2 / 3)
-    assert found["p"].value == pytest.approx(0.2 / 3 - (0.2 / 3 + 0.2 / 3 + 0.2) / 3)
+    # of the pairs of s and another prompt a fifth differ, of two others none; of p's a third of that
+    assert found["s"].value == pytest.approx(0.2)
+    assert found["p"].value == pytest.approx(0.2 / 3 - 2 * 0.2 / 3)
     assert found["s"].details["source"] == "c"
 
 

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.measures.stability.flips import label_flips
-from quaver.measures.validity.answer_quality import answer_quality
+from quaver.measures.evidence.verdict_evidence import answer_quality, verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
@@ -32,7 +31,7 @@ def study(seed: int, noise: list[float], groups: int = 60, moved: float = 0.0) -
 
 
 def shift(frame: pl.DataFrame, group: str | None = None) -> Estimate:
-    found = label_flips(frame, ["variant"], labels=LABELS, group=group, resamples=200)
+    found = verdict_evidence(frame, ["variant"], labels=LABELS, group=group)
     return next(one for one in found if one.measure == "label_shift")
 
 
@@ -48,9 +47,9 @@ def test_a_noisy_prompt_is_no_shift_and_one_that_moves_labels_is() -> None:
 
 def test_every_flip_is_of_groups_where_items_come_in_groups() -> None:
     frame = study(2, [0.3, 0.3, 0.3], groups=12).with_columns(gold=pl.lit("a"))
-    alone = label_flips(frame, ["variant"], labels=LABELS, resamples=200)
-    together = label_flips(frame, ["variant"], labels=LABELS, group="author", resamples=200)
-    assert {one.unit for one in together} == {"author"}
+    alone = verdict_evidence(frame, ["variant"], labels=LABELS)
+    together = verdict_evidence(frame, ["variant"], labels=LABELS, group="author")
+    assert {one.unit for one in together} == {"author", "prompt"}  # of prompts that could be broken
     assert [one.value for one in together] == [one.value for one in alone]
     for one, other in zip(alone, together, strict=True):
         if one.measure in ("flips_prompts", "label_in_use", "wrong_labels"):
@@ -68,3 +67,10 @@ def test_failed_calls_of_a_group_are_not_so_many_failures() -> None:
     assert alone.value == together.value == pytest.approx(1 / 6)
     assert (alone.n, together.n, together.unit) == (60, 12, "author")
     assert together.high - together.low > alone.high - alone.low
+
+
+def test_repeats_of_a_prompt_are_no_pair_of_prompts() -> None:
+    frame = pl.DataFrame({"item": [1] * 4, "variant": list("vvww"), "label": list("aaab")})
+    shares = {one.measure: one.value for one in verdict_evidence(frame, labels=LABELS)}
+    # of four pairs of a label of v and one of w two differ; of the two pairs of repeats one does
+    assert (shares["flips_prompts"], shares["flips_repeats"]) == (0.5, 0.5)

@@ -1,0 +1,1 @@
+"""What a verdict rests on: estimates of counted answers, model by model."""
