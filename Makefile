@@ -97,7 +97,6 @@ FIRST ?= 0
 simulate: setup
 	$(BIN)/python -m tests.simulation.run $(if $(SEED),--seed $(SEED),--first $(FIRST) --seeds $(SEEDS))
 	$(if $(SEED),,$(BIN)/python -m tests.simulation.worker_run --first $(FIRST) --seeds $(SEEDS))
-	$(if $(SEED),,$(BIN)/python -m tests.simulation.shard_run --first $(FIRST) --seeds $(SEEDS))
 
 # The bytes and lines at which a kept file could lose something: make conformance FIRST=7
 conformance: setup

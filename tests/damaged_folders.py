@@ -71,7 +71,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("accept", "study.yaml"),
     _VIEW,
     ("repair", "study.yaml"),
-    ("merge", "study.yaml"),
     ("verify", "whole.zip"),
     ("plan", "study.yaml"),
     ("paper", "study.yaml", "--to", "paper"),

@@ -10,9 +10,9 @@ from tests.batches.cases import World, document, world
 from tests.batches.farm import DAY
 
 from quaver.collect.store.batch_rows import StoredBatches
-from quaver.collect.store.merged_stores import copy_store
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.salvage import salvaged
+from quaver.collect.store.store_copy import copy_store
 from quaver.study.session import Study
 
 

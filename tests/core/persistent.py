@@ -79,10 +79,6 @@ _LOOK = {
     "baseline": "a", "labels": "b", "time": _TIME, "bounds": [], "error": 0.1, "share": 0.1, "tail": 0.1,
     "items": "c", "left_out": {},
 }  # fmt: skip
-_SHARD = {
-    "shard": "1/2", "fingerprint": "f", "quaver": "1", "host": "h", "process": 1, "calls": 1, "answered": 1,
-    "ended": None, "seen": 1.0,
-}  # fmt: skip
 DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
     "noise.json": lambda text: {text: []},
     "looks.json": lambda text: {"looks": [{**_LOOK, "baseline": text}]},
@@ -103,7 +99,6 @@ DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
     },
     "labelled.json": lambda text: {"file": text, "sha256": text},
     "accepted.json": lambda text: {"asked": {"text": text}, "found": {}},
-    "shard.json": lambda text: {**_SHARD, "study": text},
 }
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from quaver.bundles.derived_files import made_with, write_derived, write_json
 from quaver.bundles.redaction import Texts
 from quaver.bundles.verification import estimate_differences, verify
-from quaver.collect.store.merged_stores import copy_store, copy_store_without
+from quaver.collect.store.store_copy import copy_store, copy_store_without
 from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.label_values import fields_in

@@ -34,7 +34,6 @@ GROUPS = {
         "run",
         "status",
         "watch",
-        "merge",
         "repair",
     ),
     "Look and use": (

@@ -14,6 +14,6 @@ def command(study: StudyArgument = HERE, function: FunctionOption = None) -> Non
     Examples:
       quaver repair study.yaml
     """
-    from quaver.study.merging import repair  # loads the study's parts
+    from quaver.study.repairing import repair  # loads the study's parts
 
     print_status("repaired", repair(open_study(study, function)))

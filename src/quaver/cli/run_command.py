@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.console import errors, say, say_study, screen
+from quaver.cli.console import errors, say_study, screen
 from quaver.cli.run_display import (
-    print_status,
     say_making,
     show_outcome,
     watching,
     writing_events,
 )
 from quaver.cli.status_command import say_verdict
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, studies_of
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, studies_of
 from quaver.collect.store.store_lock import stopping
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ def command(
     address: str = "",
     workers: Annotated[int, typer.Option(show_default=False)] = 0,
     gpus_per_worker: Annotated[float, typer.Option(show_default=False)] = 0.0,
-    shard: str = "",
     small: bool = False,
     function: FunctionOption = None,
 ) -> None:
@@ -55,20 +53,16 @@ def command(
       address: The Ray cluster's address; RAY_ADDRESS or this machine if left out.
       workers: Ray workers a model; as many as fit if left out.
       gpus_per_worker: GPUs that each Ray worker has for itself.
-      shard: Ask one of several equal parts only, in a process of its own: 3/8 is the third of eight.
       small: Run the small version that the study file describes.
 
     Examples:
       quaver run study.yaml
       quaver run study.yaml --small
       quaver run study.yaml --batch
-      quaver run study.yaml --shard 3/8
       quaver run study.yaml --on ray --workers 16
       quaver run study.yaml --function mine=annotate:label
     """
-    opened = (
-        {"": open_study(study, function, shard=shard)} if shard else studies_of(study, function, small=small)
-    )
+    opened = studies_of(study, function, small=small)
     asked: dict[str, Any] = {
         "retry_errors": retry_errors,
         "batch": batch,
@@ -85,29 +79,20 @@ def command(
     for name, one in opened.items():
         say_study(name)
         path = one.source.positions.path or study if name or small else study
-        if _run(one, path, events, asked, small=small, shard=bool(shard)).ended == "interrupted":
+        if _run(one, path, events, asked, small=small).ended == "interrupted":
             raise typer.Exit(130)
 
 
-def _run(
-    opened: Study, path: Path, events: str, asked: Mapping[str, Any], *, small: bool, shard: bool
-) -> Outcome:
-    """Run a study or a shard, and say how it ended."""
+def _run(opened: Study, path: Path, events: str, asked: Mapping[str, Any], *, small: bool) -> Outcome:
+    """Run a study, and say how it ended."""
     if small:
         _say_small(opened)
     opened.variants.make(watch=say_making)
-    if shard:
-        from quaver.study.sources.study_file_source import asking
-
-        print_status("shard", asking(opened.source))
     with writing_events(events) as stream, watching(opened) as watch, stopping(opened.folder):
         outcome = opened.run(watch=watch, events=stream, **asked)
     shown = errors if events == "-" else screen
     status = show_outcome(outcome, opened, shown)
-    if shard:
-        say("`quaver status` shows all shards, and `quaver report` reads them as one.", on=shown)
-    else:
-        say_verdict(opened, status, path, shown)
+    say_verdict(opened, status, path, shown)
     return outcome
 
 

@@ -104,13 +104,12 @@ def open_study(
     functions: Sequence[str] | None = None,
     *,
     small: bool = False,
-    shard: str | None = None,
     field: str | None = None,
 ) -> Study:
-    """The study of a command's argument, its small version, a shard or a field, with its functions."""
+    """The study of a command's argument, its small version or a field, with its functions."""
     from quaver.study.session import Study
 
-    return Study.open(path, functions=functions_of(functions), small=small, shard=shard, field=field)
+    return Study.open(path, functions=functions_of(functions), small=small, field=field)
 
 
 def studies_of(

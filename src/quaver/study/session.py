@@ -75,7 +75,6 @@ class Study:
         folder: str | Path | None = None,
         functions: Mapping[str, Annotate] | None = None,
         small: bool = False,
-        shard: str | None = None,
         field: str | None = None,
     ) -> Study:
         """Open a study.
@@ -89,7 +88,6 @@ class Study:
             functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.
             small: Whether to open the small version that the study file describes under ``small``. It is
                 written beside the file as ``NAME.small.yaml``, and has a folder of its own.
-            shard: One of several equal parts, such as ``3/8``, in a folder of its own; a study reads all.
             field: One field of a task with fields, as a study that has this field's labels and no others.
 
         Returns:
@@ -100,7 +98,7 @@ class Study:
             UnknownName: A plug-in, a column, a label, a model, an evaluator or a field does not exist.
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
-        opened = cls(open_checked(study, folder, functions, small=small, shard=shard))
+        opened = cls(open_checked(study, folder, functions, small=small))
         return opened if field is None else opened._field(field)
 
     @property

@@ -302,7 +302,6 @@ class IndexProcess:
         if index is not None and index.design.store:
             store = Path(index.design.store)
             files += [store, journal(store), gold_beside(Path(index.design.folder)).path("labels.csv")]
-            files += sorted(store.parent.glob("shards/*/responses.db*"))  # taken in when the study is opened
         elif self._study.path.is_dir():
             files.append(self._study.path / "responses.db")
         else:

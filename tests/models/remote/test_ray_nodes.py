@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.extras import needs
 from tests.studies import written
-from tests.study.collection.test_shards import frame
 
 from quaver.study.session import Study
 
@@ -33,6 +33,12 @@ CALLS = 300 * 3 * 2
 KILLS = int(os.environ.get("QUAVER_RAY_KILLS", "20"))
 """Nodes that are killed, and drivers."""
 SEED = os.environ.get("QUAVER_RAY_SEED", "1")
+
+
+def frame(study: Study) -> pl.DataFrame:
+    keys = ["variant", "decoding", "item", "repeat", "evaluator"]
+    found = study.annotations()
+    return found.with_columns(pl.col(keys[:3] + keys[4:]).cast(pl.String)).sort(keys)
 
 
 def lived(study: Path, what: str) -> dict[str, int]:

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
-from quaver.study.merging import repair
+from quaver.study.repairing import repair
 from quaver.study.session import Study
 from quaver.study.sources.study_source import Ability, StudySource
 

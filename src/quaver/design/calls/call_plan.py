@@ -145,7 +145,6 @@ class Plan:
             that wants more gets as many.
         occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and
             seeds are then those of this occasion.
-        has: Whether a prompt's calls belong to it, by the positions of variant and item; all do if left out.
 
     Attributes:
         order: The prompts in the order of work.
@@ -157,13 +156,11 @@ class Plan:
         identities: Mapping[str, str],
         most_logprobs: Mapping[str, int] = MappingProxyType({}),
         occasion: str = "",
-        has: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.occasion = occasion
         self.experiment = experiment
         self.identities = identities
         self.most_logprobs = most_logprobs
-        self._has = has
         self.order = WorkOrder(experiment)
 
     def max_tokens(self, condition: Condition) -> int:
@@ -282,8 +279,6 @@ class Plan:
                 digest = blake2b(joined(prompt).encode("utf-8", "surrogatepass"), digest_size=16).digest()
                 occurrence = seen.get(digest, 0)
                 seen[digest] = occurrence + 1
-            if self._has is not None and not self._has(variant, item):
-                continue
             for cell in cells[variant]:
                 yield made(cell, item, prompt, occurrence)
 

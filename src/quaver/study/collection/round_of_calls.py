@@ -96,7 +96,7 @@ class Collecting:
         models: Mapping[str, Model],
     ) -> None:
         self._study, self._store, self._models = study, store, models
-        self._plan, self._caps = study.plan, study.budget
+        self._plan, self._caps = study.plan, study.spec.budget
         self._journal, self._watch, self._retry_errors = journal, watch, asked.retry_errors
         self._keep: Keep | None = None
         self._prices, self._made = study.prices, study.spent_on_paraphrases()
@@ -250,8 +250,6 @@ class Collecting:
         """Try the servers that something is left to ask; those out of reach keep no other waiting."""
         left = self._store.calls.unfinished(errors=not self._retry_errors) & set(names)
         out = left & self._out.calls_out().keys()
-        if self._study.share is not None:  # the store counts the calls of the whole study
-            out = left
         left -= {name for name in out if next(self._requests(name, every=True), None) is None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):

@@ -135,8 +135,7 @@ class StudyBatches:
 
     def _place(self) -> None:
         """Find the study's calls anew, if an answer to an earlier design came in."""
-        if not self._study.placed.are_in(self._store):
-            self._study.place(self._store)
+        self._study.place(self._store)
 
     def _stored(self, group: Sequence[Answered]) -> None:
         for request, responses in group:

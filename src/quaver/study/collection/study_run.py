@@ -22,7 +22,6 @@ from quaver.design.spec import MeasureSpec, RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.study.collection.round_of_calls import Collecting, RunAsked, rehearse, reused_folders
-from quaver.study.collection.shard_run import WAIT, ShardRecord
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
 from quaver.study.sources.prices import check_money, prices_of
@@ -107,20 +106,19 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
     experiment = study.experiment
     _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
     study.files.make()
-    with sole_writer(study.folder, WAIT if study.share else 0.0), study.files.store() as store:
+    with sole_writer(study.folder), study.files.store() as store:
         store.take_in()
         study.place(store)
-        record = ShardRecord(study, store)
         study.files.write("study.lock.json", study.lock())
         before = store.calls.counts().answered - (store.calls.counts().errors if asked.retry_errors else 0)
         total = study.calls - store.calls.unfollowed(errors=not asked.retry_errors)
         if before == total and not StoredBatches(store).rows():
-            return record.end(Outcome("finished", before, before, 0, 0, 0.0))
+            return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, asked.events, conditions=experiment.conditions, items=ids)
         models = asked_models(study, run_at(study.spec.run, asked.where))
-        collecting = Collecting(study, store, journal, asked, record.watching(asked.watch), models)
+        collecting = Collecting(study, store, journal, asked, asked.watch, models)
         try:
             if asked.cancel_batches:
                 outcome = collecting.cancel_batches()
@@ -132,7 +130,7 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         finally:
             collecting.close()
         journal.ended(outcome)
-        return record.end(outcome)
+        return outcome
 
 
 def noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:

@@ -25,8 +25,6 @@ from quaver.collect.store.store_lock import collected_since, who_collects
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.study.analysis.annotation_frame import changed_models
-from quaver.study.sources.shards import Shards, ShardStatus
-from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
 
 
@@ -114,8 +112,6 @@ class StudyStatus(Rows):
         last: When the last answer arrived, in seconds since 1970; None where there is none.
         batches: The batches that are out; their calls are not among the answered ones, nor their tokens and
             money among what was spent.
-        shards: Its shards, if it was run in any; what those have collected is among the answered calls, but
-            for one that runs on another machine.
     """
 
     total: int
@@ -142,7 +138,6 @@ class StudyStatus(Rows):
     waiting: int = 0
     last: float | None = None
     batches: Sequence[BatchStatus] = ()
-    shards: Sequence[ShardStatus] = ()
 
     def __repr__(self) -> str:
         failed = f", {self.errors:,} with an error" if self.errors else ""
@@ -190,8 +185,6 @@ def status(study: StudySource) -> StudyStatus:
     """
     if study.spec.annotations is not None:
         return StudyStatus(total=study.calls, answered=study.calls)
-    if isinstance(study, StudyFile):
-        study.take_in_shards()
     process = who_collects(study.folder)
     if not study.files.responses.exists():
         return status_in(study, None, process)
@@ -240,7 +233,6 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         ),
         waiting=store.waiting() if store and process is None else 0,
         batches=_batches(study, store) if store else (),
-        shards=Shards(study.folder).statuses(store),
         last=max((entry.last for entry in entries if entry.placed and entry.last), default=None),
     )
 

@@ -172,12 +172,6 @@ class StudyVariants(Rows):
         study = asking(self._source)
         if not (again or study.lacks_paraphrases):
             return []
-        if study.share is not None:
-            raise SpecError(
-                "the study's paraphrases have not been made yet, and all shards must share them",
-                where=str(study.home.path),
-                fix="make them once with `quaver variants` before the shards run",
-            )
         study.plugins.check_named()  # before anything is paid
         study.files.make()
         with sole_writer(study.folder):

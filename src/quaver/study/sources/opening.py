@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from quaver.core import registry
 from quaver.design.calls.lock_file import write_small
-from quaver.design.calls.work_order import Share
 from quaver.design.paraphrase.paraphraser import NotMade
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, read_study
@@ -18,7 +17,7 @@ from quaver.errors import SpecError
 from quaver.study.sources.archive import is_archive
 from quaver.study.sources.kept_annotations import kept_items
 from quaver.study.sources.listed_studies import list_of_studies, studies_in
-from quaver.study.sources.study_file_source import StudyFile, asking
+from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
 
@@ -29,29 +28,8 @@ def open_source(
     study: str | Path | Mapping[str, Any],
     folder: str | Path | None = None,
     functions: Mapping[str, Annotate] | None = None,
-    shard: str | None = None,
 ) -> StudySource:
     """The source that a user names; arguments and errors are those of `Study.open`."""
-    source = _opened(study, folder, functions)
-    if shard is not None:
-        return _shard(source, shard)
-    if isinstance(source, StudyFile):
-        source.take_in_shards()
-    return source
-
-
-def _shard(source: StudySource, shard: str) -> StudySource:
-    """One shard of a study."""
-    whole = asking(source)
-    functions = whole.plugins.functions
-    return StudyFile(whole.spec, whole.positions, whole.folder, functions, Share.read(shard))
-
-
-def _opened(
-    study: str | Path | Mapping[str, Any],
-    folder: str | Path | None,
-    functions: Mapping[str, Annotate] | None,
-) -> StudySource:
     if isinstance(study, Mapping):
         name = study.get("name")
         kept = kept_items(study, Path(folder or (name if isinstance(name, str) and name else "study")))
@@ -87,13 +65,12 @@ def open_checked(
     functions: Mapping[str, Annotate] | None,
     *,
     small: bool,
-    shard: str | None,
 ) -> StudySource:
     """The source that a user names, or its small version, with its names checked."""
-    source = open_source(study, folder, functions, None if small else shard)
+    source = open_source(study, folder, functions)
     if small:
         own = source.plugins.functions
-        source = open_source(write_small(source.positions), functions=own, shard=shard)
+        source = open_source(write_small(source.positions), functions=own)
     _check_names(source)
     return source
 

@@ -3,63 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from inspect import getdoc
-from pathlib import Path
 from typing import Any, cast
 
-from quaver.collect.run.ledger import Entry, spent
+from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
-from quaver.collect.store.read_only import may_write
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.store_lock import sole_writer, sole_writer_if_free
+from quaver.collect.store.store_lock import sole_writer
 from quaver.core.model import Model, Placed, Probed
-from quaver.core.records import Request
+from quaver.core.records import Call, Request
 from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.calls.lock_file import lock_document
-from quaver.design.calls.work_order import Dealt, Share
 from quaver.design.paraphrase.paraphraser import ToAsk
-from quaver.design.spec import BudgetSpec, StudySpec
-from quaver.design.spec.study_file import Positions
+from quaver.design.spec import StudySpec
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
 from quaver.study.sources.prices import check_abilities, prices, prices_beside
-from quaver.study.sources.shards import FOLDER, PlacedCalls, Shards
-from quaver.study.sources.study_folder import StudyFolder
-from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
 
 
 class StudyFile(StudySource):
     """A study file with all that it names, each part made when it is first needed.
 
-    The only source that asks models. With a share, it is that shard of the study, in a folder of its own.
-
-    Attributes:
-        share: The share of the calls that is asked here; None for the whole study.
-        home: The folder of the whole study.
+    The only source that asks models.
     """
 
     kind = "a study file"
     can_ask = True
-
-    def __init__(
-        self,
-        spec: StudySpec,
-        positions: Positions,
-        folder: Path,
-        functions: Mapping[str, Annotate] | None = None,
-        share: Share | None = None,
-    ) -> None:
-        super().__init__(spec, positions, folder / FOLDER / share.folder if share else folder, functions)
-        self.share = share
-        self.home = StudyFolder(folder)
-        self._stamps: dict[str, Any] = {}
 
     # --------------------------------------------------------------------- design
 
@@ -84,21 +60,13 @@ class StudyFile(StudySource):
 
     @property
     def calls(self) -> int:
-        """How many calls the design takes, or this share of it."""
-        return self.experiment.calls if self._dealt is None else self._dealt.calls
-
-    def calls_of(self, condition: int) -> int:
-        """How many calls a condition takes, by its position."""
-        return super().calls_of(condition) if self._dealt is None else self._dealt.calls_of(condition)
-
-    @cached_property
-    def _dealt(self) -> Dealt | None:
-        return Dealt(self.share, self.experiment, self.spec.seed) if self.share else None
+        """How many calls the design takes."""
+        return self.experiment.calls
 
     @cached_property
     def paraphrases(self) -> KeptParaphrases:
         """The paraphrases that models made, and the edits by hand."""
-        return KeptParaphrases(self.home, lambda asked: self.plugins.one_model(asked, self.engines))
+        return KeptParaphrases(self.files, lambda asked: self.plugins.one_model(asked, self.engines))
 
     @property
     def lacks_paraphrases(self) -> bool:
@@ -119,7 +87,7 @@ class StudyFile(StudySource):
 
     def forget(self, experiment: Experiment | None = None) -> None:
         """Resolve anew what depends on the paraphrases."""
-        for name in ("experiment", "models", "served", "placed", "fingerprint", "_dealt"):
+        for name in ("experiment", "models", "served", "plan", "fingerprint"):
             self.__dict__.pop(name, None)
         if experiment is not None:
             self.__dict__["experiment"] = experiment
@@ -204,35 +172,17 @@ class StudyFile(StudySource):
         ]
 
     def spent_on_paraphrases(self) -> list[Entry]:
-        """What was spent on calls that made paraphrases; it counts for the whole study and for no shard."""
-        return entries_of(self.paraphrases.spent) if self.share is None else []
-
-    @cached_property
-    def budget(self) -> BudgetSpec:
-        """What may be spent: of a shard, its share of what paraphrases have left of the caps."""
-        caps, share = self.spec.budget, self.share
-        if share is None:
-            return caps
-        made = spent(entries_of(self.paraphrases.spent), self.prices)
-        parts: dict[str, float] = {}
-        for name in ("calls", "tokens", "money"):
-            if (cap := getattr(caps, name)) is not None:
-                left = max(0, cap - getattr(made, name))
-                parts[name] = left / share.of if name == "money" else share.amount(int(left))
-        return caps.model_copy(update=parts)
+        """What was spent on calls that made paraphrases; it counts like what answers took."""
+        return entries_of(self.paraphrases.spent)
 
     # -------------------------------------------------------------- calls, answers
 
     @cached_property
-    def placed(self) -> PlacedCalls:
-        """The calls, as the store has them."""
-        has = self._dealt.has if self._dealt else None
-        return PlacedCalls(self.experiment, self.served, self.fingerprint, has)
-
-    @property
     def plan(self) -> Plan:
         """Every call."""
-        return self.placed.plan
+        identities = {name: str(facts["identity"]) for name, facts in self.served.items()}
+        logprobs = {name: int(facts.get("logprobs", 0)) for name, facts in self.served.items()}
+        return Plan(self.experiment, identities, logprobs)
 
     def requests(self, model: str) -> Iterator[Request]:
         """What a model is asked."""
@@ -241,50 +191,28 @@ class StudyFile(StudySource):
     @contextmanager
     def answers(self) -> Iterator[Store]:
         """The store, with the study's calls in it."""
-        self.take_in_shards()
         if not self.files.responses.exists():
             raise StoreError(
                 "nothing has been collected for this study yet", where=self.where, fix="quaver run"
             )
         with self.files.store() as store:
-            if not self.placed.are_in(store):
+            if not store.calls.placed(self.fingerprint):
                 if store.read_only:
                     store.work_on_copy()
-                    self.placed.place(store)
-                else:
-                    with sole_writer(self.folder):
-                        self.placed.place(store)
+                with nullcontext() if store.read_only else sole_writer(self.folder):
+                    self.place(store)
             yield store
 
     def place(self, store: Store) -> None:
         """Make the store's calls those of the study as it is now."""
-        self.placed.place(store)
-
-    def take_in_shards(self, *, at_once: bool = False) -> int:
-        """Take what its shards have collected into its own store; how many answers that were."""
-        if self.share is not None or not may_write(self.files.responses):
-            return 0
-        shards = Shards(self.folder)
-        if not shards or (not at_once and shards.stamps == self._stamps):
-            return 0
-        with sole_writer(self.folder) if at_once else sole_writer_if_free(self.folder) as free:
-            if free is False:
-                return 0
-            if not self.files.read("study.lock.json"):  # which knows the models where they are out of reach
-                self.files.write("study.lock.json", shards.lock)
-            shards.check(self.spec.name, self.fingerprint)
-            with self.files.store() as store:
-                result = self.take_in(shards, store)
-        return result
-
-    def take_in(self, shards: Shards, store: Store) -> int:
-        """Take what shards have into a store that is open; its folder is locked."""
-        result = 0
-        if shards.has_news(store):
-            self.place(store)
-            result = shards.take_in(store)
-        self._stamps = shards.stamps
-        return result
+        if store.calls.placed(self.fingerprint):
+            return
+        counts = store.calls.counts()
+        calls: Iterator[Call] = iter(())
+        if counts.answered + counts.unplaced:
+            calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
+        ids = [item.id for item in self.experiment.items]
+        store.calls.place(self.fingerprint, self.experiment.conditions, ids, calls)
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""

@@ -117,19 +117,6 @@ class _File(NamedTuple):
     fix: str
 
 
-class _Shard(TypedDict):
-    shard: str
-    study: str
-    fingerprint: str
-    quaver: str
-    host: str
-    process: int
-    calls: int
-    answered: int
-    ended: str | None
-    seen: float
-
-
 class _AcceptedAs(TypedDict):
     asked: dict[str, Any]
     found: dict[str, Any]
@@ -149,7 +136,6 @@ FileName = Literal[
     "paraphrases.json",
     "accepted.json",
     "labelled.json",
-    "shard.json",
 ]
 
 _FILES: Mapping[FileName, _File] = {
@@ -159,7 +145,6 @@ _FILES: Mapping[FileName, _File] = {
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "labelled.json": _File(_LabelledFile, "move it away; quaver label writes it anew"),
-    "shard.json": _File(_Shard, "run this shard again, which writes it anew"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew"),
     "paraphrases.json": _File(
         _Paraphrases,

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.commands import environment
 
 from quaver.errors import StoreError
-from quaver.study.merging import repair
+from quaver.study.repairing import repair
 from quaver.study.session import Study
 
 ITEMS = 120
