@@ -79,3 +79,25 @@ def test_without_gold_labels_a_prompt_is_held_against_the_other_prompts_labels()
 
 def test_of_two_prompts_none_deviates() -> None:
     assert not named(answers({"p": "aabb", "q": "abab"}, None), "prompt_apart")
+
+
+def test_without_gold_labels_a_label_is_held_against_what_other_prompts_give() -> None:
+    found = named(answers({"p": "aaac", "q": "aaca", "r": "aaaa"}, None), "label_kept")
+    # a: 3 · 2 pairs in each of two texts, and 4 of 6 about each of the others, of which 2 agree; c: never
+    assert found["a"].value == pytest.approx((6 + 6 + 2 + 2) / (6 + 6 + 4 + 4))
+    assert found["c"].value == 0.0
+    assert found["c"].details["texts"] == 2
+    assert not named(answers({"p": "aaac", "q": "aaca"}, "aaaa"), "label_kept")
+
+
+def test_sets_are_judged_label_by_label() -> None:
+    sets = ["a", "a;b", "b", "[]", "a;b"]
+    labels = LabelSet(tuple(Label(code, code) for code in ("a", "b", "a;b", "[]")), "masi")
+    gold = ["a", "a;b", "b", "b", "a"]
+    rows = {"item": [str(at) for at in range(5)], "variant": "v", "label": sets, "gold": gold}
+    found = verdict_evidence(pl.DataFrame(rows), labels=labels)
+    recall = {one.cell["label"]: one.value for one in found if one.measure == "class_found"}
+    right = {one.cell["label"]: one.value for one in found if one.measure == "label_right"}
+    # gold has a in 3 texts and b in 3; the answers give a 3 times, all right, and b 3 times, twice right
+    assert recall == {"a": 1.0, "b": pytest.approx(2 / 3)}
+    assert right == {"a": 1.0, "b": pytest.approx(2 / 3)}

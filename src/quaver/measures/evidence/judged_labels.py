@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from quaver.agreement.disagreement import scale
-from quaver.core.records import UNORDERED, Estimate, Numbers
+from quaver.agreement.set_distance import members
+from quaver.core.records import OF_SETS, UNORDERED, Estimate, Numbers
 from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.intervals import mean_within
 from quaver.measures.evidence.answer_table import AnswerTable, Mask
@@ -146,6 +147,9 @@ def vouched_parts(
       share of the labels, and ``texts``. ``others_wrong``: the share of wrong labels among those that are
       left where each label is left out (``without`` in the details, ``share`` what they are of all labels)
       that is surely wrong in more than ``most`` of its uses.
+    - ``label_kept`` (``label``), without gold labels: of the answers with this label, the share that another
+      prompt's answer about the same item agrees with (specific agreement: Σ pairs of answers to two prompts
+      that both have it / Σ pairs of which the first has it).
     - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels. What most of
       them have in common and others have not is in the details: ``trait`` in words, and by how many of them
       it is ``shared``.
@@ -162,13 +166,16 @@ def vouched_parts(
     yield _unlabelled(answered, of_items.select(*columns, *lengths))
     if len(people) > 1:
         yield _between_coders(answered, of_items.select(people))
-    if answered.judged.any():
-        groups = [*_groups(of_items.select(columns))]
-        if answered.alike is None:
-            yield from _of_classes(answered, groups)
-            yield from _of_labels(answered, most)
+    groups = [*_groups(of_items.select(columns))]
+    if answered.alike is None or answered.labels.level in OF_SETS:
+        each = _Members.of(answered)
+        if answered.judged.any():
+            yield from _of_classes(answered, each, groups)
+            yield from _of_labels(answered, each, most)
         else:
-            yield from _on_a_scale(answered, groups)
+            yield from _kept(answered, each)
+    elif answered.judged.any():
+        yield from _on_a_scale(answered, groups)
 
 
 def _unlabelled(table: AnswerTable, of_items: pl.DataFrame) -> Estimate:
@@ -210,17 +217,58 @@ def _groups(levels: pl.DataFrame) -> Iterator[tuple[dict[str, str], Mask]]:
                 yield {"group": column, "level": level}, inside
 
 
-def _of_classes(table: AnswerTable, groups: Sequence[tuple[dict[str, str], Mask]]) -> Iterator[Estimate]:
+class _Members(NamedTuple):
+    """The labels one by one: a set counts for each of its labels.
+
+    Attributes:
+        codes: The labels.
+        held: Which of them each code of the label set has, shape (codes, labels).
+    """
+
+    codes: Sequence[str]
+    held: Floats
+
+    @classmethod
+    def of(cls, table: AnswerTable) -> _Members:
+        codes = table.labels.codes
+        return cls(*members(codes)) if table.labels.level in OF_SETS else cls(codes, np.eye(len(codes)))
+
+
+def _kept(table: AnswerTable, members: _Members) -> Iterator[Estimate]:
+    """How often another prompt gives a label that one prompt gives."""
+    both = whole = np.zeros((len(table.items), len(members.codes)))
+    for stratum in table.strata:
+        having = stratum[:, :, :-1] @ members.held  # items × prompts × labels
+        answers = stratum[:, :, :-1].sum(2, keepdims=True)
+        both = both + having.sum(1) ** 2 - (having**2).sum(1)
+        whole = whole + (having * (answers.sum(1, keepdims=True) - answers)).sum(1)
+    used = np.flatnonzero(whole.any(0)).tolist()
+    for index in used:
+        yield table.share(
+            "label_kept",
+            "share of the answers with a label that an answer to another prompt agrees with",
+            both[:, index],
+            whole[:, index],
+            together=len(used),
+            where={"label": members.codes[index]},
+            details={"texts": int((whole[:, index] > 0).sum())},
+        )
+
+
+def _of_classes(
+    table: AnswerTable, members: _Members, groups: Sequence[tuple[dict[str, str], Mask]]
+) -> Iterator[Estimate]:
     """What gold labels show of each class, each group, and each class of a group."""
     asked, right = table.counts.sum((1, 2)) * table.judged, (table.given * table.gold).sum(1)
+    truth, given = table.gold @ members.held, table.given @ members.held
     everyone = np.ones(len(asked), bool)
     parts: list[tuple[str, dict[str, str], Floats, Mask]] = []
     for where, inside in [({}, everyone), *groups]:
         if where:
             parts.append(("group_wrong", where, asked - right, inside))
         name = "group_class_found" if where else "class_found"
-        for index, code in enumerate(table.labels.codes):
-            parts.append((name, {**where, "label": code}, right, inside & (table.gold[:, index] > 0)))
+        for index, code in enumerate(members.codes):
+            parts.append((name, {**where, "label": code}, given[:, index], inside & (truth[:, index] > 0)))
     parts = [part for part in parts if asked[part[3]].any()]
     for name, where, count, inside in parts:
         above, below = np.where(inside, count, 0.0), np.where(inside, asked, 0.0)
@@ -229,10 +277,10 @@ def _of_classes(table: AnswerTable, groups: Sequence[tuple[dict[str, str], Mask]
         yield table.share(name, method, above, below, together=len(parts), details=details, where=where)
 
 
-def _of_labels(table: AnswerTable, most: float) -> Iterator[Estimate]:
+def _of_labels(table: AnswerTable, members: _Members, most: float) -> Iterator[Estimate]:
     """How often each label is right where it is given, and how many of the others are wrong."""
-    given = np.where(table.judged[:, None], table.given, 0.0)
-    right, whole = given * table.gold, max(1.0, float(given.sum()))
+    given = np.where(table.judged[:, None], table.given, 0.0) @ members.held
+    right, whole = given * (table.gold @ members.held), max(1.0, float(given.sum()))
     used, without = [index for index in range(given.shape[1]) if given[:, index].any()], []
     for index in used:
         about = {"uses": float(given[:, index].sum()) / whole, "texts": int((given[:, index] > 0).sum())}
@@ -243,14 +291,14 @@ def _of_labels(table: AnswerTable, most: float) -> Iterator[Estimate]:
             given[:, index],
             together=len(used),
             details=about,
-            where={"label": table.labels.codes[index]},
+            where={"label": members.codes[index]},
         )
         without += [index] if estimate.high is not None and estimate.high < 1 - most else []
         yield estimate
     left = np.delete(given, without, 1).sum(1)
-    if without and left.any():
+    if without and left.any() and table.alike is None:
         wrong = left - np.delete(right, without, 1).sum(1)
-        named = [table.labels.codes[index] for index in without]
+        named = [members.codes[index] for index in without]
         details: dict[str, Any] = {"without": named, "share": 1 - float(left.sum()) / whole}
         yield table.share(
             "others_wrong", f"{WRONG}, without the labels left out", wrong, left, details=details

@@ -27,6 +27,7 @@ from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.core.rows import of_measures
 from quaver.report.findings.recommendation import (
+    OF_LABELS,
     STEPS,
     Correctness,
     NextStep,
@@ -61,8 +62,8 @@ _BIASED, _UNBIASED = 0.4, 0.5
 """On a scale: the bias, in standard deviations of the gold labels, that surely is one, and none."""
 
 _MISSED, _FOUND = 0.7, 0.5
-"""A class of which surely less than the first is found is excepted; one of which not surely the second is
-found is named beside the verdict."""
+"""A class of which surely less than the first is found is excepted, and so is a label that other prompts keep
+surely less often; a class of which not surely the second is found is named beside the verdict."""
 
 _NEVER = 3
 """So is one that is never given, though as many texts have it; one more for each tenfold of classes."""
@@ -89,7 +90,7 @@ _CHOICE = (
 _OF_GROUPS: Final = ("group_wrong", "group_agreement")
 _OF_PROMPTS: Final = ("prompt_worse", "prompt_apart")
 _PARTS: Final = (
-    *("label_right", "class_found", *_OF_GROUPS, "group_class_found"),
+    *("label_right", "label_kept", "class_found", *_OF_GROUPS, "group_class_found"),
     *("step_given", "unlabelled_texts", *_OF_PROMPTS),
 )
 
@@ -340,6 +341,7 @@ class _Known(NamedTuple):
 def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
     """What is surely not to be used: labels, classes that are missed, groups of texts, prompts."""
     labels = [part for part in of_measures(parts, "label_right") if ends_of(part)[1] < 1 - _BEYOND * BAR]
+    labels += [part for part in of_measures(parts, "label_kept") if ends_of(part)[1] < _MISSED]
     missed = [part for part in of_measures(parts, "class_found") if _is_missed(part)]
     groups = [part for part in of_measures(parts, *_OF_GROUPS) if _is_wrong(part)]
     named = {part.cell["label"] for part in missed}, {_group(part) for part in groups}
@@ -363,12 +365,17 @@ def _unsure(parts: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estima
         for part in of_measures(parts, "label_right")
         if ("label_right", part.cell["label"]) not in known and ends_of(part)[1] < 1 - BAR
     ]
+    labels += [
+        part
+        for part in of_measures(parts, "label_kept")
+        if ("label_kept", part.cell["label"]) not in known and part.number < _MISSED
+    ]
     return [*of_measures(parts, "step_given"), *labels, *classes]
 
 
 def _next_after(found: Sequence[Estimate]) -> NextStep:
     """What to do about the exceptions."""
-    if of_measures(found, "label_right", "class_found"):
+    if of_measures(found, *OF_LABELS, "class_found"):
         return "define the classes"
     return "read the groups" if any("group" in part.cell for part in found) else "leave the prompts out"
 

@@ -96,6 +96,9 @@ STEPS: Final[Mapping[Reason, NextStep]] = {
 }
 """What to do about each cause."""
 
+OF_LABELS: Final = ("label_right", "label_kept")
+"""The measures of a label where it is given: whether it is right, or whether other prompts give it too."""
+
 Correctness = Literal["right", "as good as coders", "wrong", "biased", "unclear", "unknown"]
 
 
@@ -163,7 +166,7 @@ class Recommendation:
     @property
     def labels(self) -> tuple[str, ...]:
         """The codes of labels that are not to be used where they are given."""
-        return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, "label_right"))
+        return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, *OF_LABELS))
 
     @property
     def missed(self) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from polars.expr.whenthen import ChainedThen, Then
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.core.annotations import FIELD, rows_with
-from quaver.core.records import Numbers
+from quaver.core.label_values import SEPARATOR
+from quaver.core.records import OF_SETS, Level, Numbers
 from quaver.errors import StoreError, UnknownName
 from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
@@ -131,6 +132,14 @@ def _chosen(
     return found
 
 
+def _has(level: Level, code: str) -> pl.Expr:
+    """Whether a text has a label, by itself or in a set."""
+    label = pl.col("label")
+    if level not in OF_SETS:
+        return label == code
+    return label.str.split(SEPARATOR).list.eval(pl.element().str.strip_chars()).list.contains(code)
+
+
 def _reason(study: StudySource, recommended: Recommendation | None, acceptance: Acceptance | None) -> pl.Expr:
     """Why a text needs a person; null where it needs none."""
     status = pl.col("status").replace_strict(_STATUS_WORDS, default="no label", return_dtype=pl.String)
@@ -139,7 +148,7 @@ def _reason(study: StudySource, recommended: Recommendation | None, acceptance: 
     reason: Then | ChainedThen = pl.when(pl.col("label").is_null()).then(no_label)
     for code in recommended.classes if recommended else ():
         words = f"labels “{code}” are not vouched for"
-        reason = reason.when(pl.col("label") == code).then(pl.lit(words))
+        reason = reason.when(_has(study.experiment.labels.level, code)).then(pl.lit(words))
     for column, level in recommended.groups if recommended else ():
         own = items_of(study, column, level)
         words = f"labels of {group_in_words(column, level)} are not vouched for"
