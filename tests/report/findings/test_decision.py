@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -21,6 +22,7 @@ from quaver.report.findings.recommendation import (
     Recommendation,
     Recommended,
 )
+from quaver.report.findings.rules import rules_table
 from quaver.report.findings.verdict_card import WORDS, Card
 
 EXPECTED: dict[str, Recommended] = {
@@ -470,3 +472,7 @@ def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(
     shift = Estimate("label_shift", 0.6, cell=about, details=details)
     changed = _MOVED | _NO_GOLD | {"flips_agreement": (0.2, 0.4)}
     assert recommended(changed, more=[shift], families={factor: family}) == ("do not use", reason)
+
+
+def test_the_docs_print_the_rules() -> None:
+    assert rules_table() in (Path(__file__).parents[3] / "docs" / "verdicts.md").read_text(encoding="utf-8")

@@ -28,7 +28,8 @@ from quaver.measures.variation.deviations import deviation_shares, deviations
 from quaver.measures.variation.item_sensitivity import sensitivity_with_consistency
 from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import distributions
-from quaver.report.findings.decision import ELSEWHERE, EXCEPTED, wrong_groups
+from quaver.report.findings.decision import ELSEWHERE, wrong_groups
+from quaver.report.findings.judged_model import EXCEPTED
 from quaver.study.analysis.answer_readings import read_by_several
 from quaver.study.analysis.explained_errors import explaining_columns, hand_labelled, item_table
 from quaver.study.analysis.hidden_clusters import (
