@@ -20,7 +20,6 @@ import quaver
 from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import CHECKED
-from quaver.collect.store.tallies import REFILL
 from quaver.design.calls.call_plan import RECIPE
 
 STUDY = """\
@@ -97,7 +96,7 @@ def answered(path: Path, *, huge: int = 0) -> int:
             text = "The answer goes on and on. " * (huge // 27) + "positive"
             db.execute("UPDATE responses SET text = ? WHERE id = 1", (text,))
         add_checksums(db)
-        for statement in (*CHECKED.split(";\n"), *REFILL.split(";\n")):
+        for statement in CHECKED.split(";\n"):
             db.execute(statement)
         for sql in triggers:
             db.execute(sql)

@@ -12,10 +12,10 @@ import pytest
 from tests.damaged_folders import damaged, fails, whole
 
 _DAMAGE = {
-    "UPDATE tallies SET speechless = 9e999": ("status", "study.yaml"),
-    "UPDATE tallies SET first = 'x'": ("status", "study.yaml"),
+    "INSERT INTO traffic (source, sent) VALUES (1, 9e999)": ("status", "study.yaml"),
+    "UPDATE responses SET received = 'x'": ("status", "study.yaml"),
     "UPDATE sources SET provenance = 'x'": ("status", "study.yaml"),
-    "UPDATE tallies SET errors = 1e300": ("report", "study.yaml"),
+    "UPDATE responses SET prompt_tokens = 1e300": ("report", "study.yaml"),
     "UPDATE calls SET repeat = 9223372036854775807": ("rescore", "study.yaml"),
     "UPDATE calls SET repeat = char(0)": ("rescore", "study.yaml"),
     "UPDATE calls SET condition = 99": ("view", "study.yaml", "--export", "view.html"),

@@ -80,7 +80,7 @@ def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path: Path) -> None:
     assert 0 < found.lost < ITEMS
     assert found.kept == made.folder / "responses.damaged-1.db"
     assert found.kept.exists()
-    assert again.status().answered == found.saved
+    assert again.status().answered == found.saved == 2 * ITEMS - found.lost
     function.asked = 0
     assert again.run().done == found.lost == function.asked
     assert (
@@ -92,17 +92,21 @@ def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path: Path) -> None:
     assert repair(again).kept is None
 
 
-def test_prompts_that_are_lost_are_written_anew(tmp_path: Path) -> None:
-    made = study(tmp_path / "s", Function())
+def test_answers_whose_prompt_is_lost_are_kept_without_it(tmp_path: Path) -> None:
+    function = Function()
+    made = study(tmp_path / "s", function)
     made.run()
     path = made.folder / "responses.db"
-    sql = "SELECT item, repeat, messages FROM answers ORDER BY item, repeat"
+    sql = "SELECT item, repeat, text FROM answers ORDER BY item, repeat"
     with closing(sqlite3.connect(path)) as db:
         before = db.execute(sql).fetchall()
     damage(path, "prompts", 1)
-    found = repair(study(tmp_path / "s", Function()))
-    assert (found.saved, found.lost, found.without_prompt) == (2 * ITEMS, 0, 0)
-    assert found.prompts > 0
+    again = study(tmp_path / "s", function)
+    found = repair(again)
+    assert (found.saved, found.lost) == (2 * ITEMS, 0)
+    assert 0 < found.without_prompt < 2 * ITEMS
+    function.asked = 0
+    assert (again.run().done, function.asked) == (0, 0)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute(sql).fetchall() == before
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from quaver.collect.store.tallies import WRITTEN
+from quaver.collect.store.response_tables import WRITTEN
 from quaver.comparison.alignment import Sides
 from quaver.core.column_names import column_of
 from quaver.core.number_format import rounded

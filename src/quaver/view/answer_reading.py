@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quaver.collect.store.read_only import open_to_read
-from quaver.collect.store.response_tables import COLUMNS, response_of
-from quaver.collect.store.tallies import WRITTEN
+from quaver.collect.store.response_tables import COLUMNS, WRITTEN, response_of
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.parsing.evaluator import Answer, Reader

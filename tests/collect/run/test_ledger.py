@@ -8,17 +8,9 @@ from pathlib import Path
 import pytest
 from tests.collect.fakes import fake, opened, request, run
 
-from quaver.collect.run.ledger import (
-    changed,
-    configurations,
-    cut_in_thought,
-    empty_answers,
-    errors_by_kind,
-    ledger,
-    pace,
-    spent,
-)
+from quaver.collect.run.ledger import changed, errors_by_kind, ledger, pace, spent, without_words
 from quaver.collect.run.progress import Price, Spent
+from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
 from quaver.core.records import Call, Request, Response
 
@@ -61,11 +53,9 @@ def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path: Path) -> 
 def test_a_changed_configuration_is_told(tmp_path: Path) -> None:
     store = opened(tmp_path, items=5)
     run(store, fake(served), map(request, range(2)))
-    assert changed(configurations(ledger(store))) == []
+    assert changed(ledger(store)) == []
     run(store, fake(served), map(request, range(2, 5)))
-    found = configurations(ledger(store))
-    assert [(one.fingerprint, one.calls) for one in found] == [("fp_a", 2), ("fp_b", 2)]
-    (message,) = changed(found)
+    (message,) = changed(ledger(store))
     assert message.startswith("m ")
     assert re.findall(r"fp_[ab]|\(2 answers", message) == ["fp_a", "(2 answers", "fp_b", "(2 answers"]
 
@@ -80,7 +70,7 @@ def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
     said = ["", " ", "<think>so", "<think>so</think>A", "A"]
     store = opened(tmp_path, items=5)
     run(store, fake(lambda asked, call: Response(said[call.item], finish="length")), map(request, range(5)))
-    (message,) = cut_in_thought(ledger(store))
+    (message,) = without_words(ledger(store))
     assert message.startswith("3 answers of m ")
     assert "`max_tokens`" in message
 
@@ -90,7 +80,7 @@ def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
     store = opened(tmp_path, items=6)
     run(store, fake(lambda asked, call: Response(said[call.item])), map(request, range(5)))
     run(store, fake(lambda asked, call: Response("", finish="error", error="x")), [request(5)])
-    (message,) = empty_answers(ledger(store))
+    (message,) = without_words(ledger(store))
     assert message.split()[:6] == ["3", "of", "6", "answers", "of", "m"]
 
 
@@ -115,3 +105,28 @@ def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:
     assert spent(ledger(store), {}).tokens == outcome.tokens
     assert store.calls.usage()["m"]["completion_tokens"] == 20
     assert store.calls.usage()["m"]["counted"] == 8
+
+
+def test_what_fits_no_call_stands_apart(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=3)
+    source = store.register("m", "fake", {})
+    for item in range(5):
+        answer = Response("x", prompt_tokens=item, completion_tokens=1, served_model="a")
+        store.write([receipt((request(item), [answer]), source)])
+    assert [(one.placed, one.calls, one.prompt_tokens) for one in ledger(store)] == [(True, 5, 10.0)]
+    store.calls.place("other", [], [], (request(item).calls[0] for item in range(2)))
+    assert [(one.placed, one.calls, one.prompt_tokens) for one in ledger(store)] == [
+        (True, 2, 1.0),
+        (False, 3, 9.0),
+    ]
+
+
+def test_what_is_read_at_once_is_of_one_moment(tmp_path: Path) -> None:
+    reader, writer = opened(tmp_path, items=3), Store(tmp_path / "responses.db")
+    source = writer.register("m", "fake", {})
+    with reader.at_once():
+        before = reader.calls.counts()
+        writer.write([receipt((request(1), [Response("yes")]), source)])
+        assert not reader.rows("SELECT response FROM calls")
+        assert reader.calls.counts() == before == (0, 0, 0)
+    assert reader.calls.counts() == (1, 0, 0)

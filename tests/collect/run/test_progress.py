@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.collect.fakes import Fake, echo, fake, opened, request, run
 
 from quaver.collect.run.driver import Progress, collect
+from quaver.collect.run.feed import Feed
 from quaver.collect.run.ledger import ledger, spent
-from quaver.collect.run.progress import Budget, Gate, Price, Spent
+from quaver.collect.run.progress import Budget, Price, Spent
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 
@@ -54,15 +55,15 @@ def test_what_a_request_takes_replaces_what_was_expected_of_it() -> None:
 def test_a_request_waits_while_others_are_in_flight_and_closes_the_budget_when_none_is() -> None:
     budget = Budget(tokens=40)
     first, second = request(0), request(1)
-    gate = Gate(budget, iter([first, second, request(2)]))
-    assert list(gate) == [first, second]
-    assert gate.waits
+    feed = Feed(budget, iter([first, second, request(2)]))
+    assert list(feed) == [first, second]
+    assert feed.is_refused
     assert budget.stopped is None
     budget.settle([(first, [took(1, 1)])])
     budget.settle([(second, [took(30, 5)])])
-    assert list(gate) == []
+    assert list(feed) == []
     assert budget.stopped == "tokens"
-    assert not gate.waits
+    assert not feed.is_refused
 
 
 def test_what_failed_is_not_charged_and_what_says_nothing_of_its_tokens_is() -> None:

@@ -10,7 +10,8 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from quaver._secrets import Keys, without_keys
-from quaver.collect.run.progress import Budget, Gate
+from quaver.collect.run.feed import Feed
+from quaver.collect.run.progress import Budget
 from quaver.collect.store.batch_rows import BatchRow, StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import Receipt, receipt, receipts
@@ -317,7 +318,7 @@ class BatchWriter:
     def write(self, requests: Iterable[Request]) -> list[BatchRow]:
         """Write requests as batches, until the budget has no more room."""
         written: list[BatchRow] = []
-        for request in Gate(self._budget, requests):
+        for request in Feed(self._budget, requests):
             self._budget.commit(request)
             for part in self._service.parts(request):
                 written += self._add(part)

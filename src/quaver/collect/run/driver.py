@@ -17,9 +17,9 @@ from functools import partial
 from queue import Empty, Queue
 from typing import Any
 
-from quaver.collect.run.ledger import Feed, Following
+from quaver.collect.run.feed import Feed, Following
 from quaver.collect.run.model_answers import taken_in_groups
-from quaver.collect.run.progress import Budget, Gate, Outcome, Progress
+from quaver.collect.run.progress import Budget, Outcome, Progress
 from quaver.collect.run.writer import AskedModel, Journal, Kept, Writer
 from quaver.collect.store.response_store import Store
 from quaver.core.conversation import Converser, Conversing
@@ -58,7 +58,8 @@ class _Asker:
         end: BaseException | None = None
         try:
             if isinstance(model, Conversing):
-                await Converser(model, self._next, self._take, self._has_more).converse()
+                feed = self._asked.feed
+                await Converser(model, feed.next, self._take, lambda: feed.has_more).converse()
             else:
                 end = await in_thread(self._work, f"quaver-{self.name}")
         except BaseException as error:  # raised again in the thread that waits
@@ -66,26 +67,15 @@ class _Asker:
         self._answers.put(self.hand_over())
         self._answers.put((self.name, end))
 
-    # ------------------------------------------------------------------ on the event loop
-
-    def _next(self) -> Request | None:
-        return next(iter(self._asked.gate), None)
-
-    def _has_more(self) -> bool:
-        return not self._asked.gate.waits and self._budget.stopped is None and self._asked.feed.has_more
-
-    # ------------------------------------------------------------------ in a thread
-
     def _work(self) -> None:
-        while True:
-            for group in taken_in_groups(self._asked.model, iter(self._asked.gate)):
+        """Ask in a thread."""
+        left = True
+        while left:
+            for group in taken_in_groups(self._asked.model, iter(self._asked.feed)):
                 if group:
                     self._take(group)
             self._pass_on()
-            while (more := self._has_more()) and not self._asked.feed.has_next:
-                self._asked.feed.wait()
-            if not more:
-                return
+            left = self._asked.feed.wait()
 
     # ------------------------------------------------------------------ answers
 
@@ -135,8 +125,7 @@ def collect(
     for name in requests:
         model = models[name]
         source = store.register(name, model.identity(), model.provenance())
-        feed = Feed(requests[name], following)
-        asked[name] = AskedModel(name, model, source, feed, Gate(budget, feed))
+        asked[name] = AskedModel(name, model, source, Feed(budget, requests[name], following))
     spill = store.spill()
     writer = Writer(store, spill, progress, asked, budget, watch, journal)
     failures = dict(progress.given_up)
@@ -144,7 +133,7 @@ def collect(
         left = list(asked)
         while left:  # again, if the budget now has room for a request that it refused
             _ask([asked[name] for name in left], writer, budget, failures)
-            left = [name for name, one in asked.items() if one.gate.waits and name not in failures]
+            left = [name for name, one in asked.items() if one.feed.is_refused and name not in failures]
     if failures and not (is_pilot and progress.given_up.keys() == failures.keys()):
         raise _failure(failures, progress)
     if spill.failed:

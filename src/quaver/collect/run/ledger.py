@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quaver.collect.run.progress import Price, Spent, kind_of
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import facts_of
+from quaver.collect.store.response_tables import WRITTEN, facts_of
 from quaver.collect.store.store_lock import REPAIR
-from quaver.collect.store.tallies import KEY, SUMS
 from quaver.core.instrument import record_in
-from quaver.core.meter import Traffic
-from quaver.core.model import Answered
+from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
 from quaver.core.number_format import moment
-from quaver.core.records import Request, Response
 from quaver.errors import StoreError
 
-_SOURCES = """SELECT id, model, reused,
-    CASE WHEN json_valid(provenance) THEN json_extract(provenance, '$.batch') IS NOT NULL END FROM sources"""
+_SPEECHLESS = (
+    "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
+)
+_UNCOUNTED = "r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.finish != 'error'"
+_SUMS = {
+    "calls": "1",
+    "errors": "r.finish = 'error'",
+    "prompt_tokens": "r.prompt_tokens",
+    "cached_tokens": "r.cached_tokens",
+    "completion_tokens": WRITTEN,
+    "thinking_tokens": "r.thinking_tokens",
+    "estimated_prompt": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
+    "(SELECT length(messages) FROM prompts WHERE id = r.prompt) END",
+    "estimated_completion": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
+    "(length(r.text) + ifnull(length(r.thinking), 0)) END",
+    "speechless": f"r.finish = 'length' AND {_SPEECHLESS}",
+    "empty": f"r.finish = 'stop' AND {_SPEECHLESS}",
+}
+"""What each response adds to the sums of an entry."""
+
+_BATCH = "json_valid(s.provenance) AND json_extract(s.provenance, '$.batch') IS NOT NULL"
+_ANSWERS = f"""
+    SELECT s.model, s.reused, r.served_model, r.fingerprint, c.response IS NOT NULL, {_BATCH},
+           {", ".join(f"total({sql})" for sql in _SUMS.values())}, min(r.received), max(r.received)
+    FROM responses r LEFT JOIN calls c ON c.response = r.id LEFT JOIN sources s ON s.id = r.source
+    GROUP BY r.source, r.served_model, r.fingerprint, c.response IS NOT NULL ORDER BY min(r.received)"""
+_TRAFFIC = f"""SELECT s.model, {_BATCH}, {", ".join(f"t.{name}" for name in Traffic._fields)}
+    FROM traffic t LEFT JOIN sources s ON s.id = t.source ORDER BY t.source"""
 
 _MOST = 2**53
 """Totals beyond this are none that Quaver has counted."""
@@ -83,45 +105,20 @@ class Entry(NamedTuple):
     batch: bool = False
 
 
-class Configuration(NamedTuple):
-    """A configuration that answered, as the server reports it.
-
-    Attributes:
-        model: The model's name in the study.
-        served_model: The server's name for the model.
-        fingerprint: The server's name for the configuration.
-        calls: The number of its answers.
-        first: When the first one arrived, in seconds since 1970.
-        last: When the last one arrived.
-    """
-
-    model: str
-    served_model: str | None
-    fingerprint: str | None
-    calls: int
-    first: float
-    last: float
-
-
 def ledger(store: Store) -> list[Entry]:
     """Totals of everything stored, and of replies that became no answer."""
-    columns = ", ".join((*KEY, *SUMS, "first", "last"))
-    sources = {source: names for source, *names in store.rows(_SOURCES)}
-    apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
     entries: list[Entry] = []
-    for row in store.rows(f"SELECT {columns} FROM tallies ORDER BY first"):
-        _check_numbers(store, row[len(KEY) :])
-        model, reused, batch = sources.get(row[0], (None, None, 0))
-        of = (model or "", reused, row[1], row[2], bool(batch))
-        everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
-        if unplaced is None:
-            entries.append(_entry(of, True, everything))
-            continue
-        sums = [one - other for one, other in zip(everything[:-2], unplaced[:-2], strict=True)]
-        if sums[0]:
-            entries.append(_entry(of, True, (*sums, *everything[-2:])))
-        entries.append(_entry(of, False, unplaced))
-    return [*entries, *_beside(store, sources)]
+    for model, reused, served, fingerprint, placed, batch, *sums in store.rows(_ANSWERS):
+        _check_numbers(store, sums)
+        values: dict[str, Any] = dict(zip((*_SUMS, "first", "last"), sums, strict=True))
+        values |= {"calls": int(sums[0]), "errors": int(sums[1]), "batch": bool(batch)}
+        entries.append(Entry(model or "", reused, served, fingerprint, bool(placed), **values))
+    for model, batch, *sums in store.rows(_TRAFFIC):
+        _check_numbers(store, sums)
+        values = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
+        values |= Traffic(*sums)._asdict() | {"batch": bool(batch)}
+        entries.append(Entry(model or "", None, None, None, placed=False, **values))
+    return entries
 
 
 def _check_numbers(store: Store, row: Sequence[Any]) -> None:
@@ -135,38 +132,6 @@ def _check_numbers(store: Store, row: Sequence[Any]) -> None:
             found=repr(odd[0])[:80],
             fix=REPAIR,
         )
-
-
-def _unplaced(store: Store) -> list[tuple[Any, ...]]:
-    """The totals of responses that belong to no call of the study."""
-    if not store.calls.counts().unplaced:
-        return []
-    key = ", ".join(f"r.{name}" for name in KEY)
-    sums = ", ".join(f"total({sql})" for sql in SUMS.values())
-    return store.rows(
-        f"SELECT {key}, {sums}, min(r.received), max(r.received) FROM responses r "
-        f"WHERE r.id IN (SELECT id FROM responses EXCEPT SELECT response FROM calls) GROUP BY {key}"
-    )
-
-
-def _entry(
-    of: tuple[str, str | None, str | None, str | None, bool], placed: bool, row: Sequence[float]
-) -> Entry:
-    sums: dict[str, Any] = dict(zip((*SUMS, "first", "last"), row, strict=True))
-    sums |= {name: int(sums[name]) for name in ("calls", "errors")}
-    model, reused, served_model, fingerprint, batch = of
-    return Entry(model, reused, served_model, fingerprint, placed, batch=batch, **sums)
-
-
-def _beside(store: Store, sources: Mapping[int, Sequence[Any]]) -> Iterator[Entry]:
-    """The traffic that became no answer, by source."""
-    columns = ", ".join(Traffic._fields)
-    for source, *row in store.rows(f"SELECT source, {columns} FROM traffic ORDER BY source, part"):
-        _check_numbers(store, row)
-        values: dict[str, Any] = Traffic(*row)._asdict()
-        nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
-        model, _, batch = sources[source]
-        yield Entry(model or "", None, None, None, placed=False, batch=bool(batch), **nothing, **values)
 
 
 def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estimated: bool = False) -> Spent:
@@ -192,50 +157,32 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estim
     return Spent(calls, tokens, money)
 
 
-def configurations(entries: Iterable[Entry]) -> list[Configuration]:
-    """The configurations that answered, by model and time; servers that report none are left out."""
-    found: dict[tuple[str, str | None, str | None], Configuration] = {}
-    for entry in entries:
-        key = (entry.model, entry.served_model, entry.fingerprint)
-        if not entry.placed or key[1:] == (None, None):
-            continue
-        answers, first, last = entry.calls - entry.errors, entry.first, entry.last
-        if (configuration := found.get(key)) is not None:
-            answers, first, last = (
-                configuration.calls + answers,
-                min(configuration.first, first),
-                max(configuration.last, last),
-            )
-        found[key] = Configuration(*key, answers, first, last)
-    return sorted(found.values(), key=lambda one: (one.model, one.first))
-
-
-def changed(found: Sequence[Configuration]) -> list[str]:
-    """A message for each model that answered from several configurations."""
-    by_model: dict[str, list[Configuration]] = defaultdict(list)
-    for configuration in found:
-        by_model[configuration.model].append(configuration)
+def changed(entries: Iterable[Entry]) -> list[str]:
+    """A message for each model that answered from several configurations, as its server reports them."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(dict)
+    for entry in sorted(entries, key=lambda entry: entry.first):
+        name = " ".join(filter(None, (entry.served_model, entry.fingerprint)))
+        if entry.placed and (entry.served_model, entry.fingerprint) != (None, None):
+            found[entry.model].setdefault(name, [0, entry.first])[0] += entry.calls - entry.errors
     return [
         f"{model} answered from {len(several)} configurations: "
-        + "; ".join(
-            f"{_named(configuration)} ({configuration.calls:,} answers from {moment(configuration.first)})"
-            for configuration in several
-        )
-        for model, several in by_model.items()
+        + "; ".join(f"{name} ({n:,} answers from {moment(first)})" for name, (n, first) in several.items())
+        for model, several in sorted(found.items())
         if len(several) > 1
     ]
 
 
 def done_without(store: Store) -> list[str]:
     """A message for each feature that a server did not honour, with the number of answers."""
+    counted = store.rows(
+        """SELECT s.model, s.provenance, count(*) FROM sources s JOIN responses r ON r.source = s.id
+        JOIN calls a ON a.response = r.id WHERE s.provenance LIKE '%"downgrades": {"%' GROUP BY s.id"""
+    )
     reasons: dict[tuple[str, str], str] = {}
     answers: Counter[tuple[str, str]] = Counter()
-    for source, model, provenance in store.rows("SELECT id, model, provenance FROM sources ORDER BY id"):
+    for model, provenance, calls in counted:
         downgrades = facts_of(provenance).get("downgrades")
-        downgrades = downgrades if isinstance(downgrades, dict) else {}
-        sql = "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.source = ?"
-        calls = store.rows(sql, (source,))[0][0] if downgrades else 0
-        for feature, reason in downgrades.items() if calls else ():
+        for feature, reason in downgrades.items() if isinstance(downgrades, dict) else ():
             reasons.setdefault((model, feature), reason)
             answers[model, feature] += calls
     return [
@@ -263,15 +210,14 @@ def instruments(store: Store) -> dict[str, dict[str, Any]]:
     )
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     sums: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for model, decoding, terms, n in counted:
-        if terms not in records:
-            continue
+    for model, decoding, terms, n in (row for row in counted if row[2] in records):
         record = records[terms]
-        entry = found[model].setdefault(decoding, {"calls": 0, "knobs": {}, "hosts": {}, "apis": {}})
+        entry = found[model].setdefault(
+            decoding, {"calls": 0, "knobs": {}, "hosts": Counter(), "apis": Counter()}
+        )
         entry["calls"] += n
         for name in ("host", "api"):
-            if value := record[name]:
-                entry[f"{name}s"][value] = entry[f"{name}s"].get(value, 0) + n
+            entry[f"{name}s"] += Counter({record[name]: n} if record[name] else {})
         for name, knob in record["knobs"].items():
             sums[model, decoding, name][json.dumps(knob)] += n
     for (model, decoding, name), counts in sums.items():
@@ -279,40 +225,30 @@ def instruments(store: Store) -> dict[str, dict[str, Any]]:
     return dict(found)
 
 
-def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
-    """A message for each model whose thinking used up ``max_tokens``."""
-    return [
-        f"{count:,} answers of {model} stopped while it was still thinking: raise `max_tokens`"
-        for model, count in _by_model(entries, "speechless").items()
-    ]
-
-
-def empty_answers(entries: Sequence[Entry]) -> list[str]:
-    """A message for each model with empty answers."""
-    calls = _by_model(entries, "calls")
-    return [
-        f"{count:,} of {calls[model]:,} answers of {model} are empty (a tool call, a refusal or the "
-        "chat template may be the cause); they have the status `empty` and no label"
-        for model, count in _by_model(entries, "empty").items()
-    ]
-
-
-def _by_model(entries: Iterable[Entry], name: str) -> Counter[str]:
-    """A number of the study's answers by model, where it is not 0."""
-    found: Counter[str] = Counter()
+def without_words(entries: Iterable[Entry]) -> list[str]:
+    """A message for each model whose thinking used up ``max_tokens``, or whose answers are empty."""
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in entries:
-        found[entry.model] += int(getattr(entry, name)) if entry.placed else 0
-    return +found
+        counted = {"calls": entry.calls, "speechless": int(entry.speechless), "empty": int(entry.empty)}
+        sums[entry.model] += Counter(counted if entry.placed else {})
+    speechless = [
+        f"{one['speechless']:,} answers of {model} stopped while it was still thinking: raise `max_tokens`"
+        for model, one in sums.items()
+        if one["speechless"]
+    ]
+    return speechless + [
+        f"{one['empty']:,} of {one['calls']:,} answers of {model} are empty (a tool call, a refusal or the "
+        "chat template may be the cause); they have the status `empty` and no label"
+        for model, one in sums.items()
+        if one["empty"]
+    ]
 
 
 def errors_by_kind(store: Store) -> Counter[str]:
     """The number of errors of each kind in the current study."""
     sql = """SELECT r.error, count(*) FROM responses r JOIN calls a ON a.response = r.id
         WHERE r.finish = 'error' GROUP BY r.error"""
-    kinds: Counter[str] = Counter()
-    for error, count in store.rows(sql):
-        kinds[kind_of(error)] += count
-    return kinds
+    return sum((Counter({kind_of(error): n}) for error, n in store.rows(sql)), Counter())
 
 
 def pace(store: Store, now: float | None = None, since: float = 0.0) -> float:
@@ -325,69 +261,3 @@ def pace(store: Store, now: float | None = None, since: float = 0.0) -> float:
         if received and received >= first
     ]
     return len(lately) / max(1.0, now - min(lately)) if lately else 0.0
-
-
-def _named(configuration: Configuration) -> str:
-    return " ".join(part for part in (configuration.served_model, configuration.fingerprint) if part)
-
-
-Following = Callable[[Request, Sequence[Response]], Sequence[Request]]
-"""Gives the follow-up requests of a request's answers."""
-
-_PAUSE = 0.2
-
-
-class Feed:
-    """Iterates over the requests that can be sent now, follow-ups first: they share most of the last prompt.
-
-    A model never waits for a follow-up: the iteration ends when no request is left. If answers were still
-    unstored then, you can iterate again.
-
-    Args:
-        planned: The plan's requests.
-        following: Gives the follow-ups of answers; None if there are none.
-    """
-
-    def __init__(self, planned: Iterator[Request], following: Following | None) -> None:
-        self._planned, self._following = planned, following
-        self._next: deque[Request] = deque()
-        self._unstored = 0
-        self._changed = threading.Condition()
-
-    def __iter__(self) -> Iterator[Request]:
-        return self if self._following else self._planned
-
-    def __next__(self) -> Request:
-        with self._changed:
-            request = self._next.popleft() if self._next else None
-        if request is None:
-            request = next(self._planned)
-        with self._changed:
-            self._unstored += 1
-        return request
-
-    def stored(self, group: Sequence[Answered]) -> None:
-        """Add the follow-ups of answers that have been stored."""
-        if self._following is None:
-            return
-        more = [one for request, responses in group for one in self._following(request, responses)]
-        with self._changed:
-            self._unstored -= len(group)
-            self._next.extend(more)
-            self._changed.notify_all()
-
-    @property
-    def has_next(self) -> bool:
-        """Whether a follow-up can be sent."""
-        return bool(self._next)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether a follow-up can be sent, or may be once an answer is stored."""
-        return self._following is not None and (bool(self._next) or self._unstored > 0)
-
-    def wait(self) -> None:
-        """Wait a moment for a follow-up."""
-        with self._changed:
-            if not self._next and self._unstored > 0:
-                self._changed.wait(_PAUSE)

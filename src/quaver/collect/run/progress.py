@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final, Literal, NamedTuple
@@ -72,6 +72,11 @@ class Spent(NamedTuple):
     tokens: float = 0.0
     money: float = 0.0
 
+    def plus(self, other: Spent, sign: int = 1) -> Spent:
+        """The sum of both, or the difference."""
+        calls, tokens, money = other
+        return Spent(self.calls + sign * calls, self.tokens + sign * tokens, self.money + sign * money)
+
 
 _NOTHING = Spent()
 
@@ -89,6 +94,8 @@ class Budget:
 
     Attributes:
         stopped: The cap that closed it; None while it is open.
+        spent: What was spent: the calls that were admitted (where there is no cap, that were answered), and
+            the cost of the answers that arrived.
     """
 
     def __init__(
@@ -102,25 +109,16 @@ class Budget:
         prices: Mapping[str, Price] | None = None,
     ) -> None:
         self.stopped: Stop | None = None
+        self.spent = spent
         self._calls, self._tokens, self._money = calls, tokens, money
         self._estimates = tokens is not None or money is not None
-        self._has_caps = self._estimates or calls is not None or seconds is not None
         self._until = None if seconds is None else time.monotonic() + seconds
+        self._has_caps = self._estimates or calls is not None or seconds is not None
         self._prices = dict(prices or {})
-        self._sent = spent.calls
-        self._spent_tokens, self._spent_money = spent.tokens, spent.money
         self._reserved: dict[bytes, Spent] = {}
-        self._reserved_tokens = self._reserved_money = 0.0
-        self._expected: dict[tuple[str, int], _Expected] = {}
+        self._in_flight = _NOTHING
+        self._expected: dict[tuple[str, int], _Expected] = defaultdict(_Expected)
         self._lock = threading.Lock()
-
-    @property
-    def spent(self) -> Spent:
-        """What was spent: the calls that were admitted, and the cost of the answers that arrived.
-
-        Where there is no cap, a call counts once it is answered.
-        """
-        return Spent(self._sent, self._spent_tokens, self._spent_money)
 
     def stop(self, why: Stop) -> None:
         """Admit nothing more."""
@@ -134,43 +132,60 @@ class Budget:
         if not self._has_caps:
             return self.stopped is None
         with self._lock:
-            if self.stopped is None and self._until is not None and time.monotonic() >= self._until:
-                self.stopped = "seconds"
-            if self.stopped is not None:
+            if self.stopped is None:
+                self.stopped = self._short_of(request)
+            if self.stopped is not None or not self._reserves(request):
                 return False
-            calls = len(request.calls)
-            if self._calls is not None and self._sent + calls > self._calls:
-                self.stopped = "calls"
-                return False
-            if self._estimates and not self._reserves(request):
-                return False
-            self._sent += calls
+            self.spent = self.spent.plus(Spent(len(request.calls)))
             return True
+
+    def _short_of(self, request: Request) -> Stop | None:
+        """The cap on time or calls that leaves no room."""
+        if self._until is not None and time.monotonic() >= self._until:
+            return "seconds"
+        return (
+            "calls"
+            if self._calls is not None and self.spent.calls + len(request.calls) > self._calls
+            else None
+        )
+
+    def _reserves(self, request: Request) -> bool:
+        """Reserve the tokens and the money, where there is room for them."""
+        if not self._estimates:
+            return True
+        wanted = self._cost(request.model, *self.expected(request))
+        after = self.spent.plus(self._in_flight).plus(wanted)
+        short: Stop | None = None
+        if self._tokens is not None and after.tokens > self._tokens:
+            short = "tokens"
+        elif self._money is not None and wanted.money and after.money > self._money:
+            short = "money"  # a free request always has room
+        if short is None:
+            self._reserved[request.calls[0].key] = wanted
+            self._in_flight = self._in_flight.plus(wanted)
+        elif not self._reserved:
+            self.stopped = short
+        return short is None
 
     def settle(self, answered: Iterable[Answered]) -> None:
         """Replace the expected cost of requests by their actual cost."""
         with self._lock:
             for request, responses in answered:
-                if not self._has_caps:
-                    self._sent += len(responses)
-                if self._estimates:
-                    self._release(request)
-                tokens, money = self._took(request, responses)
-                self._spent_tokens += tokens
-                self._spent_money += money
+                calls = 0 if self._has_caps else len(responses)
+                self._release(request)
+                self.spent = self.spent.plus(self._took(request, responses)._replace(calls=calls))
 
     def expected(self, request: Request) -> tuple[float, float]:
         """The prompt and completion tokens that a request is expected to take."""
-        calls, expected = len(request.calls), self._expectation(request)
-        return calls * expected.prompt(request), calls * expected.completion
+        calls, longest = len(request.calls), request.decoding.max_tokens
+        expected = self._expected[request.model, longest]
+        return calls * expected.prompt(request), calls * expected.completion(longest)
 
     def commit(self, request: Request) -> None:
         """Count a request's expected cost as spent, since its answers will come long after this run."""
         with self._lock:
             self._release(request)
-            read, written = self.expected(request)
-            self._spent_tokens += read + written
-            self._spent_money += self._prices.get(request.model, _FREE).of(read, 0, written)
+            self.spent = self.spent.plus(self._cost(request.model, *self.expected(request)))
 
     def discard(self, model: str, traffic: Traffic) -> bool:
         """Count the cost of replies that became no answer.
@@ -183,103 +198,75 @@ class Budget:
             if self._estimates:
                 prompt += traffic.estimated_prompt
                 completion += traffic.estimated_completion
-            price = self._prices.get(model, _FREE)
-            self._spent_tokens += prompt + completion
-            self._spent_money += price.of(prompt, traffic.cached_tokens, completion)
-            spent_all = self._tokens is not None and self._spent_tokens >= self._tokens
-            return not spent_all and (self._money is None or self._spent_money < self._money)
+            self.spent = self.spent.plus(self._cost(model, prompt, completion, traffic.cached_tokens))
+            caps = ((self._tokens, self.spent.tokens), (self._money, self.spent.money))
+            return all(cap is None or has < cap for cap, has in caps)
 
     def give_up(self) -> None:
         """Forget what is in flight, since it will not be answered."""
         with self._lock:
             self._reserved.clear()
-            self._reserved_tokens = self._reserved_money = 0.0
-
-    def _reserves(self, request: Request) -> bool:
-        calls = len(request.calls)
-        prompt, completion = self.expected(request)
-        price = self._prices.get(request.model, _FREE)
-        tokens, money = prompt + completion, price.of(prompt, 0, completion)
-        short: Stop | None = None
-        if self._tokens is not None and self._spent_tokens + self._reserved_tokens + tokens > self._tokens:
-            short = "tokens"
-        elif self._money is not None and self._spent_money + self._reserved_money + money > self._money:
-            short = "money" if money else None  # a free request always has room
-        if short is None:
-            self._reserved[request.calls[0].key] = Spent(calls, tokens, money)
-            self._reserved_tokens += tokens
-            self._reserved_money += money
-        elif not self._reserved:
-            self.stopped = short
-        return short is None
+            self._in_flight = _NOTHING
 
     def _release(self, request: Request) -> None:
-        reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
-        self._reserved_tokens -= reserved.tokens
-        self._reserved_money -= reserved.money
+        self._in_flight = self._in_flight.plus(self._reserved.pop(request.calls[0].key, _NOTHING), -1)
 
-    def _took(self, request: Request, responses: Sequence[Response]) -> tuple[float, float]:
-        """Tokens and money."""
-        prompt = completion = 0.0
-        cached = 0
+    def _cost(self, model: str, prompt: float, completion: float, cached: float = 0) -> Spent:
+        price = self._prices.get(model)
+        return Spent(0, prompt + completion, price.of(prompt, cached, completion) if price else 0.0)
+
+    def _took(self, request: Request, responses: Sequence[Response]) -> Spent:
+        """What answers took; failures are free, and answers without counts are estimated."""
+        prompt = completion = cached = 0.0
         for response in responses:
-            if response.prompt_tokens is None and response.completion_tokens is None:
-                # Failures are free; answers without counts are estimated.
-                if self._estimates and response.finish != "error":
-                    prompt += len(written_prompt(request.prompt.messages)) * TOKENS_A_CHARACTER
-                    completion += (len(response.text) + len(response.thinking or "")) * TOKENS_A_CHARACTER
-                continue
-            new = written(response, len(responses))
-            prompt += response.prompt_tokens or 0
-            cached += response.cached_tokens or 0
-            completion += new
-            if self._estimates:
-                self._expectation(request).learn(request, response.prompt_tokens or 0, new)
-        if not (prompt or completion):
-            return 0.0, 0.0
-        money = self._prices.get(request.model, _FREE).of(prompt, cached, completion)
-        return prompt + completion, money
-
-    def _expectation(self, request: Request) -> _Expected:
-        kind = (request.model, request.decoding.max_tokens)
-        if kind not in self._expected:
-            self._expected[kind] = _Expected(request.decoding.max_tokens)
-        return self._expected[kind]
+            if response.prompt_tokens is not None or response.completion_tokens is not None:
+                new = written(response, len(responses))
+                prompt += response.prompt_tokens or 0
+                cached += response.cached_tokens or 0
+                completion += new
+                if self._estimates:
+                    expected = self._expected[request.model, request.decoding.max_tokens]
+                    expected.learn(request, response.prompt_tokens or 0, new)
+            elif self._estimates and response.finish != "error":
+                prompt += len(written_prompt(request.prompt.messages)) * TOKENS_A_CHARACTER
+                completion += (len(response.text) + len(response.thinking or "")) * TOKENS_A_CHARACTER
+        return self._cost(request.model, prompt, completion, cached) if prompt or completion else _NOTHING
 
 
+@dataclass(slots=True)
 class _Expected:
     """The expected tokens of answers with some maximum length, learnt from those that arrived."""
 
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
-        self._n = self._most = 0
-        self._sum = self._squares = 0.0
-        self._characters = self._read = 0
+    n: int = 0
+    most: float = 0.0
+    sum: float = 0.0
+    squares: float = 0.0
+    characters: int = 0
+    read: int = 0
 
     def learn(self, request: Request, read: int, written: float) -> None:
-        self._n += 1
-        self._most = max(self._most, int(written))
-        self._sum += written
-        self._squares += written * written
-        self._characters += _characters(request)
-        self._read += read
+        self.n += 1
+        self.most = max(self.most, written)
+        self.sum += written
+        self.squares += written * written
+        self.characters += _characters(request)
+        self.read += read
 
     def prompt(self, request: Request) -> float:
-        if self._n >= _ENOUGH and self._read:
-            return _characters(request) * self._read / self._characters
+        if self.n >= _ENOUGH and self.read:
+            return _characters(request) * self.read / self.characters
         return _characters(request) * TOKENS_A_CHARACTER + _TOKENS_A_MESSAGE * len(request.prompt.messages)
 
-    @property
-    def completion(self) -> float:
+    def completion(self, longest: float) -> float:
         """Two standard deviations above the mean, at most the maximum length, or the longest that came.
 
         An answer may be longer than its maximum by what a model thinks before it.
         """
-        longest = max(self._longest, self._most)
-        if self._n < _ENOUGH:
+        longest = max(longest, self.most)
+        if self.n < _ENOUGH:
             return longest
-        mean = self._sum / self._n
-        return min(longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
+        mean = self.sum / self.n
+        return min(longest, mean + 2 * sqrt(max(0.0, self.squares / self.n - mean * mean)))
 
 
 def written(response: Response, together: int) -> float:
@@ -294,36 +281,6 @@ def written(response: Response, together: int) -> float:
 
 def _characters(request: Request) -> int:
     return 1 + sum(len(message.content) for message in request.prompt.messages)
-
-
-class Gate:
-    """A model's requests, as long as the budget has room.
-
-    Args:
-        budget: Admits each request.
-        requests: The requests yet to be sent.
-    """
-
-    def __init__(self, budget: Budget, requests: Iterable[Request]) -> None:
-        self._budget, self._requests = budget, iter(requests)
-        self._held: Request | None = None
-
-    @property
-    def waits(self) -> bool:
-        """Whether a request was refused that may have room once more answers have arrived."""
-        return self._held is not None and self._budget.stopped is None
-
-    def __iter__(self) -> Iterator[Request]:
-        if self._held is not None:
-            if not self._budget.lets(self._held):
-                return
-            held, self._held = self._held, None
-            yield held
-        for request in self._requests:
-            if not self._budget.lets(request):
-                self._held = request
-                return
-            yield request
 
 
 _LONGEST_KIND = 60

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from quaver._secrets import Keys, without_keys
-from quaver.collect.run.ledger import Feed
-from quaver.collect.run.progress import Budget, Gate, Outcome, Progress, kind_of
+from quaver.collect.run.feed import Feed
+from quaver.collect.run.progress import Budget, Outcome, Progress, kind_of
 from quaver.collect.store.batch_rows import BatchRow
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
@@ -233,14 +233,12 @@ class AskedModel:
         model: It.
         source: Its number in the store.
         feed: The requests that it can be sent, which learns what is stored.
-        gate: The same, as long as the budget has room.
     """
 
     name: str
     model: Model
     source: int
     feed: Feed
-    gate: Gate
 
     @property
     def meter(self) -> Meter | None:

@@ -98,9 +98,8 @@ class Calls:
         errors = self._database.value(
             "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
         )
-        return Counts(
-            answered, errors, int(self._database.value("SELECT total(calls) FROM tallies")) - answered
-        )
+        stored = self._database.value("SELECT count(*) FROM responses")
+        return Counts(answered, errors, stored - answered)
 
     def usage(self) -> dict[str, dict[str, float]]:
         """Calls, tokens and seconds of the study's stored responses, by model.

@@ -10,7 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ from quaver.collect.store.response_tables import (
 )
 from quaver.collect.store.spill import Receipt, Spill, SpillFile
 from quaver.collect.store.store_lock import REPAIR
-from quaver.collect.store.tallies import count_new
 from quaver.core.annotations import SHOWN, AnswerColumns, AnswerRows, Row, Values
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Response
@@ -166,9 +165,9 @@ class Store(Database):
         rows = len(calls)
         used = [index for index, values in enumerate(columns) if values.count(None) < rows]
         names = [_STORED_COLUMNS[index] for index in used]
-        with self.counting(names) as before:
-            sql = INSERT.format(columns=", ".join(names), rows="VALUES {rows}")
-            self.insert_columns(sql, [columns[index] for index in used])
+        before = self._last_response()
+        sql = INSERT.format(columns=", ".join(names), rows="VALUES {rows}")
+        self.insert_columns(sql, [columns[index] for index in used])
         if not placed:  # the study has changed since: its calls find their answers by key
             self.db.execute("DELETE FROM meta WHERE name = 'study'")
             return
@@ -177,17 +176,6 @@ class Store(Database):
             self.insert_columns(PLACED, [range(before + 1, before + rows + 1), *places])
         else:
             self.insert_many(PLACE, calls)
-
-    @contextmanager
-    def counting(self, columns: Sequence[str] = _STORED_COLUMNS) -> Iterator[int]:
-        """Add the responses that are written within the block to the totals.
-
-        Yields:
-            The number of the last response before them.
-        """
-        before = self._last_response()
-        yield before
-        count_new(self.db, before, columns)
 
     def _last_response(self) -> int:
         return int(self.db.execute("SELECT ifnull(max(id), 0) FROM responses").fetchone()[0])
@@ -217,7 +205,7 @@ class Store(Database):
         """Add the traffic that became no answer."""
         names = Traffic._fields
         sql = f"""INSERT INTO traffic (source, {", ".join(names)})
-            VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source, part) DO UPDATE SET
+            VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source) DO UPDATE SET
             {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
         self.write_at_once(lambda: self.db.execute(sql, (source, *traffic)))
 

@@ -8,7 +8,6 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from quaver._secrets import Keys, without_keys
-from quaver.collect.store.tallies import TALLIES, WRITTEN
 from quaver.core.records import Message, Response
 from quaver.core.response_validation import utf8, valid_tokens
 
@@ -36,6 +35,11 @@ SUMMED = f"seed, received, {COLUMNS}"
 
 WHOLE_NUMBERS = ("seed", "prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens")
 """Those of them that are whole numbers."""
+
+WRITTEN = """coalesce(r.completion_tokens, CASE WHEN json_valid(r.raw) THEN
+    json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
+    / coalesce(json_extract(r.raw, '$.answers_of_request'), 1) END)"""
+"""The completion tokens of a response: its share, if the server counts all answers of a request together."""
 
 CHECKED = f"""
 UPDATE responses SET checksum = checksum({SUMMED});
@@ -84,9 +88,9 @@ CREATE TABLE IF NOT EXISTS responses (
     terms INTEGER, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS terms (id INTEGER PRIMARY KEY, asked TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS traffic (
-    source INTEGER, part TEXT NOT NULL DEFAULT '', sent INTEGER, received INTEGER, discarded INTEGER,
+    source INTEGER PRIMARY KEY, sent INTEGER, received INTEGER, discarded INTEGER,
     prompt_tokens REAL, cached_tokens REAL, completion_tokens REAL, estimated_prompt REAL,
-    estimated_completion REAL, PRIMARY KEY (source, part));
+    estimated_completion REAL);
 CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
 CREATE INDEX IF NOT EXISTS withheld ON responses (id) WHERE finish = 'content_filter';
 CREATE TABLE IF NOT EXISTS calls (
@@ -103,11 +107,10 @@ CREATE VIEW IF NOT EXISTS answers AS
     JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item
     LEFT JOIN sources s ON s.id = r.source LEFT JOIN terms t ON t.id = r.terms;
 """
-    + TALLIES
     + BATCH_TABLES
 )
 
-VERSION = 8
+VERSION = 9
 """Version of the tables and of the recipe for keys (``call_plan``); any other is refused."""
 
 STORED = f"key, prompt, source, terms, checksum, seed, received, {COLUMNS}"

@@ -32,9 +32,7 @@ _CHUNK = 512
 """Requests whose keys are looked up together."""
 
 
-def reuse(
-    requests: Iterable[Request], store: Store, folders: Mapping[str, Path], *, own: bool = False
-) -> Counter[str]:
+def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]) -> Counter[str]:
     """Copy answers that other studies stored; their errors are not copied.
 
     Returns:
@@ -43,23 +41,23 @@ def reuse(
     taken: Counter[str] = Counter()
     with ExitStack() as stack:
         others = {name: stack.enter_context(Elsewhere(folder)) for name, folder in folders.items()}
-        sources: dict[tuple[str | None, int, str], int] = {}
+        sources: dict[tuple[str, int, str], int] = {}
         unread = iter(requests)
         while chunk := list(islice(unread, _CHUNK)):
             wanted = {call.key: (request, call) for request in chunk for call in request.calls}
             for name, other in others.items():
-                adopted = list(_adopted(None if own else name, other, wanted, store, sources))
+                adopted = list(_adopted(name, other, wanted, store, sources))
                 store.write(adopted)
                 taken[name] += len(adopted)
     return +taken  # drops studies that gave none
 
 
 def _adopted(
-    name: str | None,
+    name: str,
     other: Elsewhere,
     wanted: dict[bytes, tuple[Request, Call]],
     store: Store,
-    sources: dict[tuple[str | None, int, str], int],
+    sources: dict[tuple[str, int, str], int],
 ) -> Iterator[Receipt]:
     """The wanted answers that one study has; they are removed from ``wanted``."""
     found = {

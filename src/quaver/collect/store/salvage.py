@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,22 +11,19 @@ from typing import Any, NamedTuple
 from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED
-from quaver.collect.store.tallies import REFILL
 
+_WHOLE_RESPONSE = f"checksum = checksum({SUMMED})"
+_WHOLE_PROMPT = "checksum = checksum_of_prompt(messages)"
 _TABLES = {
-    "prompts": "checksum = checksum_of_prompt(messages)",
-    "terms": "true",
-    "sources": "true",
-    "traffic": "true",
-    "batches": "true",
-    "batch_requests": "true",
-    "batch_calls": "true",
+    "prompts": _WHOLE_PROMPT,
+    **dict.fromkeys(("terms", "sources", "traffic", "batches", "batch_requests", "batch_calls"), "true"),
     "meta": "name NOT IN ('study', 'annotations')",
-    "responses": f"checksum = checksum({SUMMED})",
+    "responses": _WHOLE_RESPONSE,
 }
 """The tables that are not made anew anyway, and which of their rows are whole."""
 _STEP = 10_000
 """So many rows are read at a time."""
+_LOST_PROMPT = "prompt IS NULL OR prompt NOT IN (SELECT id FROM prompts)"
 
 
 class Salvage(NamedTuple):
@@ -36,11 +33,13 @@ class Salvage(NamedTuple):
         responses: How many responses.
         lost: How many are not among them; ids have no gaps.
         batches: How many batches.
+        without_prompt: How many of the responses have lost their prompt.
     """
 
     responses: int
     lost: int
     batches: int
+    without_prompt: int
 
 
 def salvaged(path: Path, target: Path) -> Salvage:
@@ -48,19 +47,21 @@ def salvaged(path: Path, target: Path) -> Salvage:
     with closing(sqlite3.connect(path)) as db, closing(Store(target)) as store:
         add_checksums(db)
         db.execute("PRAGMA writable_schema = ON")  # SQLite then reads a file that was cut off
-        last = _last(db)
+        ends = [_number(db, f"SELECT max(rowid) FROM {table}") for table in (*_TABLES, "calls")]
+        last = max(ends) * 2 or 100 * _number(db, "PRAGMA page_count")  # where the ends are damaged, too
         with store.translated(), store.transaction():
             for table, whole in _TABLES.items():
                 rows = _readable(db, f"SELECT * FROM {table} WHERE rowid BETWEEN ? AND ? AND {whole}", last)
                 store.insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows)
-            for statement in REFILL.split(";\n"):
-                store.db.execute(statement)
-        saved = store.value("SELECT count(*) FROM responses")
+            bare = store.db.execute(f"SELECT count(*) FROM responses WHERE {_LOST_PROMPT}").fetchone()[0]
+            if bare:
+                empty = store.prompt_ids(["[]"])
+                store.db.execute(f"UPDATE responses SET prompt = ? WHERE {_LOST_PROMPT}", empty)
+        saved = _number(store.db, "SELECT count(*) FROM responses")
         highest = max(
-            _number(db, "SELECT max(response) FROM calls"),
-            store.value("SELECT ifnull(max(id), 0) FROM responses"),
+            _number(db, "SELECT max(response) FROM calls"), _number(store.db, "SELECT max(id) FROM responses")
         )
-        return Salvage(saved, highest - saved, store.value("SELECT count(*) FROM batches"))
+        return Salvage(saved, highest - saved, _number(store.db, "SELECT count(*) FROM batches"), bare)
 
 
 def _number(db: sqlite3.Connection, sql: str) -> int:
@@ -69,12 +70,6 @@ def _number(db: sqlite3.Connection, sql: str) -> int:
         return int(db.execute(sql).fetchone()[0] or 0)
     except (sqlite3.Error, ValueError, TypeError):
         return 0
-
-
-def _last(db: sqlite3.Connection) -> int:
-    """An id beyond which no table has a row: where the ends of all are damaged, by the pages' number."""
-    ends = [_number(db, f"SELECT max(rowid) FROM {table}") for table in (*_TABLES, "calls")]
-    return max(ends) * 2 or 100 * _number(db, "PRAGMA page_count")
 
 
 def _readable(db: sqlite3.Connection, sql: str, last: int) -> Iterator[tuple[Any, ...]]:
@@ -89,27 +84,6 @@ def _readable(db: sqlite3.Connection, sql: str, last: int) -> Iterator[tuple[Any
             parts += [(middle, end), (low, middle)] if end - low > 1 else []
 
 
-def lacking_prompts(store: Store) -> set[bytes]:
-    """The keys of responses whose prompt is missing."""
-    sql = "SELECT key FROM responses WHERE prompt IS NULL OR prompt NOT IN (SELECT id FROM prompts)"
-    return {key for (key,) in store.rows(sql)}
-
-
-def put_prompts(store: Store, prompts: Iterable[tuple[bytes, str]]) -> int:
-    """Write missing prompts, given by the keys of their responses; returns their number."""
-    with store.translated(), store.transaction():
-        found = list(prompts)
-        numbers = store.prompt_ids([messages for _, messages in found])
-        pairs = ((number, key) for number, (key, _) in zip(numbers, found, strict=True))
-        store.db.executemany("UPDATE responses SET prompt = ? WHERE key = ?", pairs)
-    return len(found)
-
-
-def leave_prompts_empty(store: Store) -> int:
-    """Give responses with an unknown prompt an empty one; returns their number."""
-    return put_prompts(store, ((key, "[]") for key in lacking_prompts(store)))
-
-
 def is_whole(path: Path) -> bool:
     """Whether SQLite finds a store intact and every checksum holds."""
     try:
@@ -117,8 +91,8 @@ def is_whole(path: Path) -> bool:
             add_checksums(db)
             if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
                 return False
-            sums = f"SELECT 1 FROM responses WHERE checksum != checksum({SUMMED}) LIMIT 1"
-            prompts = "SELECT 1 FROM prompts WHERE checksum != checksum_of_prompt(messages) LIMIT 1"
-            return db.execute(sums).fetchone() is None and db.execute(prompts).fetchone() is None
+            tables = {"responses": _WHOLE_RESPONSE, "prompts": _WHOLE_PROMPT}
+            damaged = (f"SELECT 1 FROM {name} WHERE NOT {whole} LIMIT 1" for name, whole in tables.items())
+            return all(db.execute(sql).fetchone() is None for sql in damaged)
     except (sqlite3.Error, UnicodeError):
         return False

@@ -10,14 +10,12 @@ from typing import Any
 from quaver.collect.run.ledger import (
     Entry,
     changed,
-    configurations,
-    cut_in_thought,
     done_without,
-    empty_answers,
     errors_by_kind,
     ledger,
     pace,
     spent,
+    without_words,
 )
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
@@ -101,8 +99,8 @@ class StudyStatus(Rows):
         rate: Calls a second in the last minute of the present run; 0 where nobody collects.
         paraphrases: Calls that made paraphrases; their tokens and money are among the others.
         done_without: A sentence for each thing that a server did not honour and the study did without.
-        cut_in_thought: A sentence for each model whose thinking left no room for answers.
-        empty: A sentence for each model that ended answers without a word.
+        without_words: A sentence for each model whose thinking left no room for answers, or that ended some
+            without a word.
         sent: Requests that were sent to servers.
         received: Replies to these.
         discarded: Replies that became no answer: they could not be used, never came, or servers were tried
@@ -129,8 +127,7 @@ class StudyStatus(Rows):
     rate: float = 0.0
     paraphrases: int = 0
     done_without: Sequence[str] = ()
-    cut_in_thought: Sequence[str] = ()
-    empty: Sequence[str] = ()
+    without_words: Sequence[str] = ()
     sent: int = 0
     received: int = 0
     discarded: int = 0
@@ -160,7 +157,7 @@ class StudyStatus(Rows):
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        return [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
+        return [*self.configurations_changed, *self.done_without, *self.without_words]
 
     @property
     def left(self) -> float | None:
@@ -218,13 +215,12 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         tokens=used.tokens,
         money=used.money if known else None,
         conditions=conditions,
-        configurations_changed=changed(configurations(entries)),
+        configurations_changed=changed(entries),
         process=process,
         rate=pace(store, since=collected_since(study.folder)) if store and process else 0.0,
         paraphrases=sum(entry.calls for entry in made),
         done_without=done_without(store) if store else (),
-        cut_in_thought=cut_in_thought(entries),
-        empty=empty_answers(entries),
+        without_words=without_words(entries),
         sent=sum(entry.sent for entry in entries),
         received=sum(entry.received for entry in entries),
         discarded=sum(entry.discarded for entry in entries),
