@@ -18,7 +18,7 @@ _DAMAGE = {
     "UPDATE responses SET prompt_tokens = 1e300": ("report", "study.yaml"),
     "UPDATE calls SET repeat = 9223372036854775807": ("rescore", "study.yaml"),
     "UPDATE calls SET repeat = char(0)": ("rescore", "study.yaml"),
-    "UPDATE calls SET condition = 99": ("view", "study.yaml", "--export", "view.html"),
+    "UPDATE calls SET condition = 99": ("view", "study.yaml"),
     "UPDATE prompts SET messages = 'x'": ("export", "study.yaml", "out.jsonl"),
     "PRAGMA user_version = -5": ("run", "study.yaml"),
     "UPDATE responses SET received = 'x', checksum = NULL": ("export", "study.yaml", "out.jsonl"),
@@ -47,7 +47,7 @@ def test_a_page_of_annotations_that_lack_a_column(source: Path, tmp_path: Path) 
     folder = shutil.copytree(source, tmp_path / "trial")
     kept = folder / "annotations.parquet"
     pl.read_parquet(kept).drop("decoding").write_parquet(kept)
-    assert fails(folder, ("view", "study.yaml", "--export", "view.html")) is None
+    assert fails(folder, ("view", "study.yaml")) is None
 
 
 @pytest.mark.parametrize("seed", [*range(6), 700037])

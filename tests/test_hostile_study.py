@@ -36,7 +36,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "gold": ("gold", "study.yaml"),
     "export": ("export", "study.yaml", "\x1b[31mout.jsonl"),
     "report": ("report", "study.yaml", "--to", "elsewhere"),
-    "view": ("view", "study.yaml", "--export", "view.html"),
     "bundle": ("bundle", "study.yaml", "--out", "whole.zip"),
     "bad name": ("measure", "study.yaml", "\x1b[31m<script>"),
     "bad file": ("plan", "\x1b[31mnone.yaml"),
@@ -71,7 +70,6 @@ def test_a_terminal_never_gets_control_characters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder, options = made
-    options = [] if arguments[0] == "view" else options  # it asks no model
     done = here(folder, *arguments, *options, monkeypatch=monkeypatch, capsys=capsys)
     refused = ("bad name", "bad file", "accept")  # for want of gold
     assert done.returncode == (2 if arguments in [COMMANDS[name] for name in refused] else 0)

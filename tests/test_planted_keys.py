@@ -38,7 +38,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("compare", "study.yaml", "--by", "paraphrase", "--resamples", "100", "--json"),
     ("gold", "study.yaml", "--n", "2", "--format", "csv"),
     ("gold", "study.yaml", "--sheets"),
-    ("view", "study.yaml", "--export", "view.html"),
     ("bundle", "study.yaml", "--out", "whole.zip"),
     ("bundle", "study.yaml", "--out", "bare.zip", "--without-texts"),
     ("verify", "whole.zip"),

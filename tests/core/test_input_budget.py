@@ -67,7 +67,6 @@ OWN = {
     "view/index_parts.py": "the page's index, which is made again",
     "view/query_scope.py": "the page's index, which is made again",
     "view/serving.py": "what its own process says",
-    "view/static_export.py": "part of the package",
     "view/study_index.py": "the page's index, which is made again",
     "view/viewed_study.py": "the page's index, which is made again",
 }

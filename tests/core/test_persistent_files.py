@@ -49,7 +49,6 @@ EXPORTS = {
     "report/page/notes.py",
     "report/tables/written_tables.py",
     "study/analysis/call_export.py",
-    "view/static_export.py",
 }
 """What is made for readers, anew whenever it is asked for."""
 

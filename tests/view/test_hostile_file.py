@@ -1,20 +1,15 @@
-"""Hostile texts in a study stay text, in a file that opens from disk and in the server's other answers."""
+"""Hostile texts in a study stay text in the server's answers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from tests.chromium import browser
 from tests.hostile import ANSWERS, TEXTS, annotate, write_hostile
 from tests.view.viewed import client
 
 import quaver
-from quaver.view.serving import export
-
-__all__ = ["browser"]
 
 _PARTS = (
     *(
@@ -86,29 +81,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study
 
 
-@pytest.mark.long
-def test_a_file_from_disk_runs_and_loads_nothing_of_them(path: Path, tmp_path: Path, browser: Any) -> None:
-    file = tmp_path / "part.html"
-    assert export(path, file, count=300) > 200
-    page = browser.new_page()
-    asked, said, broken = [], [], []
-    page.on("request", lambda one: asked.append(one.url))
-    page.on("dialog", lambda one: (said.append(one.message), one.dismiss()))
-    page.on("pageerror", lambda one: broken.append(str(one)))
-    page.on("console", lambda one: broken.append(one.text) if "Content Security" in one.text else None)
-    page.goto(file.as_uri())
-    page.wait_for_selector("#page :is(h1, nav, table, canvas)", timeout=20_000)
-    for view in ("grid", "answers", "overview", "compare"):
-        page.evaluate(f"location.hash = location.hash.replace(/#\\/?\\w*/, '#/{view}')")
-        page.wait_for_timeout(300)
-    assert (
-        page.evaluate("document.querySelectorAll('#page iframe, #page base, #page form[action]').length") == 0
-    )
-    page.close()
-    assert (said, broken) == ([], [])
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-
-
 def test_the_servers_answers_are_never_html(path: Path) -> None:
     asked = client(path)
     (study,) = asked.get("api/studies").json()["studies"]
@@ -123,5 +95,3 @@ def test_the_servers_answers_are_never_html(path: Path) -> None:
     assert raw.text in {
         one.encode("utf-8", "replace").decode() for one in (*ANSWERS, *TEXTS, *more_hostile())
     }
-    name = asked.get(f"{place}/export").headers["content-disposition"]
-    assert not set('<>"\r\n;') & set(name.removeprefix('attachment; filename="').removesuffix('"'))

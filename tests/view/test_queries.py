@@ -13,8 +13,7 @@ from tests.view.viewed import collected, index
 
 import quaver
 from quaver.errors import StoreError
-from quaver.view.asked import Asked, Given
-from quaver.view.query_completion import completions
+from quaver.view.asked import Asked
 from quaver.view.query_fields import matching
 from quaver.view.query_language import QueryError, Term, condition, quoted
 from quaver.view.query_scope import contains
@@ -158,7 +157,7 @@ def test_a_damaged_index_is_one_error(tmp_path: Path) -> None:
 def test_margins_are_those_of_the_rows_that_are_shown(study: ViewedStudy, frame: pl.DataFrame) -> None:
     view = study.view(Asked("side:a"))
     some = frame.filter(pl.col("side") == "a")
-    for place, column in enumerate(view.columns()):
+    for place, column in enumerate(study.index.design.columns):
         own = some.filter((pl.col("variant") == column.prompt) & (pl.col("repeat") == column.repeat))
         margin = view.margins.row(place, named=True)
         assert margin["answered"] == own.height
@@ -169,7 +168,6 @@ def test_margins_are_those_of_the_rows_that_are_shown(study: ViewedStudy, frame:
 
 ORDERS: dict[str, Callable[[pl.DataFrame], pl.Series]] = {
     "instability": lambda items: items["instability"].fill_null(0),
-    "-accuracy": lambda items: items["accuracy"].fill_null(2),
 }
 
 
@@ -179,33 +177,6 @@ def test_rows_are_in_the_order_that_was_asked_for(study: ViewedStudy, frame: pl.
     items = pl.DataFrame({"item": [study.index.ids[int(row)] for row in view.rows]})
     known = items.join(frame.unique("item"), on="item", how="left", maintain_order="left")
     assert ORDERS[sort](known).to_list() == sorted(ORDERS[sort](known), reverse=True)
-
-
-def test_repeats_share_a_column(study: ViewedStudy, frame: pl.DataFrame) -> None:
-    view = study.view(Asked(fold="repeat"))
-    codes, _, _ = view.cells(slice(None), 0, 9)
-    assert codes.shape == (40, 3)
-    counted = (
-        frame.drop_nulls("label")
-        .group_by("item", "variant", "label")
-        .len()
-        .sort("len", "label", descending=[True, False])
-        .group_by("item", "variant", maintain_order=True)
-        .agg(pl.col("label").first())
-    )
-    wanted = {(item, variant): label for item, variant, label in counted.iter_rows()}
-    for place, row in enumerate(view.rows):
-        for at, column in enumerate(view.columns()):
-            label = study.index.design.meanings[int(codes[place, at])][0]
-            assert label == wanted.get((study.index.ids[int(row)], column.prompt))
-
-
-def test_columns_can_be_restricted(study: ViewedStudy, frame: pl.DataFrame) -> None:
-    view = study.view(Asked(within='prompt:"words=curt" repeat:0,1'))
-    assert [(one.prompt, one.repeat) for one in view.columns()] == [("words=curt", 0), ("words=curt", 1)]
-    own = frame.filter((pl.col("words") == "curt") & (pl.col("repeat") < 2))
-    assert view.matched == own.height
-    assert int(view.scope.numbers["_labelled"].sum()) == own["label"].count()
 
 
 def test_two_prompts_flip_where_their_labels_differ(study: ViewedStudy, frame: pl.DataFrame) -> None:
@@ -279,22 +250,4 @@ def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(known, encoding="utf-8")
     study = index(tmp_path / "study.yaml")
     assert study.view(Asked("is:wrong")).matched == 6
-    assert [one.prompt for one in study.view(Asked()).columns()] == ["variant=a", "variant=b"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "first"),
-    [
-        ("lab", {"text": "label:", "shown": "label", "means": "the label that was read", "count": None}),
-        ("label:ne", {"text": "neg ", "shown": "neg", "means": "negative", "count": None}),
-        ("gold:pos", {"text": "pos ", "shown": "pos", "means": "positive", "count": 10}),
-        ("is:fli", {"text": "flip ", "shown": "flip", "means": None, "count": None}),
-        ("-prompt:curt", {"text": '"words=curt" ', "shown": "curt", "means": "words=curt", "count": None}),
-        ("label:pos,ne", {"text": "neg ", "shown": "neg", "means": "negative", "count": None}),
-        ("side:", {"text": "a ", "shown": "a", "means": None, "count": 20}),
-    ],
-)
-def test_a_query_line_can_be_completed(study: ViewedStudy, typed: str, first: dict[str, object]) -> None:
-    found = completions(study, Given(Asked(typed)))
-    assert found["options"][0] == first
-    assert found["from"] == len(typed) - len(re.split("[:,]", typed)[-1])
+    assert [one.prompt for one in study.index.design.columns] == ["variant=a", "variant=b"]

@@ -13,11 +13,10 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 from tests.studies import written
-from tests.view.viewed import client, index
+from tests.view.viewed import client
 
 import quaver
 from quaver.core.column_names import column_of
-from quaver.view.asked import Asked
 
 WORDS = ("none", "null", "unlabelled", "answered", "or", "-", "no", "x*", 'say "so"')
 """Labels, items, and values of groups; and what the empty string is beside them."""
@@ -115,50 +114,11 @@ def test_what_is_absent_has_a_field_of_its_own(browser: TestClient, frame: pl.Da
     assert browser.get("api/studies/or/grid", params={"q": "no:nothing"}).status_code == 400
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_an_export_has_the_items_that_were_asked_for(path: Path, frame: pl.DataFrame, word: str) -> None:
-    from quaver.view.query_language import quoted
-    from quaver.view.static_export import exported
-
-    study = index(path)
-    for field, column in (("label", "label"), ("gold", "gold"), ("item", "item"), ("none", "none")):
-        made = exported(study, Asked(f"{field}:{quoted(word)}"), "parquet")
-        rows = pl.read_parquet(made)
-        made.unlink()
-        wanted = frame.filter(pl.col(column) == word)
-        assert rows.height == wanted.height, field
-        assert set(rows["item"]) == set(wanted["item"])
-    assert set(rows.columns) >= {"text", "group_text", "-", "none"}
-
-
 def test_factors_levels_and_models_of_these_names(browser: TestClient, frame: pl.DataFrame) -> None:
     for level in ("none", "or", "original"):
         found = browser.get("api/studies/or/grid", params={"q": f"factor_is:{level}"}).json()
         assert found["matched"] == frame.filter(pl.col("factor_is") == level).height > 0
     assert browser.get("api/studies/or/grid", params={"q": "model:none"}).json()["matched"] == frame.height
-    assert (
-        browser.get("api/studies/or/grid", params={"within": "model:none"}).json()["matched"] == frame.height
-    )
-
-
-def test_completions_are_queries_that_find_something(browser: TestClient) -> None:
-    for start in (
-        "label:",
-        "none:",
-        '"-":',
-        "group_text:",
-        "no:",
-        "gold:n",
-        '"say \\"so\\"":',
-        'label:"say \\"',
-    ):
-        options = browser.get("api/studies/or/complete", params={"q": start}).json()["options"]
-        assert options, start
-        for option in options:
-            field = start.partition(":")[0] + ":"
-            assert option["shown"], option
-            answer = browser.get("api/studies/or/grid", params={"q": field + option["text"].strip()})
-            assert answer.status_code == 200, (start, option)
 
 
 def test_marks_keep_these_labels(browser: TestClient) -> None:

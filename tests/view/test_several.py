@@ -63,14 +63,6 @@ def test_each_shows_its_own_answers(browser: TestClient) -> None:
     assert label["reading"]["label"] == "pos"
 
 
-@pytest.mark.parametrize("other", ["packed", "coded"])
-def test_a_study_is_compared_with_a_bundle_and_with_imported_labels(browser: TestClient, other: str) -> None:
-    found = browser.get("api/compare", params={"a": "tones", "b": other, "change": "all"}).json()
-    assert found["items"] == 6
-    if other == "packed":
-        assert found["flipped"] == 0
-
-
 def test_examples_of_queries_are_those_that_can_find_something(browser: TestClient) -> None:
     design = browser.get("api/studies/coded/design").json()
     assert not design["has"]["confidence"]

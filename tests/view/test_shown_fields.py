@@ -13,11 +13,11 @@ from tests.studies import written
 from tests.view.viewed import client_of
 
 import quaver
-from quaver.errors import QuaverError, UnknownName
+from quaver.errors import UnknownName
 from quaver.view import index_keeper
 from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import keep
-from quaver.view.serving import export, fields_in, studies_of
+from quaver.view.serving import fields_in, studies_of
 
 STUDY = """\
 name: speeches
@@ -119,13 +119,10 @@ def test_the_verdict_is_the_field_s(browser: TestClient) -> None:
     assert verdict["state"] == "ready"
 
 
-def test_one_field_alone(path: Path, tmp_path: Path) -> None:
+def test_one_field_alone(path: Path) -> None:
     assert [*studies_of([path], "tone")] == ["speeches-tone"]
     with pytest.raises(UnknownName, match="tone"):
         studies_of([path], "tones")
-    assert export(path, tmp_path / "tone.html", "label:bad", field="tone") == 6
-    with pytest.raises(QuaverError, match="--field"):
-        export(path, tmp_path / "all.html")
 
 
 def _other_amount(text: str, prompt: str) -> str:

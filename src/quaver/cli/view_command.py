@@ -10,8 +10,6 @@ import typer
 
 from quaver.cli.console import say
 from quaver.cli.study_options import HERE, FieldOption, FunctionOption, studies
-from quaver.core.number_format import count
-from quaver.errors import QuaverError
 
 
 def command(
@@ -19,12 +17,8 @@ def command(
     port: Annotated[int | None, typer.Option(min=1, max=65535)] = None,
     no_open: bool = False,
     at: str = "",
-    export: Path | None = None,
-    query: str = "",
-    sort: str = "item",
     field: FieldOption = None,
     function: FunctionOption = None,
-    items: Annotated[int, typer.Option(min=1, max=5000)] = 200,
 ) -> None:
     """Look at every answer of a study in the browser.
 
@@ -37,16 +31,11 @@ def command(
       port: Where to listen; a free port by default.
       no_open: Only print the address.
       at: The part of an address after #: what to show first.
-      export: Write one .html file that opens from disk, instead of serving.
-      query: Which items --export writes, as a query line.
-      sort: Their order: item, instability, accuracy, gold …
-      items: How many items --export writes.
 
     Examples:
       quaver view study.yaml
       quaver view study.yaml --field tone
       quaver view study.yaml other.quaver.zip --no-open
-      quaver view study.yaml --export flips.html --query is:flipped --items 500
     """
     from quaver.study.sources.listed_studies import list_of_studies, studies_in
     from quaver.view import serving
@@ -55,18 +44,6 @@ def command(
     studies = [
         file for path, listed in lists.items() for file in (studies_in(listed).values() if listed else [path])
     ]
-    if export is not None:
-        (one, *others) = studies
-        if others:
-            raise QuaverError(
-                "--export writes one study",
-                where="--export",
-                found=f"{len(studies)} studies",
-                fix=f"name one of them: {', '.join(map(str, studies[:5]))}",
-            )
-        written = serving.export(one, export, query, sort, items, function or (), field)
-        say(f"Wrote {count(written, 'item')} to {export}")
-        return
 
     def begun(address: str) -> None:
         shown = f"{address}#{at.removeprefix('#')}" if at else address

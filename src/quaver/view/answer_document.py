@@ -30,14 +30,7 @@ from quaver.view.answer_reading import (
     whole_response,
 )
 from quaver.view.asked import Given
-from quaver.view.grid_documents import (
-    about_column,
-    cell_documents,
-    column_document,
-    groups_of,
-    item_numbers,
-    read_as,
-)
+from quaver.view.grid_documents import column_document, item_line, read_as, siblings
 from quaver.view.grid_view import GridView
 from quaver.view.mark_book import Mark
 from quaver.view.study_index import Column
@@ -66,16 +59,11 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
         "item": item_document(study, view, index),
         "column": column_document(about),
         "neighbours": _neighbours(study, view, index, about.at),
-        "siblings": cell_documents(study, view.scope, _cells_of(study, index)),
+        "siblings": siblings(study, view.scope, index, _MOST_SIBLINGS),
     }
     with stored(study.index) as db:
         seen = seen_in(study, db, index, about)
         return found | sent(seen, given.against) | said(seen, view)
-
-
-def _cells_of(study: ViewedStudy, index: int) -> list[tuple[int, int]]:
-    """The same item in every column."""
-    return [(index, column.at) for column in study.index.design.columns[:_MOST_SIBLINGS]]
 
 
 def item_document(study: ViewedStudy, view: GridView, position: int) -> dict[str, Any]:
@@ -85,20 +73,16 @@ def item_document(study: ViewedStudy, view: GridView, position: int) -> dict[str
     fields = {name: str(value)[:_LONGEST_FIELD] for name, value in index.item_fields(position).items()}
     return {
         "id": index.ids[position],
-        "at": position,
-        "groups": groups_of(study, position),
         "text": text[:LONGEST],
         "length": len(text),
         "fields": fields,
-    } | item_numbers(view, position)
+    } | item_line(view, position)
 
 
 def _neighbours(study: ViewedStudy, view: GridView, index: int, column: int) -> dict[str, Any] | None:
     row, size = view.place_of(index), len(view.rows)
     if row is None:
         return None
-    columns = [one.at for one in view.columns()]
-    here = columns.index(column) if column in columns else -1
 
     def name(other: int) -> str | None:
         return study.index.ids[int(view.rows[other])] if 0 <= other < size else None
@@ -108,23 +92,14 @@ def _neighbours(study: ViewedStudy, view: GridView, index: int, column: int) -> 
         "rows": size,
         "up": name(row - 1),
         "down": name(row + 1),
-        "left": columns[here - 1] if here > 0 else None,
-        "right": columns[here + 1] if 0 <= here < len(columns) - 1 else None,
+        "left": column - 1 if column else None,
+        "right": column + 1 if column + 1 < study.index.width else None,
     }
-
-
-def item(study: ViewedStudy, given: Given) -> dict[str, Any]:
-    """One item with its answers under every prompt, which tell the label too plainly for blind eyes."""
-    index, _ = place_of(study, given.item, 0)
-    view = study.view(given.asked)
-    cells = [] if given.blind else _cells_of(study, index)
-    answers = cell_documents(study, view.scope, cells[given.window(50, 500)], given.characters(300))
-    return {"item": item_document(study, view, index), "total": len(cells), "answers": answers}
 
 
 def mark_document(study: ViewedStudy, mark: Mark) -> dict[str, Any]:
     """A mark as the page gets it."""
-    column = next((one.at for one in study.index.design.columns if about_column(mark, one)), None)
+    column = next((one.at for one in study.index.design.columns if mark.place == one.place), None)
     return {**asdict(mark), "study": study.id, "column": column, "gold": False}
 
 

@@ -88,22 +88,13 @@ def beginning(db: sqlite3.Connection, table: str, column: str, number: int, long
     return Part(text[:longest], len(some) == size and len(text) <= longest, size)
 
 
-def pieces(
-    db: sqlite3.Connection, table: str, column: str, number: int, start: int = 0, count: int | None = None
-) -> Iterator[str]:
-    """A text in pieces, from a character on."""
-    kind = db.execute(f"SELECT typeof({column}) FROM {table} WHERE id = ?", (number,)).fetchone()
+def pieces(db: sqlite3.Connection, column: str, number: int) -> Iterator[str]:
+    """A text of a response in pieces."""
+    kind = db.execute(f"SELECT typeof({column}) FROM responses WHERE id = ?", (number,)).fetchone()
     if kind is None or kind[0] == "null":
         return
-    index, end = 0, None if count is None else start + count
-    with db.blobopen(table, column, number, readonly=True) as blob:
-        for piece in iterdecode(iter(lambda: blob.read(_PIECE), b""), "utf-8", "replace"):
-            wanted = slice(max(0, start - index), None if end is None else end - index)
-            index += len(piece)
-            if piece[wanted]:
-                yield piece[wanted]
-            if end is not None and index >= end:
-                return
+    with db.blobopen("responses", column, number, readonly=True) as blob:
+        yield from iterdecode(iter(lambda: blob.read(_PIECE), b""), "utf-8", "replace")
 
 
 def whole_response(db: sqlite3.Connection, number: int) -> Response | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
@@ -23,11 +21,8 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Given, given_in
-from quaver.view.compare_document import comparison
 from quaver.view.marked_labels import marks_table, to_gold
-from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
-from quaver.view.static_export import MOST_ITEMS, exported, write_file
 from quaver.view.study_index import error_document
 from quaver.view.viewed_study import ViewedStudy
 
@@ -73,7 +68,6 @@ class Viewer:
             ("GET", "/page/{name:path}"): page,
             ("GET", "/api/studies"): self.list,
             ("GET", "/api/pulse"): self.pulse,
-            ("GET", "/api/compare"): self.compare,
             ("POST", "/api/who"): self.set_who,
         }
         of_study: dict[tuple[str, str], OfStudy] = {
@@ -85,17 +79,13 @@ class Viewer:
             ("GET", "/facets"): grid_documents.facets,
             ("GET", "/answers"): grid_documents.answers,
             ("GET", "/answer"): answer_document.answer,
-            ("GET", "/item"): answer_document.item,
             ("GET", "/raw"): raw,
-            ("GET", "/complete"): completions,
             ("GET", "/charts/{name}"): chart,
-            ("GET", "/export"): export,
             ("GET", "/marks"): answer_document.marks,
             ("GET", "/marks/export"): export_marks,
             ("POST", "/marks"): self.add_mark,
             ("POST", "/marks/gold"): to_gold,
             ("DELETE", "/marks/{name}"): answer_document.remove_mark,
-            ("POST", "/look"): overview_document.look,
             ("POST", "/verdict"): overview_document.judge,
         }
         every = dict(of_server)
@@ -130,11 +120,6 @@ class Viewer:
     def pulse(self, given: Given) -> dict[str, Any]:
         """What changes while studies are looked at."""
         return {"studies": {name: overview_document.pulse(one) for name, one in self.studies.items()}}
-
-    def compare(self, given: Given) -> dict[str, Any]:
-        """Two studies, or two sides of one."""
-        other = given.b or next((name for name in self.studies if name != given.a), given.a)
-        return comparison(self.study(given.a), self.study(other), given)
 
     def set_who(self, given: Given) -> dict[str, Any]:
         """Whose marks are made from now on."""
@@ -220,20 +205,6 @@ def _without_labels(document: Any, hidden: int) -> Any:
 # --------------------------------------------------------------------------- what is no document
 
 
-def export(study: ViewedStudy, given: Given) -> Response:
-    """What is shown, as a file that is removed once it is sent."""
-    form = given.format or "csv"
-    if form == "html":
-        with tempfile.NamedTemporaryFile(prefix="quaver-", suffix=".html", delete=False) as made:
-            path = Path(made.name)
-        write_file(study, given.asked, path, PAGE, MOST_ITEMS if given.items is None else given.items)
-    else:
-        path = exported(study, given.asked, form, given.what)
-    headers = _as_file(f"{study.id}.{form}")
-    kind = "application/octet-stream"
-    return FileResponse(path, media_type=kind, headers=headers, background=BackgroundTask(path.unlink))
-
-
 def export_marks(study: ViewedStudy, given: Given) -> Response:
     """The marks as a file."""
     headers = _as_file(f"{study.id}-marks.csv")
@@ -251,28 +222,21 @@ def cells(study: ViewedStudy, given: Given) -> Response:
 
 
 def raw(study: ViewedStudy, given: Given) -> Response:
-    """A long text in pieces."""
-    parts = ("text", "thinking", "raw", "prompt")
-    if given.part not in parts:
-        raise UnknownName("part", given.part, parts, where="part")
-    row, column = answer_document.place_of(study, given.item, given.column)
-    number = answer_document.seen_in(study, None, row, column).number
-    window = slice(0, None) if given.download else given.window(1_000_000, 1_000_000)
-    about = _as_file("answer.txt") if given.download else {}
-    body = _pieces(study, number, given.part, window)
-    return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=about)
+    """A long text as a file, in pieces."""
+    if given.part not in _PARTS:
+        raise UnknownName("part", given.part, _PARTS, where="part")
+    seen = answer_document.seen_in(study, None, *answer_document.place_of(study, given.item, given.column))
+    body = _pieces(study, seen.number, given.part)
+    return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=_as_file("answer.txt"))
 
 
-def _pieces(study: ViewedStudy, number: int, part: str, window: slice) -> Iterator[str]:
+_PARTS = ("text", "thinking", "raw")
+
+
+def _pieces(study: ViewedStudy, number: int, part: str) -> Iterator[str]:
     with stored(study.index) as db:
-        if db is None or not number:
-            return
-        table, column, row = "responses", part, number
-        if part == "prompt":
-            table, column = "prompts", "messages"
-            row = db.execute("SELECT prompt FROM responses WHERE id = ?", (number,)).fetchone()[0]
-        count = None if window.stop is None else window.stop - window.start
-        yield from pieces(db, table, column, row, window.start, count)
+        if db is not None and number:
+            yield from pieces(db, part, number)
 
 
 def chart(study: ViewedStudy, given: Given) -> Response:

@@ -24,20 +24,12 @@ class Asked:
     Attributes:
         query: The query line.
         evaluator: Whose readings; empty for the study's first.
-        sort: The order of the rows; with a hyphen before it, the other way round.
-        by: The order of the columns.
-        columns: ``matching`` leaves out columns without a matching answer.
-        fold: ``repeat`` has the repeats of a condition share a column.
-        within: Only these columns, as a query line; empty for all.
+        sort: The order of the rows.
     """
 
     query: Annotated[str, Field(validation_alias="q")] = ""
     evaluator: Annotated[str, Field(validation_alias="e")] = ""
     sort: str = "item"
-    by: str = "design"
-    columns: str = ""
-    fold: str = ""
-    within: str = ""
 
 
 class Body(BaseModel):
@@ -48,7 +40,6 @@ class Body(BaseModel):
     item: str = ""
     column: Annotated[StrictInt, Field(ge=0, le=_MOST)] | None = None
     who: str | None = None
-    preview: bool = True
     replace: bool = False
 
 
@@ -61,7 +52,7 @@ class Given:
         blind: Whether the models' labels are hidden.
         study: The study that the path names.
         name: The mark, chart or file of the page that the path names.
-        start: The first row, answer, item, cell or character.
+        start: The first row, answer, item or cell.
         count: How many of these; each address has its own number where this is left out.
         left: The first column of a window of cells.
         width: How many columns it has.
@@ -74,15 +65,7 @@ class Given:
         column: An answer's column.
         against: The column of a prompt that an answer's prompt is compared with.
         part: Which text of an answer.
-        download: Whether a text is to be kept as a file.
-        at: Where the cursor stands in the query line.
         who: Whose marks.
-        format: The form of a file.
-        what: ``rows`` for all answers of the rows that are shown, not only those that match.
-        items: How many items a file has.
-        change: Which items a comparison shows.
-        a: The first study of a comparison, its columns (``A``), and ``e`` its evaluator.
-        b: The second study, its columns (``B``) and its evaluator (``eb``).
         content: What was sent.
     """
 
@@ -103,18 +86,7 @@ class Given:
     column: Natural = 0
     against: Natural | None = None
     part: str = "text"
-    download: bool = False
-    at: Natural | None = None
     who: str = ""
-    format: str = ""
-    what: str = "matching"
-    items: Natural | None = None
-    change: str = "flip"
-    a: str = ""
-    b: str = ""
-    columns_a: Annotated[str, Field(validation_alias="A")] = ""
-    columns_b: Annotated[str, Field(validation_alias="B")] = ""
-    evaluator_b: Annotated[str, Field(validation_alias="eb")] = ""
     content: bytes = b""
 
     def window(self, usual: int, most: int) -> slice:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from quaver.core.number_format import short_name
 from quaver.view.answer_reading import excerpts
 from quaver.view.asked import Given
 from quaver.view.grid_view import MARGINS, GridView
-from quaver.view.mark_book import Mark
 from quaver.view.query_language import quoted, written
 from quaver.view.query_scope import Scope
 from quaver.view.study_index import Column
@@ -21,31 +19,26 @@ from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT = 200
 _MOST_VALUES = 50
+_NUMBERS = ("gold", "modal", "agreement", "instability", "accuracy", "labels", "valid")
 
 
 def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """A view without its cells: how many rows, which columns, what the margins say."""
-    view = study.view(given.asked)
-    index, design, margins = study.index, study.index.design, view.margins.select(MARGINS)
-    columns = []
-    for column, group in zip(view.columns(), view.groups, strict=True):
-        sums = margins[list(group)].sum().row(0)
-        columns.append(column_document(column, len(group)) | _margin(sums) | {"matched": sums[-1]})
+    view, index = study.view(given.asked), study.index
+    columns = zip(index.design.columns, view.margins.iter_rows(named=True), strict=True)
     return {
-        "view": blake2b(repr((given.asked, study.version)).encode(), digest_size=8).hexdigest(),
-        "version": study.version,
         "rows": len(view.rows),
-        "items": design.items,
+        "items": index.design.items,
         "matched": view.matched,
         "of": int(view.scope.numbers["_answered"].sum()),
         "partial": not index.state.complete,
-        "columns": columns,
-        "margin": _margin(margins[list(view.order)].sum().row(0)),
+        "columns": [column_document(column) | _margin(sums) for column, sums in columns],
+        "margin": _margin(view.margins.sum().row(0, named=True)),
         "counts": [[code, int(n)] for code, n in enumerate(view.counts) if n],
     }
 
 
-def column_document(column: Column, together: int = 1) -> dict[str, Any]:
+def column_document(column: Column) -> dict[str, Any]:
     """A column."""
     return {
         "column": column.at,
@@ -53,84 +46,65 @@ def column_document(column: Column, together: int = 1) -> dict[str, Any]:
         "prompt": column.prompt,
         "short": short_name(column.prompt),
         "decoding": column.decoding,
-        "repeat": column.repeat if together == 1 else None,
+        "repeat": column.repeat,
     }
 
 
-def _margin(sums: Sequence[Any]) -> dict[str, Any]:
-    answered, valid, agreeing, right, with_gold, _ = (total or 0 for total in sums)
+def _margin(sums: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of a column as shares, None of nothing."""
+    answered, valid, agreeing, right, with_gold, matched = (sums[name] or 0 for name in MARGINS)
     return {
         "answered": answered,
-        "valid": share(valid, answered) or 0.0,
-        "agreement": share(agreeing, valid),
-        "accuracy": share(right, with_gold),
+        "valid": valid / answered if answered else 0.0,
+        "agreement": agreeing / valid if valid else None,
+        "accuracy": right / with_gold if with_gold else None,
+        "matched": matched,
     }
 
 
 def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
-    """Some rows, with what is known of their items."""
-    view, window = study.view(given.asked), given.window(100, 1000)
-    if not given.find:
-        return {"version": study.version, "rows": row_documents(study, view, window, given.who)}
-    index = view.place_of(study.index.places.get(given.find))
-    if index is not None:
+    """Some rows, with what is known of their items and the marks of one person or all."""
+    view, window, result = study.view(given.asked), given.window(100, 1000), dict[str, Any]()
+    if given.find:
+        place = result["found"] = view.place_of(study.index.places.get(given.find))
         count = window.stop - window.start
-        start = max(0, index - count // 2)
+        start = window.start if place is None else max(0, place - count // 2)
         window = slice(start, start + count)
-    return {"version": study.version, "rows": row_documents(study, view, window, given.who), "found": index}
-
-
-def row_documents(study: ViewedStudy, view: GridView, window: slice, who: str = "") -> list[dict[str, Any]]:
-    """The items of some rows, as the grid shows them beside these; with marks of one person or all."""
-    marks, rows = study.book.by_item(who), [int(row) for row in view.rows[window]]
-    texts = study.index.item_texts(rows, _EXCERPT)
-    return [
-        _row(study, view, place, row, marks) | {"text": texts[row]}
-        for place, row in enumerate(rows, window.start)
+    marks, numbers = study.book.by_item(given.who), [int(row) for row in view.rows[window]]
+    texts = study.index.item_texts(numbers, _EXCERPT)
+    result["rows"] = [
+        {"row": place, "mark": _last(marks.get(study.index.ids[row], ())), "text": texts[row]}
+        | item_line(view, row)
+        for place, row in enumerate(numbers, window.start)
     ]
+    return result
 
 
-def _row(study: ViewedStudy, view: GridView, place: int, row: int, marks: Any) -> dict[str, Any]:
-    """An item as the grid shows it beside its row."""
-    name = study.index.ids[row]
-    said = marks.get(name, ())
-    return {
-        "row": place,
+def _last(marks: Sequence[Any]) -> str | None:
+    """The kind of the last mark."""
+    return marks[-1].kind if marks else None
+
+
+def item_line(view: GridView, row: int) -> dict[str, Any]:
+    """An item with its groups and its labels in numbers."""
+    name, *groups = view.scope.index.items.row(row, named=True).items()
+    about = {
         "at": row,
-        "item": name,
-        "mark": said[-1].kind if said else None,
-        "groups": groups_of(study, row),
-    } | item_numbers(view, row)
-
-
-def item_numbers(view: GridView, row: int) -> dict[str, Any]:
-    """An item's labels in numbers."""
-    names = ("gold", "modal", "agreement", "instability", "accuracy", "labels", "valid")
-    return view.scope.numbers.select(names).row(row, named=True)
-
-
-def groups_of(study: ViewedStudy, row: int) -> dict[str, str]:
-    """The groups of an item."""
-    groups = study.index.items.row(row, named=True)
-    return {name: value for name, value in groups.items() if name != "item" and value is not None}
-
-
-def share(part: Any, whole: Any) -> float | None:
-    """A share; None of nothing."""
-    return float(part) / float(whole) if whole else None
+        "item": name[1],
+        "groups": {group: value for group, value in groups if value is not None},
+    }
+    return about | view.scope.numbers.select(_NUMBERS).row(row, named=True)
 
 
 def cells(study: ViewedStudy, given: Given) -> tuple[bytes, int, int]:
     """A window of cells, row by row, and its size."""
     view, window, step = study.view(given.asked), given.window(0, 100_000), max(1, given.step)
-    width = min(given.width, 100_000)
-    found = view.cells(slice(window.start * step, window.stop * step), given.left, width)
+    found = view.cells(slice(window.start * step, window.stop * step), given.left, given.width)
     codes, match, sure = (_zoomed(part, step) for part in found) if step > 1 else found
     if given.blind:
         codes = np.where(codes > 0, study.index.design.hidden, 0).astype(codes.dtype)
         sure = np.zeros_like(sure)
-    kind = "<u1" if codes.dtype.itemsize == 1 else "<u2"
-    content = codes.astype(kind).tobytes()
+    content = codes.astype(codes.dtype.newbyteorder("<")).tobytes()
     content += match.tobytes() if given.match else b""
     content += sure.tobytes() if given.confidence else b""
     return content, *codes.shape
@@ -149,33 +123,28 @@ def _zoomed(part: Any, step: int) -> Any:
 
 def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
-    view, window, excerpt = study.view(given.asked), given.window(50, 500), given.characters(200)
+    view, excerpt = study.view(given.asked), given.characters(200)
     index, marks = study.index, study.book.by_item()
-    found = pl.concat([*view.matches(window), pl.DataFrame(schema=_PLACES)], how="diagonal_relaxed")
+    found = view.answers(given.window(50, 500))
     texts = index.item_texts({*found["row"]}, excerpt)
     known = documents_of(study, found, excerpt)
     for document, (place, row) in zip(known, found.select("place", "row").iter_rows(), strict=True):
         about = index.design.columns[document["column"]]
-        said = [mark for mark in marks.get(index.ids[row], ()) if about_column(mark, about)]
+        own = [mark for mark in marks.get(index.ids[row], ()) if mark.place == about.place]
         document |= {"item": index.ids[row], "of": texts[row], "row": place}
-        document |= {"gold": index.gold[row], "mark": said[-1].kind if said else None}
-    return {"total": view.matched, "version": study.version, "answers": known}
+        document |= {"gold": index.gold[row], "mark": _last(own)}
+    return {"total": view.matched, "answers": known}
 
 
-_PLACES = {"place": pl.Int64, "row": pl.UInt32}
-
-
-def cell_documents(
-    study: ViewedStudy, scope: Scope, cells: Sequence[tuple[int, int]], excerpt: int = 0
-) -> list[dict[str, Any]]:
-    """Answers in a line each, and what is known of calls that have none."""
-    places = pl.DataFrame(cells, schema={"row": pl.UInt32, "column": pl.UInt16}, orient="row")
-    known = study.index.cells(places["row"], places["column"], scope.evaluator)
-    found = places.join(known, on=["row", "column"], how="left", maintain_order="left")
-    modal = pl.Series([scope.numbers["modal"][row] for row in found["row"]], dtype=pl.String)
+def siblings(study: ViewedStudy, scope: Scope, row: int, most: int) -> list[dict[str, Any]]:
+    """The answers to an item in the first columns, and what is known of calls that have none."""
+    places = pl.DataFrame({"column": range(min(most, study.index.width))}, schema={"column": pl.UInt16})
+    known = study.index.cells([row], places["column"], scope.evaluator)
+    found = places.join(known, on="column", how="left", maintain_order="left")
     legend = found["legend"].fill_null(0)
     names = study.index.design.legend[legend].cast(pl.String)
-    return documents_of(study, found.with_columns(names, legend=legend, modal=modal), excerpt)
+    modal = pl.lit(scope.numbers["modal"][row], pl.String)
+    return documents_of(study, found.with_columns(names, legend=legend, modal=modal))
 
 
 def documents_of(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) -> list[dict[str, Any]]:
@@ -192,11 +161,6 @@ def documents_of(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) ->
     ]
 
 
-def about_column(mark: Mark, column: Column) -> bool:
-    """Whether a mark is about an answer of a column."""
-    return mark.place == (column.model, column.prompt, column.decoding, column.repeat)
-
-
 def read_as(answer: Mapping[str, Any]) -> dict[str, Any]:
     """How an answer was read."""
     sure, label = answer["confidence"], answer["label"]
@@ -210,20 +174,22 @@ def read_as(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def facets(study: ViewedStudy, given: Given) -> dict[str, Any]:
-    """How many matching answers, or items, have each value of each field."""
+    """How many matching answers, or items, have each value of each field; of items also its absence."""
     view = study.view(given.asked)
     names = ["label", "status", "model", "prompt", "decoding", "repeat", "gold", *study.index.design.groups]
     if study.index.gold.gather(view.rows).null_count() == len(view.rows):
         names.remove("gold")
-    return {"fields": [_facet(name, view) for name in dict.fromkeys(names)], "version": study.version}
-
-
-def _facet(name: str, view: GridView) -> dict[str, Any]:
-    """The most frequent values of a field; of items also the absence of one."""
-    values = view.counted(name).head(_MOST_VALUES).iter_rows()
     return {
-        "field": name,
-        "values": [{"value": value, "count": n, "query": query_for(name, value)} for value, n in values],
+        "fields": [
+            {
+                "field": name,
+                "values": [
+                    {"value": value, "count": n, "query": query_for(name, value)}
+                    for value, n in view.counted(name).head(_MOST_VALUES).iter_rows()
+                ],
+            }
+            for name in dict.fromkeys(names)
+        ]
     }
 
 

@@ -20,7 +20,6 @@ EXAMPLES = (
     ("is:unlabelled", "answers without a usable label"),
     ("is:wrong", "answers that are not the gold label"),
     ("confidence<0.6", "answers of which the model was not sure"),
-    ("is:changed", "items whose label has changed since you last looked"),
     ("mark:disagree", "what somebody disagreed with"),
 )
 _NEEDED = {"is:wrong": "gold", "confidence<0.6": "confidence"}
@@ -89,7 +88,6 @@ def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
         "progress": {**_NO_PROGRESS, **progress, "process": study.collecting},
         "verdict": {name: value for name, value in made.items() if name != "charts"},
         "charts": [_chart(study, one) for one in made.get("charts", ())],
-        "since": None,
         "report": None,
         "task": {"instruction": "", "kind": ""},
         "design": None,
@@ -97,7 +95,6 @@ def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     if index is None:
         return result
     return result | {
-        "since": _since(study),
         "report": f"../{study.ticket}/" if report_of(study) else None,
         "task": index.design.task,
         "design": design_document(study),
@@ -128,37 +125,10 @@ def _chart(study: ViewedStudy, chart: dict[str, Any]) -> dict[str, Any]:
     return {**chart, "href": f"{place}.svg", "narrow": f"{place}.narrow.svg"}
 
 
-def _since(study: ViewedStudy) -> dict[str, Any] | None:
-    before = study.looks.before
-    if before is None:
-        return None
-    now, changed = look_numbers(study), study.changed(0)
-    return {
-        "when": before.get("when"),
-        "answers": max(0, now["answers"] - before.get("answers", 0)),
-        "errors": max(0, now["errors"] - before.get("errors", 0)),
-        "items_changed": 0 if changed is None else int(changed.sum()),
-        "marks": max(0, now["marks"] - before.get("marks", 0)),
-        "query": "is:changed",
-    }
-
-
-def look(study: ViewedStudy, given: Given) -> dict[str, Any]:
-    """Note what the study is like now."""
-    study.looks.note(look_numbers(study), study.numbers(0)["modal"])
-    return {}
-
-
 def judge(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Have the verdict made anew, however long that takes."""
     study.verdict_wanted.set()
     return {}
-
-
-def look_numbers(study: ViewedStudy) -> dict[str, int]:
-    """The numbers that tell what is new since a look."""
-    errors = (study.document("progress.json") or {}).get("errors", 0)
-    return {"answers": study.index.state.done, "errors": errors, "marks": len(study.book.marks())}
 
 
 def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
@@ -192,7 +162,6 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
             for query, means in EXAMPLES
             if has.get(_NEEDED.get(query, ""), True)
         ],
-        "may_mark": True,
     }
 
 

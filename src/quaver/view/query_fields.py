@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -133,15 +133,6 @@ SHARES: Mapping[str, pl.Expr] = {
     "valid": pl.col("_labelled") / pl.col("_answered"),
 }
 """An item's shares from these numbers; no number where they are of nothing."""
-
-
-class Option(NamedTuple):
-    """A value that a query may name, as the page shows it, and how many items have it where that is known."""
-
-    text: str
-    shown: str
-    means: str | None = None
-    n: int | None = None
 
 
 def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
@@ -269,30 +260,6 @@ class Fields:
         if not result:
             raise unknown_in(value.text, forms, "label" if name == "marked" else name, value.at)
         return result
-
-    def options(self, name: str) -> list[Option]:
-        """The values of a field that a query line is completed with."""
-        if name in self.choices:
-            return [Option(word, word) for word in self.choices[name]]
-        if name == "no":
-            return [Option(field, field) for field in self._may_be_absent()]
-        if name in NUMBERS or (name in self.values and name not in ("flipped", "marked")):
-            return []
-        if name in ("prompt", "flipped"):
-            known = self.column("prompt").unique(maintain_order=True)
-            return [Option(value, short_name(value), value) for value in known]
-        counts = {}
-        if self.level_of(name) == "row" and name != "marked":
-            counts = dict(self.column(name).value_counts().iter_rows())
-        if name in _OF_LABELS and self.labels:
-            titles = {label.code: label.name for label in self.labels.labels if label.name != label.code}
-            values = [*self.labels.codes]
-        else:
-            titles, values = {}, [*dict.fromkeys(self.column(name).drop_nulls())]
-        return [
-            Option(value, value or '""', titles.get(value), counts.get(value, 0) if counts else None)
-            for value in values
-        ]
 
     def _may_be_absent(self) -> list[str]:
         return [*_ABSENT, *self.names()[len(FIELDS) :]]

@@ -213,11 +213,6 @@ def quoted(text: str) -> str:
     return f'"{_escaped(text)}"'
 
 
-def unquoted(text: str) -> str:
-    """A text as it was before it was quoted, also where its last quotation mark is yet to be typed."""
-    return _ESCAPED.sub(r"\1", text[1:]).removesuffix('"') if text.startswith('"') else text
-
-
 def written(field: str) -> str:
     """A field as it stands in a query, before its operator or after ``no:``.
 

@@ -1,17 +1,16 @@
-"""Where a query is asked: the annotations of some columns as a frame, with the numbers of their items."""
+"""Where a query is asked: an evaluator's annotations, with the numbers and marks of their items."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from quaver.study.sources.gold_files import gold_beside
-from quaver.view.query_fields import SHARES, Fields, Option, item_numbers, pick, unknown_in
+from quaver.view.query_fields import SHARES, Fields, item_numbers, pick, unknown_in
 from quaver.view.query_language import QueryError, Value
 from quaver.view.study_index import Index
 
@@ -29,33 +28,27 @@ class Scope:
     Attributes:
         index: The study's.
         evaluator: Whose readings.
-        columns: The numbers of the columns that are shown, in their order.
-        numbers: What ``item_numbers`` says of every item over these columns, with ``gold``.
+        numbers: What ``numbers_of`` says of every item.
         marks: What is marked (``MARKS``), a row an item.
-        changed: The items whose most frequent label has changed since the last look; None if unknown.
-        modal_in: The most frequent labels of another study, for each item of this one; None if it is none.
     """
 
     index: Index
     evaluator: int
-    columns: Sequence[int]
     numbers: pl.DataFrame
     marks: pl.DataFrame
-    changed: pl.Series | None = None
-    modal_in: Callable[[str], pl.Series | None] = lambda _: None
 
     @property
     def answers(self) -> pl.LazyFrame:
-        """The answers that are shown, with all that an expression of a query may name."""
-        return self._named(shown_in(self.index, self.evaluator, self.columns))
+        """The answers, with all that an expression of a query may name."""
+        return self._named(self.index.annotations(self.evaluator))
 
     @property
     def calls(self) -> pl.LazyFrame:
         """The same, with the calls that have no answer."""
         rows = pl.LazyFrame({"row": range(self.index.design.items)}, schema={"row": pl.UInt32})
-        every = rows.join(pl.LazyFrame({"column": self.columns}, schema={"column": pl.UInt16}), how="cross")
-        answers = shown_in(self.index, self.evaluator, self.columns)
-        known = every.join(answers, on=["row", "column"], how="left")
+        columns = pl.LazyFrame({"column": range(self.index.width)}, schema={"column": pl.UInt16})
+        answers = self.index.annotations(self.evaluator)
+        known = rows.join(columns, how="cross").join(answers, on=["row", "column"], how="left")
         return self._named(known.with_columns(pl.col("legend").fill_null(0)))
 
     def _named(self, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -70,33 +63,24 @@ class Scope:
         return StudyFields(self)
 
 
-def shown_in(index: Index, evaluator: int, columns: Sequence[int]) -> pl.LazyFrame:
-    """An evaluator's answers in some columns."""
-    frame = index.annotations(evaluator)
-    if len(columns) == index.width:
-        return frame
-    shown = np.zeros(index.width, bool)
-    shown[list(columns)] = True
-    return frame.filter(pick(pl.Series(shown), "column"))
-
-
-def numbers_of(index: Index, evaluator: int, columns: Sequence[int]) -> pl.DataFrame:
-    """The numbers of every item over some columns, in the order of the items."""
-    answers = shown_in(index, evaluator, columns).with_columns(
+def numbers_of(index: Index, evaluator: int, columns: Sequence[int] | None = None) -> pl.DataFrame:
+    """The numbers of every item over all columns or some, in the order of the items."""
+    answers = index.annotations(evaluator)
+    if columns is not None:
+        answers = answers.filter(pl.col("column").is_in(columns))
+    answers = answers.with_columns(
         label=pick(index.design.legend["label"], "legend"), gold=pick(index.gold, "row")
     )
     known = index.collected(item_numbers(answers, ["row"]))
-    rows = pl.DataFrame({"row": range(index.design.items)}, schema={"row": pl.UInt32}).hstack(
-        [index.gold.alias("gold")]
-    )
-    numbers = rows.join(known, on="row", how="left", maintain_order="left")
+    rows = pl.DataFrame({"row": range(index.design.items)}, schema={"row": pl.UInt32})
+    numbers = rows.hstack([index.gold]).join(known, on="row", how="left", maintain_order="left")
     counts = pl.col("labels", "_most", "_labelled", "_answered", "_right").fill_null(0).cast(pl.UInt32)
     shares = {name: share.fill_nan(None) for name, share in SHARES.items()}
     return numbers.with_columns(counts).with_columns(**shares)
 
 
 class StudyFields(Fields):
-    """The fields of a study, with what only its index knows: texts, marks, looks, the gold sample."""
+    """The fields of a study, with what only its index knows: texts, marks, the gold sample."""
 
     def __init__(self, scope: Scope) -> None:
         design, index = scope.index.design, scope.index
@@ -112,32 +96,21 @@ class StudyFields(Fields):
                 **self.choices["is"],
                 "original": pl.col("prompt") == (design.prompts[0] if design.prompts else ""),
                 "marked": _MARK.is_not_null(),
-                "changed": self._changed,
                 "drawn": self._drawn,
             },
             "mark": {kind: _MARK.list.contains(kind) for kind in kinds},
             "evaluators": {"differ": self._differ},
         }
+        text, lower = pl.element(), pl.element().str.to_lowercase()
         self.values |= {
             "answer": lambda value: self._contains("text", value.text),
             "thinking": lambda value: self._contains("thought", value.text),
             "text": self._text,
             "flipped": self._flipped,
-            "marked": lambda value: self._said(
-                "marked", pl.element().is_in(list(self.fitting("marked", value)))
-            ),
-            "by": lambda value: self._said("by", pl.element().str.to_lowercase() == value.text.lower()),
-            "note": lambda value: self._said(
-                "note", pl.element().str.to_lowercase().str.contains(value.text.lower(), literal=True)
-            ),
+            "marked": lambda value: self._any("marked", text.is_in([*self.fitting("marked", value)])),
+            "by": lambda value: self._any("by", lower == value.text.lower()),
+            "note": lambda value: self._any("note", lower.str.contains(value.text.lower(), literal=True)),
         }
-
-    def options(self, name: str) -> list[Option]:
-        """The values of a field that a query line is completed with; of ``by`` those who have marked."""
-        if name != "by":
-            return super().options(name)
-        people = self._scope.marks["by"].explode().drop_nulls().unique(maintain_order=True)
-        return [Option(who, who) for who in people]
 
     def words(self, value: Value) -> pl.Expr:
         """Items or answers that contain a text."""
@@ -153,7 +126,7 @@ class StudyFields(Fields):
             return self.where(_MARK.is_null())
         return super()._absent(value)
 
-    def _said(self, name: str, holds: pl.Expr) -> pl.Expr:
+    def _any(self, name: str, holds: pl.Expr) -> pl.Expr:
         """Items with a mark of which something holds."""
         return self.where(pl.col(_OF_MARKS + name).list.eval(holds).list.any())
 
@@ -168,11 +141,6 @@ class StudyFields(Fields):
         holds = self._index.collected(self._index.texts(texts).select(contains(wanted))).to_series()
         return pick(holds, texts).fill_null(False)
 
-    def _changed(self, value: Value) -> pl.Expr:
-        if self._scope.changed is None:
-            raise QueryError("nobody has looked at this study before", value.at)
-        return pick(self._scope.changed, "row")
-
     def _drawn(self, value: Value) -> pl.Expr:
         draw = gold_beside(Path(self._design.folder)).state().draw
         if draw is None:
@@ -182,25 +150,18 @@ class StudyFields(Fields):
 
     def _differ(self, value: Value) -> pl.Expr:
         """Answers that another evaluator reads differently."""
-        place, every = ["row", "column"], self._index.annotations()
-        others = every.filter(pl.col("evaluator") != self._scope.evaluator)
-        both = self._index.annotations(self._scope.evaluator).join(others, on=place)
-        differ = self._index.collected(both.filter(pl.col("legend") != pl.col("legend_right")).select(place))
-        known = np.zeros((self._design.items, self._index.width), bool)
-        known[differ["row"], differ["column"]] = True
         cell = pl.col("row").cast(pl.UInt64) * self._index.width + pl.col("column")
-        return pl.lit(pl.Series(known.ravel())).gather(cell)
+        several = pl.col("legend").n_unique() > 1
+        differ = self._index.annotations().group_by(cell.alias("cell")).agg(several.alias("differ"))
+        return cell.is_in(self._index.collected(differ.filter("differ"))["cell"].implode())
 
     def _flipped(self, value: Value) -> pl.Expr:
-        """Items whose label differs between two prompts, models, decodings or levels, or two studies."""
+        """Items whose label differs between two prompts, models, decodings or levels."""
         first, between, second = value.text.partition("~")
-        other = None if between else self._scope.modal_in(first)
-        if other is not None:
-            modal = self._scope.numbers["modal"].cast(pl.String)
-        else:
-            modal = self._modal_over(first, value)
-            other = self._modal_over(second if between else self._design.prompts[0], value)
-        return pick((modal != other).fill_null(False), "row")
+        one, other = (
+            self._modal_over(name, value) for name in (first, second if between else self._design.prompts[0])
+        )
+        return pick((one != other).fill_null(False), "row")
 
     def _modal_over(self, name: str, value: Value) -> pl.Series:
         """The most frequent labels in the columns of a prompt, a model, a decoding or a level of a factor."""
@@ -212,9 +173,8 @@ class StudyFields(Fields):
             known += forms
             values = {code for form, some in forms.items() if form.lower() == wanted for code in some}
             if values:
-                places = {*columns[column].is_in(list(values)).arg_true()}
-                shown = [place for place in self._scope.columns if place in places]
-                return numbers_of(self._index, self._scope.evaluator, shown)["modal"].cast(pl.String)
+                places = columns[column].is_in(list(values)).arg_true().to_list()
+                return numbers_of(self._index, self._scope.evaluator, places)["modal"].cast(pl.String)
         raise unknown_in(name, dict.fromkeys(known), "prompt or model", value.at)
 
 

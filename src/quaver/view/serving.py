@@ -26,8 +26,6 @@ from quaver.study.sources.gold_files import gold_beside
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_folder import FIELDS
-from quaver.view.asked import Asked
-from quaver.view.static_export import write_file
 from quaver.view.study_index import FAILURE
 from quaver.view.viewed_study import ViewedStudy
 
@@ -52,7 +50,7 @@ def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, Vie
             while name in result:
                 number += 1
                 name = f"{base}-{number}"
-            result[name] = ViewedStudy(name, path.resolve(), root, result, of)
+            result[name] = ViewedStudy(name, path.resolve(), root, of)
     return result
 
 
@@ -134,34 +132,6 @@ def listening(port: int | None) -> socket.socket:
         connection.listen(128)
         return connection
     raise AssertionError  # the last one was made or raised
-
-
-def export(
-    path: Path,
-    file: Path,
-    query: str = "",
-    sort: str = "item",
-    count: int = 200,
-    functions: Sequence[str] = (),
-    field: str | None = None,
-) -> int:
-    """Write a part of a study, or of one of its fields, as one HTML file that opens from disk.
-
-    Returns:
-        How many items were written.
-    """
-    from quaver.view.index_keeper import keep  # the server does without what makes verdicts and charts
-
-    study, *others = studies_of([path], field).values()
-    if others:
-        fields = ", ".join(one.field for one in (study, *others))
-        raise QuaverError(
-            "--export writes one field", where="--field", found=f"the fields {fields}", fix="name one of them"
-        )
-    check_functions([path], functions)
-    keep(study.path, study.root, wanted=False, functions=functions, field=study.field)
-    asked = Asked(query, sort=sort)
-    return write_file(study, asked, file, Path(__file__).parent / "page", count)
 
 
 def check_functions(paths: Sequence[Path], functions: Sequence[str]) -> None:

@@ -38,6 +38,11 @@ class Column:
     repeat: int
     condition: int
 
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        """Its names, as a mark of an answer has them."""
+        return self.model, self.prompt, self.decoding, self.repeat
+
 
 @dataclass(frozen=True)
 class IndexDesign:

@@ -148,7 +148,7 @@ def test_the_commands_take_each_study_in_turn(tmp_path: Path, monkeypatch: pytes
     assert {json.loads(line)["cell"]["study"] for line in lines.splitlines()} == {"mood", "colour"}
     status = program.invoke(app(["status", "schema"]), ["status", str(path), "--json", *function]).output
     assert {one["answered"] for one in json.loads(status)["studies"].values()} == {40}
-    for name, *more in (["bundle"], ["compare"], ["view", "--export", "seen.html"]):
+    for name, *more in (["bundle"], ["compare"]):
         refused = program.invoke(app([name, "schema"]), [name, str(path), *more]).exception
         assert isinstance(refused, QuaverError)
         assert "tasks.mood.yaml" in (refused.fix or "")

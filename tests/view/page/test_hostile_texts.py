@@ -147,7 +147,6 @@ def test_every_text_is_text_in_the_list_and_in_its_answer(browser: Any, address:
         "#/grid",
         "#/grid?zoom=5",
         "#/grid?zoom=whole",
-        "#/compare",
         "#/judge",
         "#/judge?what=items&blind=1",
         "#/answers?q=<script>alert(1)</script>",
@@ -168,20 +167,3 @@ def test_every_view_shows_them_as_text(browser: Any, address: str, at: str) -> N
     assert wrong == []
     assert [url for url in view.asked if not url.startswith((address, "data:"))] == []
     view.page.close()
-
-
-def test_a_file_with_them_is_as_harmless(browser: Any, address: str, tmp_path: Path) -> None:
-    with Opened(browser, address, "#/answers") as view:
-        view.page.locator(".answer-row").first.wait_for()
-        view.page.get_by_role("button", name="Export").click()
-        with view.page.expect_download() as waiting:
-            view.page.get_by_role("link", name="One HTML file").click()
-        waiting.value.save_as(tmp_path / "shown.html")
-    place = (tmp_path / "shown.html").as_uri()
-    for at in ("#/overview", "#/grid", "#/answers"):
-        with Opened(browser, place, at) as view:
-            view.page.locator("main > *").first.wait_for()
-            view.page.wait_for_timeout(300)
-            assert view.page.evaluate("window.ran") is None
-            assert view.page.locator(FOREIGN).count() == 0
-            assert view.page.locator("script").count() == 2  # the page's own, and its data

@@ -1,4 +1,4 @@
-"""Several studies in one page: chosen from the bar, told apart by their names, compared with each other."""
+"""Several studies in one page: chosen from the bar, told apart by their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.view.page.conftest import ITEMS, Opened, collect, serving
+from tests.view.page.conftest import Opened, collect, serving
 
 pytestmark = pytest.mark.long
 
@@ -36,13 +36,3 @@ def test_studies_of_one_name_are_told_apart_and_chosen(browser: Any, both: str) 
         view.page.keyboard.press("g")
         view.page.locator(".legend button").first.wait_for()
         view.until("location.hash.includes('study=tones-2')")  # the choice stays from view to view
-
-
-def test_two_studies_are_compared(browser: Any, both: str) -> None:
-    with Opened(browser, both, "#/compare") as view:
-        headline = view.page.locator(".compared .headline")
-        headline.wait_for()
-        assert f"of {ITEMS} items have different labels" in headline.inner_text()
-        assert not headline.inner_text().startswith("0 ")
-        first = view.page.locator(".flips-list > li").first
-        assert len(first.locator(".side pre").all_inner_texts()) == 2

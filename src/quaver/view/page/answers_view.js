@@ -34,7 +34,6 @@ export class AnswersView {
   async update(given) {
     const {design, legend} = await this.app.factsOf();
     Object.assign(this, {design, legend, asked: this.app.asked()});
-    delete this.asked.fold;
     const key = JSON.stringify([this.app.study, this.asked]);
     if (key !== this.key) {
       this.key = key;

@@ -2,15 +2,14 @@
 
 import { addressOf, change, current, go } from "./address.js";
 import { button, counted, fill, made, percent } from "./elements.js";
-import { exportDialog } from "./export_dialog.js";
 import { Keys } from "./keys.js";
 import { Legend } from "./legend.js";
 import { QueryLine } from "./query_line.js";
 import { toggled } from "./query_terms.js";
 
-const TABS = [["overview", "Overview"], ["grid", "Grid"], ["answers", "Answers"], ["compare", "Compare"], ["judge", "Judge"]];
+const TABS = [["overview", "Overview"], ["grid", "Grid"], ["answers", "Answers"], ["judge", "Judge"]];
 const KEPT = ["study", "q", "e"]; // what stays from view to view
-const ASKED = ["q", "e", "sort", "columns", "within", "by", "fold"];
+const ASKED = ["q", "e", "sort"];
 
 /** The page: its bar, its query line, and the view that is shown. */
 export class App {
@@ -22,10 +21,10 @@ export class App {
     this.facts = new Map();
     this.there = new Set(); // studies of which something can be shown
     this.live = made("p", {role: "status", class: "unseen"});
-    this.line = new QueryLine((q, at) => source.complete(this.study, q, at), (q) => this.setQuery(q));
+    this.line = new QueryLine((q) => this.setQuery(q));
     this.matched = made("p", {class: "matched"});
     this.filters = button("Filters", () => this.toggleFilters(), {class: "quiet", "aria-expanded": "false", "aria-controls": "facets"});
-    this.tabs = made("nav", {"aria-label": "Views"}, ...TABS.filter(([view]) => view !== "judge" || !source.isStatic).map(([view, words]) => made("a", {"data-view": view}, words)));
+    this.tabs = made("nav", {"aria-label": "Views"}, ...TABS.map(([view, words]) => made("a", {"data-view": view}, words)));
     this.pulse = made("p", {class: "pulse"});
     this.main = made("main", {id: "view", tabIndex: -1});
     this.query = made("div", {class: "query", role: "search"}, this.filters, this.line.element, this.matched);
@@ -42,7 +41,6 @@ export class App {
       this.#chooser(),
       this.tabs,
       this.pulse,
-      button("Export", () => exportDialog(this), {class: "quiet"}),
       button("Keys", () => this.keys.help(), {class: "quiet keys-button"}),
     );
     return [skip, bar, this.query, this.main, this.live];
@@ -64,9 +62,8 @@ export class App {
     this.keys.everywhere({
       "/": () => this.line.focus(),
       "?": () => this.keys.help(),
-      e: () => exportDialog(this),
       f: () => this.toggleFilters(),
-      "g o": to("overview"), "g g": to("grid"), "g a": to("answers"), "g c": to("compare"), "g j": to("judge"),
+      "g o": to("overview"), "g g": to("grid"), "g a": to("answers"), "g j": to("judge"),
     });
   }
 

@@ -96,12 +96,3 @@ export function cut(text, most) {
   const line = String(text ?? "").replace(/\s+/g, " ").trim();
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
-
-/** Calls `act` once, `wait` milliseconds after it was last asked for. */
-export function later(wait, act) {
-  let timer = 0;
-  return (...given) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => act(...given), wait);
-  };
-}

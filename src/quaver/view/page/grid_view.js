@@ -14,8 +14,6 @@ import { ScrollWindow } from "./scroll_window.js";
 const FIRST_ZOOM = 3;
 const LARGEST = 24; // pixels of a cell where the whole grid has room
 
-const COLUMN_ORDERS = [["design", "as designed"], ["agreement", "by agreement"], ["prompt", "by prompt"], ["model", "by model"], ["repeat", "by repeat"]];
-
 export class GridView {
   constructor(app) {
     this.app = app;
@@ -66,7 +64,7 @@ export class GridView {
     const {app} = this;
     const {design, legend} = await app.factsOf();
     Object.assign(this, {design, legend});
-    const asked = {fold: given.fold || (design.columns.length > 200 && design.has.repeats ? "repeat" : ""), ...app.asked()};
+    const asked = app.asked();
     const key = JSON.stringify([app.study, asked]);
     if (key !== this.key) {
       Object.assign(this, {key, asked});
@@ -127,8 +125,6 @@ export class GridView {
     const zoom = this.zoomAt;
     const parts = [
       choice("Rows", sorts, given.sort || "item", set("sort")),
-      choice("Columns", COLUMN_ORDERS, given.by || "design", set("by")),
-      design.has.repeats ? choice("Repeats", [["none", "each"], ["repeat", "most frequent label"]], this.asked.fold || "none", set("fold")) : null,
       design.evaluators.length > 1 ? choice("Read by", design.evaluators.map((one) => [one, one]), given.e || design.evaluators[0], set("e")) : null,
       made("span", {class: "zoom", role: "group", "aria-label": "Size of cells"},
         button("−", () => this.#zoom(-1), {"aria-label": "Smaller cells", disabled: zoom < 0}),

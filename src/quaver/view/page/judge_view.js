@@ -32,7 +32,6 @@ export class JudgeView {
     this.blind = given.blind === "1";
     this.what = given.what === "items" ? "items" : "answers";
     const asked = {...app.asked(), who: app.who, ...(this.blind ? {blind: 1} : {})};
-    delete asked.fold;
     const key = JSON.stringify([app.study, asked, this.what]);
     if (key !== this.key) {
       Object.assign(this, {key, asked, blocks: new Map(), total: null});
@@ -117,7 +116,7 @@ export class JudgeView {
     const about = this.what === "items" ? null : one.column;
     const prompt = answer.prompt || [];
     const seen = blind ? null : this.what === "items" ? answer.modal ?? null : answer.reading?.label ?? null;
-    const canLabel = design.labels.length > 0 && design.may_mark && !this.app.source.isStatic;
+    const canLabel = design.labels.length > 0;
     this.form.aboutItem = about === null;
     this.form.show({item: one.item, column: about, marks: marks.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind, labelled: canLabel});
     const read = this.what === "items"
@@ -139,7 +138,7 @@ export class JudgeView {
   }
 
   #inTurn(act) {
-    if (this.design.may_mark) this.#queue(() => (this.total ? act() : null));
+    this.#queue(() => (this.total ? act() : null));
   }
 
   /** One thing after the other, however quickly the keys come: a mark is about what is shown, by who is named. */

@@ -6,9 +6,8 @@ const STORED = "quaver-view-keys";
 
 const ALWAYS = [
   ["/", "write in the query line"],
-  ["g then o, g, a, c, j", "go to Overview, Grid, Answers, Compare, Judge"],
+  ["g then o, g, a, j", "go to Overview, Grid, Answers, Judge"],
   ["f", "show or hide the filters"],
-  ["e", "export what is shown"],
   ["?", "this list"],
   ["Esc", "close what is open"],
 ];

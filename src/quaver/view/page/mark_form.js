@@ -29,10 +29,6 @@ export class MarkForm {
   }
 
   #draw() {
-    if (this.app.source.isStatic || !this.design.may_mark) {
-      fill(this.element, ...(this.marks.length ? [made("h3", {}, "Marks"), this.#list()] : []));
-      return;
-    }
     const {own} = this;
     const verdicts = MARKS.map(([mark, words, sign]) => button([made("span", {"aria-hidden": "true"}, `${sign} `), words], () => this.mark(mark), {class: `verdict ${mark}`, "aria-pressed": String(own?.mark === mark)}));
     const labels = [["", "no label"], ...this.design.labels.map((one) => [one.code, one.name])];
@@ -52,7 +48,7 @@ export class MarkForm {
   #list() {
     const rows = this.marks.map((one) => {
       const parts = [MARKS.find(([mark]) => mark === one.mark)?.[1], one.label !== null && one.label !== undefined ? `label ${this.legend.labelName(one.label)}` : "", one.note ? `“${one.note}”` : ""].filter(Boolean);
-      const mine = one.who === this.app.who && !this.app.source.isStatic;
+      const mine = one.who === this.app.who;
       const about = one.column === null || one.column === undefined ? ", about the item" : "";
       const when = new Date(one.when);
       return made("li", {}, made("b", {}, one.who), `: ${parts.join(", ") || "no verdict"}${about}`, made("span", {class: "soft"}, ` ${Number.isNaN(when.valueOf()) ? "" : when.toLocaleDateString("en", {day: "numeric", month: "short"})}${one.blind ? ", blind" : ""} `), mine ? button("Take back", () => this.remove(one), {class: "link"}) : null);

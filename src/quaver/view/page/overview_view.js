@@ -1,4 +1,4 @@
-// The overview: what to do with the labels, how far the run is, what is new, and the report's charts.
+// The overview: what to do with the labels, how far the run is, and the report's charts.
 
 import { button, count, counted, fill, made, money, percent } from "./elements.js";
 import { picture } from "./svg_chart.js";
@@ -14,10 +14,9 @@ export class OverviewView {
     this.app = app;
     this.card = made("section", {class: "card", "aria-label": "Verdict"});
     this.run = made("section", {class: "run", "aria-label": "Progress and cost"});
-    this.since = made("section", {class: "since", hidden: true});
     this.ways = made("section", {class: "ways", "aria-labelledby": "ways-title"});
     this.charts = made("section", {class: "charts", "aria-label": "Charts"});
-    this.element = made("div", {class: "page"}, this.card, made("div", {class: "beside"}, this.since, this.run, this.ways), this.charts);
+    this.element = made("div", {class: "page"}, this.card, made("div", {class: "beside"}, this.run, this.ways), this.charts);
     this.drawn = "";
   }
 
@@ -27,17 +26,12 @@ export class OverviewView {
     this.app.count(null, null);
     this.#card(known);
     this.#run(known);
-    this.#since(known.since);
     this.#ways(known.design);
     await this.#charts(known);
   }
 
   refresh() {
     return this.update().catch((error) => this.app.refused(error));
-  }
-
-  leave() {
-    if (this.known?.since && !this.app.source.isStatic) this.app.source.look(this.app.study).catch(() => {});
   }
 
   #card({brief, verdict, task}) {
@@ -52,7 +46,7 @@ export class OverviewView {
 
   #judged(card) {
     const {app} = this;
-    const without = made("a", {href: app.href("answers", {q: app.source.isStatic ? "-is:valid" : "-is:valid or is:truncated"})}, "See them");
+    const without = made("a", {href: app.href("answers", {q: "-is:valid or is:truncated"})}, "See them");
     const alarm = card.alarms?.length
       ? made("div", {class: `alarm ${card.stopped ? "bad" : "open"}`}, made("p", {}, made("strong", {}, card.stopped ? "The answers cannot be judged." : "Check the answers first."), ` ${card.alarms.join("; ")}. `, without))
       : null;
@@ -74,13 +68,13 @@ export class OverviewView {
 
   #unjudged(verdict, brief) {
     const act = () => this.app.source.judge(this.app.study).then(() => this.refresh()).catch((error) => this.app.refused(error));
-    const soon = verdict.state === "none" && !verdict.too_large && brief.answers > 0 && !this.app.source.isStatic;
+    const soon = verdict.state === "none" && !verdict.too_large && brief.answers > 0;
     const words = {
       reading: ["Reading the answers…", "What is there already can be looked at."],
       making: ["The verdict is being made.", "It appears here as soon as it is there; everything else works meanwhile."],
       failed: ["There is no verdict.", verdict.error ? [verdict.error.problem, verdict.error.fix].filter(Boolean).join(" ") : ""],
     }[brief.index.state === "building" ? "reading" : soon ? "making" : verdict.state] || ["There is no verdict yet.", verdict.too_large ? `Judging ${counted(brief.answers, "answer")} takes some minutes.` : brief.answers ? "" : "No answer has been collected yet."];
-    const offered = verdict.state !== "making" && !soon && brief.answers && !this.app.source.isStatic;
+    const offered = verdict.state !== "making" && !soon && brief.answers;
     return [made("h1", {}, words[0]), words[1] ? made("p", {}, words[1]) : null, offered ? button("Judge the labels now", act, {class: "main"}) : null];
   }
 
@@ -105,25 +99,6 @@ export class OverviewView {
       made("dl", {class: "pairs"}, ...facts.flatMap(([name, fact]) => [made("dt", {}, name), made("dd", {}, fact)])),
       ...(progress.warnings || []).map((words) => made("p", {class: "warning"}, words)),
       report ? made("p", {}, made("a", {href: report, target: "_blank", rel: "noopener noreferrer"}, "Open the report")) : null,
-    );
-  }
-
-  #since(since) {
-    const news = since && (since.answers || since.errors || since.items_changed || since.marks);
-    if (!news) return;
-    this.since.hidden = false;
-    fill(
-      this.since,
-      made("h2", {}, `Since you last looked, ${ago(since.when)}`),
-      made(
-        "ul",
-        {},
-        since.answers ? made("li", {}, counted(since.answers, "new answer")) : null,
-        since.items_changed ? made("li", {}, `${counted(since.items_changed, "item")} with another most frequent label`) : null,
-        since.errors ? made("li", {}, counted(since.errors, "failed call")) : null,
-        since.marks ? made("li", {}, counted(since.marks, "new mark")) : null,
-      ),
-      made("p", {}, made("a", {href: this.app.href("grid", {q: since.query})}, "Show what has changed")),
     );
   }
 

@@ -1,11 +1,11 @@
-// The same item under every other prompt: its labels as a strip, the answers beside them when asked for.
+// The same item under every other prompt: its labels as a strip.
 
 import { addressOf, change, current } from "./address.js";
 import { button, counted, fill, made } from "./elements.js";
 import { columnWords } from "./grid_bands.js";
+import { term } from "./query_terms.js";
 
 const SHOWN = 60; // conditions that are listed at once
-const ANSWERS = 50; // answers that are fetched at once
 
 /** A row a condition, with a chip for each repeat. */
 export function siblings(app, answer, {legend, design}) {
@@ -26,7 +26,6 @@ export function siblings(app, answer, {legend, design}) {
   draw(SHOWN);
   const moved = some.filter((one) => one.flip).length;
   const words = `${counted(some.length, "answer")}; ${moved ? `${moved.toLocaleString("en")} differ from the most frequent label` : "all with the same label"}`;
-  const texts = made("div");
   return made(
     "section",
     {class: "siblings"},
@@ -34,8 +33,7 @@ export function siblings(app, answer, {legend, design}) {
     made("p", {class: "soft"}, words),
     made("table", {class: "strip"}, made("caption", {class: "unseen"}, "Labels of this item by prompt"), body),
     rows.length > SHOWN ? button(`Show all ${rows.length}`, (event) => { draw(rows.length); event.target.remove(); }, {class: "more"}) : null,
-    app.source.isStatic || !design.has.answers ? null : button("Show what was answered", (event) => { event.target.remove(); answers(app, answer.item.id, texts, {legend, design}); }, {class: "more"}),
-    texts,
+    design.has.answers ? made("p", {}, made("a", {href: app.href("answers", {q: term("item", answer.item.id)})}, "Show what was answered")) : null,
   );
 }
 
@@ -51,16 +49,4 @@ function condition({column, cells}, answer, {legend, design}) {
     return made("a", {href, class: `sibling${one.flip ? " flip" : ""}`, "aria-label": label, title: label, "aria-current": here ? "true" : null, onclick: (event) => { event.preventDefault(); change({column: String(one.column)}); }}, chip);
   });
   return made("tr", {}, made("th", {scope: "row"}, name), made("td", {}, ...chips));
-}
-
-async function answers(app, item, where, {legend, design}, from = 0) {
-  try {
-    const known = await app.source.item(app.study, {item, e: app.asked().e, from, count: ANSWERS, excerpt: 300});
-    const rows = known.answers.map((one) => made("li", {}, legend.chip(one.legend), " ", made("span", {class: "soft"}, columnWords(one, design)), made("p", {class: "said"}, one.text ?? "")));
-    where.append(made("ul", {class: "answers-of"}, ...rows));
-    const next = from + known.answers.length;
-    if (next < known.total && known.answers.length) where.append(button(`Show more (${(known.total - next).toLocaleString("en")} left)`, (event) => { event.target.remove(); answers(app, item, where, {legend, design}, next); }, {class: "more"}));
-  } catch (error) {
-    app.refused(error, where);
-  }
 }

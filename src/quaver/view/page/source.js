@@ -1,8 +1,6 @@
-// Where everything that is shown comes from: the server, or the block of data in a file that opens from disk.
-// No other module asks for anything.
+// Where everything that is shown comes from: the server. No other module asks for anything.
 
 import { wholeDesign } from "./legend.js";
-import { StaticSource } from "./static_source.js";
 
 /** A refusal of the server, in words: `problem`, `where`, `expected`, `found`, `fix`; `at` for a bad query. */
 export class Refusal extends Error {
@@ -36,11 +34,7 @@ export function unpackedCells(bytes, rows, width, cellBytes, {match, confidence}
   return {rows, width, codes, match: next(match), confidence: next(confidence)};
 }
 
-class ServerSource {
-  constructor() {
-    this.isStatic = false;
-  }
-
+export class ServerSource {
   async #sent(path, options = {}) {
     let reply;
     try {
@@ -95,10 +89,6 @@ class ServerSource {
     return (await this.#sent(href)).text();
   }
 
-  look(study) {
-    return this.#changed(`${this.#of(study)}/look`, "POST");
-  }
-
   judge(study) {
     return this.#changed(`${this.#of(study)}/verdict`, "POST");
   }
@@ -131,28 +121,12 @@ class ServerSource {
     return {...known, column: {...known.column, at: known.column.column ?? known.column.at}};
   }
 
-  item(study, given, options) {
-    return this.#read(`${this.#of(study)}/item`, given, options);
-  }
-
-  async raw(study, given, options) {
-    return (await this.#sent(`${this.#of(study)}/raw?${query(given)}`, options)).text();
-  }
-
   rawFile(study, given) {
-    return `${this.#of(study)}/raw?${query({...given, download: 1})}`;
-  }
-
-  complete(study, q, at, options) {
-    return this.#read(`${this.#of(study)}/complete`, {q, at: String(at)}, options);
+    return `${this.#of(study)}/raw?${query(given)}`;
   }
 
   facets(study, view, options) {
     return this.#read(`${this.#of(study)}/facets`, view, options);
-  }
-
-  compare(given, options) {
-    return this.#read("api/compare", given, options);
   }
 
   marks(study, given, options) {
@@ -178,14 +152,4 @@ class ServerSource {
   setWho(who) {
     return this.#changed("api/who", "POST", {who});
   }
-
-  exportFile(study, given) {
-    return `${this.#of(study)}/export?${query(given)}`;
-  }
-}
-
-/** The block of data in this page, if it is a file of its own; the server it came from if not. */
-export function openSource() {
-  const block = document.getElementById("quaver-data");
-  return block ? new StaticSource(JSON.parse(block.textContent)) : new ServerSource();
 }

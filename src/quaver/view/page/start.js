@@ -3,20 +3,19 @@
 import { current, onAddress } from "./address.js";
 import { AnswersView } from "./answers_view.js";
 import { App } from "./app.js";
-import { CompareView } from "./compare_view.js";
 import { count, fill, made, percent } from "./elements.js";
 import { GridView } from "./grid_view.js";
 import { JudgeView } from "./judge_view.js";
 import { OverviewView } from "./overview_view.js";
-import { openSource } from "./source.js";
+import { ServerSource } from "./source.js";
 
-const VIEWS = {overview: OverviewView, grid: GridView, answers: AnswersView, compare: CompareView, judge: JudgeView};
+const VIEWS = {overview: OverviewView, grid: GridView, answers: AnswersView, judge: JudgeView};
 const PULSE = 2000;
 
 /** Open the source, build the page around it, and follow the address from then on. */
 async function start() {
   const page = document.getElementById("page");
-  const source = openSource();
+  const source = new ServerSource();
   let app = null;
   try {
     app = new App(source, await source.studies());
@@ -25,7 +24,7 @@ async function start() {
     return;
   }
   fill(page, ...app.frame());
-  if (innerWidth >= 1200 && !source.isStatic) app.toggleFilters(true);
+  if (innerWidth >= 1200) app.toggleFilters(true);
   const shown = {name: "", study: "", view: null};
 
   const show = async () => {
@@ -55,7 +54,7 @@ async function start() {
   };
   onAddress(show);
   await show();
-  if (!source.isStatic) beat(app, shown);
+  beat(app, shown);
 }
 
 /** Look every two seconds whether answers or marks have come, and let the view that is shown know. */
