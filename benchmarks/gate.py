@@ -6,9 +6,6 @@ alike. Run it as ``python benchmarks/gate.py [RUNS]``; a row of the table takes 
 ``python benchmarks/gate.py losses [RUNS]`` plants what a change may do (nothing but answers given afresh,
 losses of accuracy, a rare class or a group that is lost, refusals, corrected gold labels) and says how often
 guards fail without a loss, and from how many items on 90% of the losses are found.
-
-``python benchmarks/gate.py smallest [RUNS]`` takes the smallest loss that runs say they could see, and says
-how many runs show a loss of that size: 80% are promised.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ from quaver.comparison.compared_sides import Pair, Task
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import Judging
 from quaver.comparison.paired_comparison import compared as compared_task
-from quaver.comparison.smallest_loss import smallest_loss
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.paired_differences import paired_differences
@@ -98,23 +94,6 @@ def share(runs: int, items: int, losses: float, gains: float, seed: int = 0) -> 
     """How often it fails in so many runs."""
     rng = np.random.default_rng([seed, items, round(1e6 * losses), round(1e6 * gains)])
     return float(np.mean([shows(compared(rng, items, losses, gains)) for _ in range(runs)]))
-
-
-def smallest(runs: int, items: int, noise: float, **how: Any) -> tuple[float, float]:
-    """The smallest loss that runs without one say they could see, in the mean; how often it is shown."""
-    rng = np.random.default_rng([items, round(1e6 * noise)])
-    quiet = [smallest_loss(compared(rng, items, noise / 2, noise / 2, **how)) for _ in range(runs // 4)]
-    loss = float(np.mean([one for one in quiet if one is not None]))
-    shown = [shows(compared(rng, items, loss + noise / 2, noise / 2, **how)) for _ in range(runs)]
-    return loss, float(np.mean(shown))
-
-
-def smallest_table(runs: int) -> None:
-    """Print the table of the smallest losses."""
-    print("items  changing without a loss  smallest loss  shown")
-    for items, noise in itertools.product((40, 100, 300, 1000), (0.0, 0.02, 0.06, 0.2)):
-        loss, shown = smallest(runs, items, noise)
-        print(f"{items:5}  {noise:23.0%}  {loss:13.4f}  {shown:6.1%}", flush=True)
 
 
 LABELS = ("bug", "billing", "question", "legal")
@@ -236,9 +215,6 @@ def found(rng: np.random.Generator, runs: int, items: int, churn: float, change:
 
 if __name__ == "__main__":
     runs = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 400
-    if "smallest" in sys.argv:
-        smallest_table(runs)
-        sys.exit()
     if "losses" in sys.argv:
         alarms(runs)
         enough(runs // 10)

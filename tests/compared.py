@@ -69,7 +69,7 @@ def comparison(
     if fail_if:
         bound = read_bound(fail_if, "if")
         about = bound.about(differences)
-        judgements.append(Judgement(bound, about, [one for one in about if bound.beyond(one)], -0.05))
+        judgements.append(Judgement(bound, about, [one for one in about if bound.beyond(one)]))
     schema = dict.fromkeys(["item", "variant", "before", "after", "gold", "change"], pl.String)
     return Comparison(
         before,

@@ -103,8 +103,6 @@ def repository(pushed: Path, tmp_path: Path) -> Repository:
 def test_a_worse_prompt_fails_and_is_commented_once(repository: Repository) -> None:
     job, outputs = repository.job(prompt="")
     assert (job.failed, outputs["verdict"]) == (True, "fail")
-    errors = [one for one in commands_in(job.log) if one.name == "error"]
-    assert {one.properties["file"] for one in errors} == {"prompts/tickets.yaml"}
     (suite,) = JUnitXml.fromstring(Path(outputs["junit"]).read_bytes())
     assert suite.failures >= 1
     first = repository.bodies[-1]

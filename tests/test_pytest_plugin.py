@@ -68,14 +68,6 @@ def test_with_a_margin_a_loss_must_be_ruled_out(fine: quaver.Study) -> None:
         assert_no_loss(fine, fine, margin=0.02)
 
 
-def test_what_must_be_seen_must_be_seen(fine: quaver.Study) -> None:
-    assert assert_no_loss(fine, fine, must_see=0.2).held
-    with pytest.raises(AssertionError, match="could have gone unseen"):
-        assert_no_loss(fine, fine, must_see=0.05)
-    with pytest.raises(MeasureError):
-        assert_no_loss(fine, measure="label_shares")
-
-
 def test_a_rise_is_a_loss_where_less_is_better(tmp_path: Path) -> None:
     one, other = study(tmp_path / "a", right, VARIED), study(tmp_path / "b", curtly, VARIED)
     with pytest.raises(AssertionError, match="a rise of"):

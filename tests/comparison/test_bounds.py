@@ -113,25 +113,11 @@ def test_a_corrected_gold_label_leaves_no_item_out(before: quaver.Study, tmp_pat
     assert accuracy.details["before"] == accuracy.details["after"] == pytest.approx(118 / 120)
 
 
-def test_what_must_be_seen(before: quaver.Study) -> None:
-    assert compare(before, before, fail_if=["accuracy < 0"], must_see=0.2).held
-    found = compare(before, before, fail_if=["accuracy < 0"], must_see=0.01)
-    assert (found.outcome, [one.estimate.measure for one in found.unseen]) == ("fail", ["accuracy"])
-    assert "could have gone unseen" in headline(found)
-
-
 def test_losses_that_cannot_be_judged(before: quaver.Study) -> None:
     with pytest.raises(QuaverError):
         compare(before, before, fail_unless=["loss"])
     with pytest.raises(MeasureError):
         compare(before, before, fail_if=["recall[label=nobody] < 0"])
-
-
-def test_longer_answers_are_reported(before: quaver.Study, tmp_path: Path) -> None:
-    assert compare(before, before).notes == ()
-    after = study(tmp_path / "after", lambda text, _: f"I should say that it is this: {right(text, '')}")
-    (note,) = compare(before, after).notes
-    assert note.startswith("Characters of an answer: ")
 
 
 def test_answers_without_a_label_are_counted_as_in_the_verdict(before: quaver.Study, tmp_path: Path) -> None:

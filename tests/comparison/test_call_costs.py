@@ -51,7 +51,7 @@ def test_the_length_of_answers_can_be_a_bound_and_differences_have_intervals(tmp
 
         sides.append(quaver.Study.open(folder, functions={"m": longer}))
         sides[-1].run()
-    found = compare(*sides, fail_if=["answer_length > 5"], fail_unless=["answer_length < 12"], must_see=0.2)
+    found = compare(*sides, fail_if=["answer_length > 5"], fail_unless=["answer_length < 12"])
     (fails, holds) = found.judgements
     assert (fails.held, holds.held) == (False, True)
     (one,) = fails.judged
@@ -60,7 +60,6 @@ def test_the_length_of_answers_can_be_a_bound_and_differences_have_intervals(tmp
     assert one.low is not None
     assert one.high is not None
     assert 7 < one.low < one.value < one.high < 12
-    assert not found.unseen  # what must be seen is a loss of labels
     same = compare(sides[0], sides[0], fail_if=["answer_length > 0"])
     assert same.held
     (none,) = same.judgements[0].judged
@@ -77,25 +76,3 @@ def test_the_prompts_of_one_study_can_be_bound_by_length(cheap: quaver.Study) ->
     found = compare(cheap, fail_if=["answer_length > 0"], fail_unless=["price < 1"])
     assert found.judgements[0].judged
     assert {one.value for one in found.judgements[1].judged} == {0.0}
-
-
-def test_price_and_length_can_be_bound_in_a_declared_group(cheap: quaver.Study, tmp_path: Path) -> None:
-    dear = priced(tmp_path / "dear", 400)
-    bounds = [
-        "price[side=a] > 0",
-        "price[side=a] > 10",
-        "price[side=b, variant=curt] > 0",
-        "answer_length[side=b] > 0",
-    ]
-    found = compare(cheap, dear, measures=["compliance"], fail_if=bounds)
-    assert [one.held for one in found.judgements] == [False, True, False, True]
-    assert [{one.cell["side"] for one in each.judged} for each in found.judgements] == [
-        {"a"},
-        {"a"},
-        {"b"},
-        {"b"},
-    ]
-    assert [one.value for one in found.judgements[0].judged] == pytest.approx([9.3] * 3)
-    assert all(one.n == 15 for one in found.judgements[0].judged)
-    with pytest.raises(MeasureError, match="cannot be judged"):
-        compare(cheap, dear, fail_if=["price[side=c] > 0"])

@@ -7,14 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pytest
-
 from quaver import Study
-from quaver.bundles.packing import bundle as bundle_of
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import compare
-from quaver.errors import StoreError
 
 _TOPICS = ("tax", "war", "health")
 _GOLD = [at * 1.5 for at in range(60)]
@@ -139,28 +134,3 @@ def test_numbers_farther_off_are_a_loss_where_none_was_exact(tmp_path: Path) -> 
     after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 2)
     found = compare(before, after, fail_if=["loss"], resamples=200)
     assert [one.measure for one in found.judgements[0].failed] == ["accuracy_mean_error"]
-
-
-def test_looks_at_a_field_are_kept_with_the_field(tmp_path: Path) -> None:
-    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at])
-    after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at])
-    first = compare(before, after, fail_if=["loss"], resamples=200, looks=20)
-    again = compare(before, after, fail_if=["loss"], resamples=200, looks=20)
-    assert first.look is not None
-    assert again.look is not None
-    assert (first.look.number, again.look.again) == (1, True)
-    assert (tmp_path / "after" / "fields" / "amount" / "looks.json").exists()
-    bundle_of(Study.open(tmp_path / "after"), tmp_path / "after.quaver.zip")
-    bundle = Study.open(tmp_path / "after.quaver.zip", field="amount")
-    assert _found(compare(bundle, after, resamples=200), "compliance") == (1.0, 1.0)
-    with pytest.raises(StoreError, match="this is a bundle already"):
-        compare(before, bundle, looks=20)
-
-
-def test_labels_are_those_of_the_items_that_are_compared(tmp_path: Path) -> None:
-    before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at])
-    after = field_study(tmp_path / "after", "amount", lambda at: None if at < 20 else _GOLD[at] + 1)
-    found = compare(before, after, resamples=200, items=[f"i{at:02}" for at in range(30)])
-    assert _found(found, "compliance") == (1.0, 0.333333333)
-    flips = found.flips.filter(pl.col("after").is_not_null())
-    assert flips["item"].to_list() == [f"i{at}" for at in range(20, 30)]

@@ -48,18 +48,14 @@ def test_chance_among_several_differences_is_no_loss() -> None:
 
 def test_what_has_no_value_or_no_interval() -> None:
     undefined = verdict_on(Estimate("inter_pss", None, reason="no variation"))
-    assert (undefined.kind, undefined.smallest) == ("undefined", None)
+    assert undefined.kind == "undefined"
     assert "no variation" in undefined.words
     assert verdict_on(Estimate("accuracy", -0.5)).kind == "cannot tell"
 
 
 def test_no_number_in_words_is_better_than_it_is() -> None:
     assert "1.6 points" in verdict_on(one(-0.0151, 0.02)).words
-    details = {"standard_error": 0.0, "freedom": 39.0, "units": 40.0, "step": 1.0, "range": (-1.0, 1.0)}
-    found = verdict_on(one(-0.088, 0.088, details=details))
-    assert found.smallest == pytest.approx(0.1905, abs=1e-3)
-    assert (found.seen, found.document()["smallest_seen"]) == ("20 points", found.smallest)
-    assert "8.8 points" in found.words
+    assert "8.8 points" in verdict_on(one(-0.088, 0.088)).words
 
 
 def test_the_gravest_comes_first() -> None:

@@ -41,7 +41,6 @@ def test_without_bounds_every_difference_is_a_test_that_passes() -> None:
     outcomes = {case.classname: case.result for case in suite}
     assert outcomes["quaver.accuracy"] == []
     assert isinstance(outcomes["quaver.f1"][0], Skipped)
-    assert all("could see" in case.system_out for case in suite if not case.result)
 
 
 def test_cells_have_names_of_their_own() -> None:

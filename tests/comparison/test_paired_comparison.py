@@ -142,7 +142,6 @@ def test_several_cells_share_the_error(tmp_path: Path) -> None:
         only = compare(one, other, fail_if=[f"accuracy[{written}] < 0"]).judgements[0]
         assert only.held
         assert [estimate.cell for estimate in only.judged] == [original.cell]
-        assert only.nearest is only.judged[0]
 
 
 def test_fail_unless_wants_it_shown(tmp_path: Path) -> None:
@@ -288,7 +287,6 @@ def test_two_functions_and_a_bound_on_the_terminal(
     done = typed("compare", "a", "b", *both, "--measure", "accuracy", "--fail-if", "accuracy < 0")
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 intervals of 0.975" in done.stdout
-    assert "nearest: accuracy" in done.stdout
     done = typed("compare", "a", "b", "--function", "older=functions:same")
     assert (done.returncode, "unknown model 'older'" in done.stderr) == (2, True)
 

@@ -78,16 +78,9 @@ def test_the_verdict_the_table_and_the_flips_are_there() -> None:
     assert page.text.startswith("Fails: accuracy")
     differences, flips = page.tables
     assert [row[0] for row in differences[1:]] == ["accuracy", "f1", "compliance"]
-    assert differences[1][-2].startswith("a loss of 5 points")
-    assert all(row[-1] for row in differences[1:])  # what could have been seen
+    assert differences[1][-1].startswith("a loss of 5 points")
     assert flips[1] == ["i1", "yes", "no label", "yes"]
     assert set(page.tags) <= OWN
-
-
-def test_what_could_have_been_seen_is_said_where_a_bound_holds() -> None:
-    page = rendered(markdown(comparison([difference(-0.02, 0.02)], fail_if="accuracy < 0")))
-    assert page.text.startswith("Passes")
-    assert "5 points" in page.text.partition("holds")[2]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -100,13 +93,13 @@ def test_nothing_breaks_out(text: str) -> None:
         after=text,
         fail_if="accuracy < 0",
     )
-    page = rendered(markdown(found, texts={text: text}))
-    plain = rendered(markdown(HARMLESS, texts={"x": "x"}))
+    page = rendered(markdown(found))
+    plain = rendered(markdown(HARMLESS))
     assert page.tags == plain.tags
     assert set(page.attributes) <= {"align"}
     shown = visible_line(text, 80)
     assert page.codes.count(shown) >= 6
-    assert page.tables[1][1] == [shown] * 5
+    assert page.tables[1][1] == [shown] * 4
 
 
 @settings(max_examples=60)
@@ -123,7 +116,7 @@ def test_a_group_of_any_name_is_no_link_and_no_mention() -> None:
     one = Estimate("accuracy", 0.0, -0.2, 0.2, n=12, unit="@all www.example.com *x* #1")
     page = rendered(markdown(comparison([one])))
     assert "a" not in page.tags
-    assert page.tags.count("em") == 1  # Quaver's own
+    assert "em" not in page.tags
     assert "@all" not in page.text
     assert "#1" not in page.text
 

@@ -75,13 +75,8 @@ def _marks(folder: Path) -> list[str]:
 
 _TIME = "2026-01-01T00:00:00+00:00"
 _OPTIONS = {"prompts": 1, "parts": 1, "first": 1, "confirmed": 0, "whole": True, "error": 0.1}
-_LOOK = {
-    "baseline": "a", "labels": "b", "time": _TIME, "bounds": [], "error": 0.1, "share": 0.1, "tail": 0.1,
-    "items": "c", "left_out": {},
-}  # fmt: skip
 DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
     "noise.json": lambda text: {text: []},
-    "looks.json": lambda text: {"looks": [{**_LOOK, "baseline": text}]},
     "canary.json": lambda text: {
         "options": _OPTIONS,
         "pool": [{"item": text, "variant": "v", "prompt": "p"}],

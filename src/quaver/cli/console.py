@@ -1,6 +1,6 @@
 """How the commands print: text that stays text, tables, JSON.
 
-Everything goes through ``say``, ``screen``, ``errors``, ``print_json`` or ``print_command``. They show the
+Everything goes through ``say``, ``screen``, ``errors`` or ``print_json``. They show the
 texts of items, models and studies as they are: nothing in them is terminal markup or control, nor, in GitHub
 Actions, a workflow command, and keys are left out.
 """
@@ -95,11 +95,6 @@ def _shown(text: str) -> str:
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return shown
     return shown.replace("::", r":\x3a").replace("##[", r"#\x23[")
-
-
-def print_command(line: str) -> None:
-    """Print a workflow command for GitHub Actions as it is: all that it quotes is escaped already."""
-    print(line)
 
 
 def print_json(document: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -13,7 +13,6 @@ from quaver.comparison.alignment import Sides
 from quaver.comparison.call_costs import COSTS
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, worded
 from quaver.comparison.flipped_items import modal_labels
-from quaver.comparison.smallest_loss import smallest_loss
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import SEPARATOR
@@ -102,14 +101,11 @@ class Judgement:
         bound: The bound.
         judged: The differences that it is about, with the intervals that it was judged by.
         failed: Those for which it fails.
-        smallest: The smallest true difference beyond which four of five runs like this one would fail, in
-            every cell that was judged; None where none would, or where the bound wants something shown.
     """
 
     bound: Bound
     judged: Sequence[Estimate]
     failed: Sequence[Estimate]
-    smallest: float | None = None
 
     @property
     def held(self) -> bool:
@@ -121,21 +117,15 @@ class Judgement:
         """The bound, and what came of it, in words."""
         return worded("bound", self)
 
-    @property
-    def seen(self) -> str:
-        """What would have failed a bound that held, in words; empty where there is nothing to say."""
-        return worded("seen", self)
-
-    @property
-    def nearest(self) -> Estimate:
-        """Of the intervals that judged, the one nearest to the verdict that was not given."""
-        return max(self.judged, key=self._towards)
-
-    def _towards(self, estimate: Estimate) -> float:
-        """How near an interval is to the verdict that was not given."""
-        below = self.bound.below(estimate)
-        end = estimate.high if below else estimate.low
-        return (end or 0.0) * (-1 if below == (self.bound.kind == "if") else 1)
+    def document(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "bound": self.bound.text,
+            "fail": self.bound.kind,
+            "held": self.held,
+            "judged": [estimate.document() for estimate in self.judged],
+            "failed": [dict(estimate.cell) for estimate in self.failed],
+        }
 
 
 def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
@@ -179,27 +169,32 @@ def judged(
     estimates: Sequence[Estimate],
     again: Callable[[Resampling], list[Estimate]],
     resampling: Resampling,
-    *,
-    shared: bool = False,
 ) -> list[Judgement]:
-    """Judge bounds."""
+    """Judge bounds: together they err as often as one interval would."""
     for bound in bounds:
         _check(bound, estimates)
     judging = sum(len(one.judged(estimates)) for one in bounds if one.kind == "if" and one.measure != LOSS)
     wider = estimates
-    if judging > 1 and not shared:
-        # Bonferroni: together they err as often as one interval would.
+    if judging > 1:  # Bonferroni
         wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
     judgements = []
     for bound in bounds:
-        some = bound.judged(wider if bound.kind == "if" and bound.measure != LOSS else estimates)
-        failed = [estimate for estimate in some if bound.beyond(estimate) == (bound.kind == "if")]
-        if bound.measure == LOSS and not shared:  # judged together (Holm), by their own intervals
-            failed = [
-                estimate for estimate in failed if estimate.details["p_holm"] < 1 - estimate.confidence_level
-            ]
-        judgements.append(Judgement(bound, some, failed, _smallest(bound, some)))
+        some = bound.judged(wider if bound.kind == "if" else estimates)
+        if bound.measure == LOSS:  # judged together (Holm), by their own intervals
+            some = bound.judged(estimates)
+            failed = [one for one in some if bound.beyond(one)]
+            failed = [one for one in failed if one.details["p_holm"] < 1 - one.confidence_level]
+        else:
+            some = [_alone(estimate) for estimate in some]
+            failed = [estimate for estimate in some if bound.beyond(estimate) == (bound.kind == "if")]
+        judgements.append(Judgement(bound, some, failed))
     return judgements
+
+
+def _alone(estimate: Estimate) -> Estimate:
+    """A difference without Holm's p: its interval is wide enough for all that are judged with it."""
+    details = {name: value for name, value in estimate.details.items() if name != "p_holm"}
+    return replace(estimate, details=details)
 
 
 def _owner(name: str) -> str:
@@ -241,16 +236,6 @@ def _check(bound: Bound, estimates: Sequence[Estimate]) -> None:
             expected=f"a number between {low:g} and {high:g}, where the difference lies",
             found=f"{bound.limit:g}",
         )
-
-
-def _smallest(bound: Bound, about: Sequence[Estimate]) -> float | None:
-    """The smallest true difference that a bound would mostly fail for, in every cell that it judges."""
-    sign = -1 if bound.sign == "<" else 1
-    if bound.kind == "unless" or bound.measure == LOSS or sign * bound.limit < 0:
-        return None
-    found = [smallest_loss(estimate, limit=abs(bound.limit)) for estimate in about]
-    seen = [one for one in found if one is not None]
-    return sign * max(seen) if seen and len(seen) == len(found) else None
 
 
 _FEWEST: Final = 3
@@ -348,7 +333,7 @@ def lost_classes(sides: Sides, classes: LabelSet, place: Mapping[str, str], tail
             estimate = Estimate(
                 "label_shares", -had.height / items.height, n=items.height, cell=cell, details=details
             )
-            verdicts.append(Verdict("loss" if shown else "cannot tell", estimate, 0.0, None, "higher"))
+            verdicts.append(Verdict("loss" if shown else "cannot tell", estimate, 0.0, "higher"))
     return verdicts
 
 

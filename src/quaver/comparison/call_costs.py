@@ -11,7 +11,6 @@ import polars as pl
 from quaver.collect.store.response_tables import WRITTEN
 from quaver.comparison.alignment import Sides
 from quaver.core.column_names import column_of
-from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Ratio, Resampling
 from quaver.estimation.grouped_items import ItemGroups, item_groups
@@ -66,17 +65,13 @@ def _column(name: str) -> str:
 
 
 def cost_differences(
-    asked: Sequence[tuple[str, Sequence[str]]], sides: Sides, group: str | None, resampling: Resampling
+    asked: Sequence[str], sides: Sides, group: str | None, resampling: Resampling
 ) -> list[Estimate]:
-    """How much more or less the calls about an item take after than before, paired by item, in every cell.
-
-    What is asked is a name of COSTS and further columns, such as declared groups, that tell cells apart.
-    """
+    """How much more or less the calls about an item take after than before, paired by item, in every cell."""
     units = item_groups(sides.before, group and column_of("group", group))
+    keys = [key for key in dict.fromkeys((*sides.keys, *sides.compared)) if key not in ("evaluator", "item")]
     estimates = []
-    for name, beside in asked:
-        every = dict.fromkeys((*sides.keys, *sides.compared, *beside))
-        keys = [key for key in every if key not in ("evaluator", "item")]
+    for name in asked:
         mean = pl.col(_column(name)).mean()
         after = sides.after.group_by(*keys, "item").agg(mean.alias("took_after"))
         both = sides.before.group_by(*keys, "item").agg(mean.alias("took"))
@@ -108,38 +103,3 @@ def _mean(name: str, took: Floats, most: float) -> Statistic:
         spread=lambda value, share: Interval(max(0.0, value - share * most), value + share * most),
         moves=lambda share: Interval(-share * most, share * most),
     )
-
-
-def spending(before: Study, after: Study) -> list[str]:
-    """What a call of the second study takes, where that is a tenth more or less than in the first."""
-    first, second = _of_a_call(before), _of_a_call(after)
-    result = []
-    for name, what in _SPENT.items():
-        old, new = first.get(name), second.get(name)
-        if old and new and abs(new / old - 1) >= _TENTH:
-            result.append(
-                f"{what}: {rounded(new)} in the mean, before {rounded(old)} ({new / old - 1:+.0%})."
-            )
-            if name == "completion":
-                break  # tokens say what characters would
-    return result
-
-
-def _of_a_call(study: Study) -> dict[str, float | None]:
-    """Means over a study's stored answers, but for errors; nothing where there are only labels."""
-    if not (study.source.has_answers and study.source.files.responses.exists()):
-        return {}
-    with study.source.answers() as store, store.reading() as reader:
-        row = reader.execute(_MEANS).fetchone()
-    return dict(zip(_SPENT, row, strict=True))
-
-
-_SPENT: Final = {
-    "prompt": "Tokens of a prompt",
-    "completion": "Tokens of an answer",
-    "characters": "Characters of an answer",
-}
-_MEANS: Final = f"""
-    SELECT avg(r.prompt_tokens), avg({WRITTEN}), avg(length(r.text))
-    FROM calls c JOIN responses r ON r.id = c.response WHERE r.finish != 'error'"""
-_TENTH: Final = 0.1

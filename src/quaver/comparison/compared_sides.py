@@ -19,7 +19,7 @@ from quaver.comparison.alignment import (
     strings_of,
 )
 from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator
-from quaver.comparison.call_costs import COSTS, spending, with_costs
+from quaver.comparison.call_costs import COSTS, with_costs
 from quaver.core.annotations import FIELD
 from quaver.core.column_names import column_among
 from quaver.core.label_values import single_labels
@@ -45,7 +45,7 @@ class Pair:
         judged: The annotations in which they may, those of the first evaluator.
         classes: The labels that both sides know, of sets each alone, of numbers none: their label set.
         place: What a difference's cell says besides, such as the study of a collection.
-        costs: What calls take, where bounds are about that, and the columns that they name.
+        costs: What calls take, where bounds are about that.
         group: The column whose groups are resampled with it.
     """
 
@@ -55,7 +55,7 @@ class Pair:
     judged: Sides
     classes: LabelSet
     place: Mapping[str, str] = field(default_factory=dict)
-    costs: Sequence[tuple[str, tuple[str, ...]]] = ()
+    costs: Sequence[str] = ()
     group: str | None = None
 
 
@@ -70,8 +70,6 @@ class Task:
         items: How many items both have.
         left_out: What only one side has, in words.
         notes: What a reader must know besides.
-        whole: The annotations of two studies before they were made alike, by which looks know each other;
-            None for the levels of one study.
     """
 
     before: str
@@ -80,7 +78,6 @@ class Task:
     items: int
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
-    whole: tuple[pl.DataFrame, pl.DataFrame] | None = None
 
 
 def two_studies(
@@ -88,17 +85,13 @@ def two_studies(
     after: Study,
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
-    items: Collection[str] | None = None,
-    cells: Sequence[str] | None = None,
     place: Mapping[str, str] | None = None,
 ) -> Task:
     """Two studies of the same items."""
     left_out: list[str] = []
-    costs = [name for name in COSTS if name in {bound.measure for bound in bounds}]
+    costs = _costs(bounds)
     whole = {study: with_costs(study, strings_of(study), costs) for study in dict.fromkeys((before, after))}
     frames = [whole[study] for study in (before, after)]
-    if items is not None:
-        frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
     labels_in_common(before, after, left_out)
     frames, shared = occurring_on_both(before, after, frames)
     for study, other in ((before, after), (after, before)):
@@ -108,22 +101,16 @@ def two_studies(
     sides = made_alike(frames[0], frames[1], left_out)
     sides, common = in_common(sides, changed_items(before, after), left_out, "")
     sides, notes = by_one_gold(sides)
-    notes += spending(before, after)
     judged = of_first_evaluator(after, sides)
     family = family_of(after, whole[after], judged, left_out)
     asked = _asked(whole, measures, bounds)
     if shared is not None:
         family, asked = _by_labels(family, shared), _by_labels(asked, shared)
-    if cells is not None:
-        asked = [
-            measurement._replace(options={**measurement.options, "by": (*cells, "evaluator")})
-            for measurement in asked
-        ]
     notes += _unlabelled(judged, asked)
     classes = _classes(before.experiment.labels, after.experiment.labels.codes)
     names = called(before, after), called(after, before)
-    pair = Pair(sides, asked, family, judged, classes, place or {}, _costs(bounds, sides), after.spec.group)
-    return Task(*names, [pair], common, left_out, notes, (frames[0], frames[1]))
+    pair = Pair(sides, asked, family, judged, classes, place or {}, costs, after.spec.group)
+    return Task(*names, [pair], common, left_out, notes)
 
 
 def _classes(labels: LabelSet, known: Collection[str]) -> LabelSet:
@@ -139,15 +126,9 @@ def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Me
     ]
 
 
-def _costs(bounds: Sequence[Bound], sides: Sides) -> list[tuple[str, tuple[str, ...]]]:
-    """What calls take, as bounds ask for it, and in the cells of which columns beside those of every call."""
-    own = sides.before.columns
-    found: dict[tuple[str, tuple[str, ...]], None] = {}
-    for bound in bounds:
-        named = {column_among(name, own) for name in bound.where} - {*sides.keys, *sides.compared}
-        if bound.measure in COSTS:
-            found[bound.measure, tuple(name for name in own if name in named)] = None
-    return list(found)
+def _costs(bounds: Sequence[Bound]) -> list[str]:
+    """What calls take, as bounds ask for it."""
+    return [name for name in COSTS if name in {bound.measure for bound in bounds}]
 
 
 def _unlabelled(sides: Sides, asked: Sequence[Measurement]) -> list[str]:
@@ -169,7 +150,7 @@ def levels_of_one(
     place: Mapping[str, str] | None = None,
 ) -> Task:
     """The levels of one column in one study, each beside the reference."""
-    costs = [name for name in COSTS if name in {bound.measure for bound in bounds}]
+    costs = _costs(bounds)
     frame = whole = with_costs(study, strings_of(study), costs)
     by = column_among(by, frame.columns)
     factors = study.experiment.variants[0].factors
@@ -191,9 +172,7 @@ def levels_of_one(
         family = family_of(study, whole, judged, left_out)
         labels = study.experiment.labels
         classes = _classes(labels, labels.codes)
-        pairs.append(
-            Pair(sides, asked, family, judged, classes, place or {}, _costs(bounds, sides), study.spec.group)
-        )
+        pairs.append(Pair(sides, asked, family, judged, classes, place or {}, costs, study.spec.group))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)
 
@@ -314,17 +293,4 @@ def together(
         sum(task.items for task in tasks.values()),
         [*left_out, *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out)],
         [f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
-        _whole(tasks),
     )
-
-
-def _whole(tasks: Mapping[str, Task]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-    """The annotations on either side, each item with its study, for looks to know them again."""
-    sides: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
-    for name, task in tasks.items():
-        if task.whole is None:
-            return None
-        for kept, frame in zip(sides, task.whole, strict=True):
-            item = pl.concat_str(pl.lit(f"{name}/"), pl.col("item").cast(pl.String)).alias("item")
-            kept.append(frame.with_columns(item))
-    return pl.concat(sides[0], how="diagonal_relaxed"), pl.concat(sides[1], how="diagonal_relaxed")

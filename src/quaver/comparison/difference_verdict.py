@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from math import ceil
 from typing import Any, Final, Literal, get_args
 
 from quaver.comparison.call_costs import COSTS
-from quaver.comparison.smallest_loss import SEEN, smallest_loss
 from quaver.core.number_format import rounded, short_name
 from quaver.core.records import Estimate
-from quaver.core.rows import presented
+from quaver.core.rows import Better, presented
 from quaver.report.page_templates import template
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
@@ -21,7 +20,6 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 MARGIN: Final = 0.03
 """The largest loss that is taken for none, in the measure's own unit, where you name no other."""
-
 
 LOST: Final = "lost"
 """In the details of a class that is no longer answered: how many items had it before."""
@@ -40,34 +38,18 @@ class Verdict:
             measure of which neither more nor less is better. ``"cannot tell"``: none of these.
         estimate: The difference.
         margin: The largest loss that is taken for none.
-        smallest: The smallest loss (or change) that four of five runs like this one would show; None where
-            none would.
         better: Which way is better, as the measure declares it.
     """
 
     kind: Kind
     estimate: Estimate
     margin: float
-    smallest: float | None
-    better: Literal["higher", "lower"] | None
+    better: Better | None
 
     @property
     def words(self) -> str:
         """The verdict as a sentence without its full stop; of a conclusion, whether about the true labels."""
-        return self._amount + _ABOUT.get(self.estimate.measure, "")
-
-    @property
-    def subject(self) -> str:
-        """What it is about: the measure, with the class or the group where it is one of a family."""
-        estimate = self.estimate
-        return f"{estimate.measure} of {self.part}" if self.part else estimate.measure
-
-    @property
-    def part(self) -> str:
-        """The class or group that it is about, one of a family; empty where it is about all."""
-        estimate = self.estimate
-        parts = [(column, short_name(estimate.cell[column])) for column in estimate.details.get(FAMILY, ())]
-        return ", ".join(level if column == "label" else f"{column} {level}" for column, level in parts)
+        return worded("amount", self)
 
     @property
     def of_part(self) -> bool:
@@ -80,52 +62,20 @@ class Verdict:
         return self.kind == "loss" or LOST in self.estimate.details
 
     @property
-    def sentence(self) -> str:
-        """What it is about, and what it amounts to, in words."""
-        return self.words if LOST in self.estimate.details else f"{self.subject}, {self.words}"
-
-    @property
-    def _amount(self) -> str:
-        return worded("amount", self, *_NOUNS[self.better])
-
-    @property
-    def seen(self) -> str:
-        """The smallest loss that the run could have seen, in words; empty where it is not known, or none."""
-        if self.smallest is None:
-            return ""
-        return size_of(self.estimate.measure, self.smallest, up=True)
+    def at_most(self) -> float:
+        """The largest loss that the interval holds."""
+        low, high = self.estimate.low or 0.0, self.estimate.high or 0.0
+        return {"higher": -low, "lower": high, None: max(-low, high)}[self.better]
 
     @property
     def hidden(self) -> str:
         """The largest loss that the interval leaves room for, in words."""
         return size_of(self.estimate.measure, self.at_most, up=True)
 
-    @property
-    def noun(self) -> str:
-        """What a change for the worse is called."""
-        return _NOUNS[self.better][0]
-
-    @property
-    def at_most(self) -> float:
-        """The largest loss that the interval holds."""
-        low, high = self.estimate.low or 0.0, self.estimate.high or 0.0
-        return {"higher": -low, "lower": high, None: max(-low, high)}[self.better]
-
     def document(self) -> dict[str, Any]:
-        """Its numbers and words, for JSON."""
-        return {"kind": self.kind, "words": self.words, "smallest_seen": self.smallest, "margin": self.margin}
-
-
-_ABOUT: Final = {
-    **dict.fromkeys(("conclusion", "conclusion_majority", "conclusion_dawid_skene"), ", in these labels"),
-    **dict.fromkeys(
-        ("conclusion_corrected", "conclusion_gold", "conclusion_ppi", "conclusion_dsl"),
-        ", in the true labels",
-    ),
-}
-"""What conclusions are about: labels as they are say nothing of the truth."""
-
-_NOUNS: Final = {"higher": ("loss", "gain"), "lower": ("rise", "fall"), None: ("change", "change")}
+        """The difference with what it amounts to, for JSON."""
+        about = {"kind": self.kind, "words": self.words, "subject": worded("subject", self)}
+        return self.estimate.document() | about | {"margin": self.margin}
 
 
 def worded(words: str, *about: Any) -> str:
@@ -135,7 +85,7 @@ def worded(words: str, *about: Any) -> str:
 
 @cache
 def _texts() -> Any:
-    facts = {"size_of": size_of, "bare": _bare, "COSTS": COSTS, "SEEN": SEEN}
+    facts = {"size_of": size_of, "bare": _bare, "short_name": short_name}
     return template("comparison/words.txt").make_module(facts)
 
 
@@ -150,12 +100,11 @@ def verdict_on(estimate: Estimate, margin: float = MARGIN) -> Verdict:
     'no loss larger than 1.6 points'
     """
     how = presented(estimate.measure)
-    better = how.better if how else "lower" if estimate.measure in COSTS else None
-    smallest = None if FAMILY in estimate.details else smallest_loss(estimate)  # which takes a while
-    return Verdict(_kind(estimate, margin, better), estimate, margin, smallest, better)
+    better: Better | None = how.better if how else "lower" if estimate.measure in COSTS else None
+    return Verdict(_kind(estimate, margin, better), estimate, margin, better)
 
 
-def _kind(estimate: Estimate, margin: float, better: Literal["higher", "lower"] | None) -> Kind:
+def _kind(estimate: Estimate, margin: float, better: Better | None) -> Kind:
     if estimate.value is None:
         return "undefined"
     if estimate.interval is None:
@@ -163,21 +112,15 @@ def _kind(estimate: Estimate, margin: float, better: Literal["higher", "lower"] 
     low, high = estimate.interval
     worst, best = (-high, -low) if better == "lower" else (low, high)
     by_chance = estimate.details.get("p_holm", 0.0) >= 1 - estimate.confidence_level
+    if best < 0 or worst > 0:
+        side: Kind = "change" if better is None else "loss" if best < 0 else "gain"
+        if not by_chance:
+            return side
+        if side != "gain":
+            return "cannot tell"
     if better is None:
-        if low > 0 or high < 0:
-            return "cannot tell" if by_chance else "change"
         return "no change" if max(-low, high) <= margin else "cannot tell"
-    if best < 0:
-        return "cannot tell" if by_chance else "loss"
-    if worst > 0 and not by_chance:
-        return "gain"
     return "no loss" if -worst <= margin else "cannot tell"
-
-
-def by_interval(estimate: Estimate) -> Estimate:
-    """A difference without Holm's p, where its interval is wide enough for all that are judged with it."""
-    details = {name: value for name, value in estimate.details.items() if name != "p_holm"}
-    return replace(estimate, details=details)
 
 
 def size_of(measure: str, value: float, *, up: bool = False) -> str:
@@ -205,14 +148,10 @@ def _bare(measure: str, value: float, *, up: bool = False) -> str:
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict | None:
     """The verdict that matters most: a loss before what is open, the largest of several losses."""
-    found = list(verdicts)
-    return (
-        min(found, key=lambda verdict: (KINDS.index(verdict.kind), _towards_better(verdict)))
-        if found
-        else None
-    )
 
+    def grave(verdict: Verdict) -> tuple[int, float]:
+        value = verdict.estimate.number
+        towards = {"higher": value, "lower": -value, None: -abs(value)}[verdict.better]
+        return KINDS.index(verdict.kind), towards
 
-def _towards_better(verdict: Verdict) -> float:
-    value = verdict.estimate.number
-    return {"higher": value, "lower": -value, None: -abs(value)}[verdict.better]
+    return min(verdicts, key=grave, default=None)

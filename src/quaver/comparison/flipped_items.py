@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
 from quaver.comparison.alignment import Sides
-from quaver.design.prompts.rendering import PromptWriter
-from quaver.errors import QuaverError
-from quaver.study.session import Study
 
 
 class Changes:
@@ -77,18 +73,6 @@ def modal_labels(sides: Sides, shown: Sequence[str] = ()) -> pl.DataFrame:
     keys = [*sides.keys, *shown, "item"]
     after = _modal(sides.after, keys, "after")
     return _modal(sides.before, keys, "before").join(after, on=keys, maintain_order="left")
-
-
-def item_texts(study: Study, wanted: Collection[str]) -> dict[str, str]:
-    """The texts of some items, as the first prompt shows them; of those that have one."""
-    experiment = study.experiment
-    writer = PromptWriter(experiment.variants[0], experiment.labels)
-    texts: dict[str, str] = {}
-    for item in experiment.items:
-        if item.id in wanted:
-            with suppress(QuaverError):  # a bundle without texts
-                texts[item.id] = writer.text(item)
-    return texts
 
 
 def _modal(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:

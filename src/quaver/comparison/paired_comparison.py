@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
-from pydantic import Field
 
 from quaver.comparison.alignment import Sides
-from quaver.comparison.bounds import LOSS, Bound, judged, lost_classes, of_family, read_bounds
+from quaver.comparison.bounds import Bound, judged, lost_classes, of_family, read_bounds
 from quaver.comparison.call_costs import cost_differences
 from quaver.comparison.compared_sides import Pair, Task, by_field, called, levels_of_one, two_studies
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.difference_verdict import MARGIN, by_interval, verdict_on
+from quaver.comparison.difference_verdict import MARGIN, Verdict, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
-from quaver.comparison.kept_looks import Looks
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
@@ -26,7 +24,6 @@ from quaver.estimation.gathered import Gathered
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import paired_differences
 from quaver.study.session import Study
-from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Measurement
 
 _RESAMPLES = 2000
@@ -45,10 +42,6 @@ def compare(
     confidence_level: float = 0.95,
     resamples: int = _RESAMPLES,
     margin: float = MARGIN,
-    items: Collection[str] | None = None,
-    cells: Sequence[str] | None = None,
-    looks: Annotated[int, Field(ge=1)] | None = None,
-    must_see: float | None = None,
 ) -> Comparison:
     """Compare two studies on the items that both have, or the conditions of one study with each other.
 
@@ -69,22 +62,14 @@ def compare(
         confidence_level: Level of the intervals.
         resamples: Random draws behind the measures, where these need them.
         margin: The largest loss that you take for none, in the measure's own unit: 0.03 is three points.
-        items: Only these of two studies' items.
-        cells: Columns whose combinations are compared apart; the measures' own by default.
-        looks: How many versions you plan to compare with this baseline. The bounds of all these looks
-            (without bounds: all differences) then err together as often as one interval would, at
-            ``1 - confidence_level``. The second study's folder keeps the looks as ``looks.json``.
-        must_see: Fail, too, if a loss of this size could have gone unseen, in the measure's own unit.
 
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
         UnknownName: No such column, level or measure.
     """
     bounds = read_bounds(fail_if, fail_unless)
-    judging = Judging(bounds, Resampling(confidence_level, resamples), margin, must_see)
+    judging = Judging(bounds, Resampling(confidence_level, resamples), margin)
     if after is None:
-        if looks is not None:
-            raise one_alone()
 
         def levels_of(one: Study, _: Study, place: Mapping[str, str]) -> Task:
             return levels_of_one(one, by or "variant", reference, measures, bounds, place)
@@ -92,12 +77,11 @@ def compare(
         return compared(by_field(before, before, levels_of), judging)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
-    kept = None if looks is None else (_folder(after), looks)
 
     def both(one: Study, other: Study, place: Mapping[str, str]) -> Task:
-        return two_studies(one, other, measures, bounds, items, cells, place)
+        return two_studies(one, other, measures, bounds, place)
 
-    return compared(by_field(before, after, both), judging, kept)
+    return compared(by_field(before, after, both), judging)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +91,6 @@ class Judging:
     bounds: Sequence[Bound]
     resampling: Resampling
     margin: float = MARGIN
-    must_see: float | None = None
-
-
-def _folder(study: Study) -> StudyFolder:
-    """The folder where a study keeps its looks."""
-    study.source.require("keeps_results")
-    return study.source.files
 
 
 def both_asked(before: str, after: str, by: str | None) -> QuaverError:
@@ -126,17 +103,7 @@ def both_asked(before: str, after: str, by: str | None) -> QuaverError:
     )
 
 
-def one_alone() -> QuaverError:
-    """The error where something is asked for that takes a baseline and a version of it."""
-    return QuaverError(
-        "this takes two studies: a baseline and a version of it",
-        where="--looks",
-        found="one study",
-        fix="name the baseline first, then the version",
-    )
-
-
-def compared(task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None = None) -> Comparison:
+def compared(task: Task, judging: Judging) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
     bounds, resampling, margin = judging.bounds, judging.resampling, judging.margin
 
@@ -148,31 +115,11 @@ def compared(task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None 
             estimates += [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in costs]
         return estimates
 
-    def family(resampling: Resampling) -> list[Estimate]:
-        return [
-            estimate
-            for pair in task.pairs
-            for estimate in of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
-        ]
-
-    looks, look = None, None
-    if kept is not None and task.whole is not None:
-        looks = Looks(kept[0], task.whole[0], kept[1], 1 - resampling.confidence_level)
-    estimates, lost = differences(resampling), family(resampling)
-    if looks is not None and task.whole is not None:
-        items = [item for pair in task.pairs for item in pair.sides.before["item"].unique().to_list()]
-        look = looks.look(task.whole[1], bounds, [*estimates, *lost], items)
-        resampling = replace(resampling, confidence_level=look.level)
-        estimates, lost = differences(resampling), family(resampling)
-    tail = resampling.tail / len(task.pairs)
-    gone = [
-        verdict
-        for pair in task.pairs
-        for verdict in lost_classes(pair.judged, pair.classes, pair.place, tail)
-    ]
-    shared = look is not None
-    each_has_its_share = shared and any(bound.measure == LOSS for bound in bounds)
-    lost = [by_interval(estimate) for estimate in lost] if each_has_its_share else adjusted(lost)
+    estimates, lost, gone = differences(resampling), list[Estimate](), list[Verdict]()
+    for pair in task.pairs:
+        lost += of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
+        gone += lost_classes(pair.judged, pair.classes, pair.place, resampling.tail / len(task.pairs))
+    lost = adjusted(lost)
     return Comparison(
         task.before,
         task.after,
@@ -181,11 +128,9 @@ def compared(task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None 
         items=task.items,
         left_out=tuple(dict.fromkeys(task.left_out)),
         notes=tuple(dict.fromkeys(task.notes)),
-        judgements=judged(bounds, [*estimates, *lost], differences, resampling, shared=shared),
+        judgements=judged(bounds, [*estimates, *lost], differences, resampling),
         verdicts=[verdict_on(estimate, margin) for estimate in estimates],
         losses=[*gone, *(verdict_on(estimate, margin) for estimate in lost)],
-        must_see=judging.must_see,
-        look=look,
     )
 
 

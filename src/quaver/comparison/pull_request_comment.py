@@ -7,18 +7,9 @@ a code span of its own, in which GitHub and GitLab know no links, mentions, HTML
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Final
 
-from quaver.comparison.comparison_result import (
-    FIXED,
-    Comparison,
-    Row,
-    headline,
-    judged_rows,
-    loss_rows,
-    rows_of,
-)
+from quaver.comparison.comparison_result import FIXED, Comparison, headline, judged_rows, rows_of
 from quaver.comparison.difference_verdict import KINDS
 from quaver.core.number_format import short_name, visible, visible_line
 from quaver.core.records import NO_LABEL
@@ -35,24 +26,20 @@ _LONGEST: Final = 60_000
 _OWN: Final = frozenset(["item", "before", "after", "gold", "change"])
 
 
-def markdown(
-    comparison: Comparison, *, flips: int = _MOST_FLIPS, texts: Mapping[str, str] | None = None
-) -> str:
+def markdown(comparison: Comparison, *, flips: int = _MOST_FLIPS) -> str:
     """Write a comparison for people who review a change.
 
     Returns:
         Markdown in GitHub's flavour, which GitLab reads as well, of at most 60,000 characters.
     """
-    rows = sorted(rows_of(comparison), key=lambda row: KINDS.index(row.verdict.kind))
+    rows = sorted(rows_of(comparison.verdicts), key=lambda row: KINDS.index(row.verdict.kind))
     failed = [row for row in judged_rows(comparison) if row.failed]
     shown = template("comparison/comment.txt").make_module(
         {
             "found": comparison,
             "headline": headline(comparison),
-            "parts": [row for row in loss_rows(comparison) if row.verdict.of_part],
+            "parts": rows_of(verdict for verdict in comparison.losses if verdict.of_part),
             "rows": rows,
-            "columns": list(dict.fromkeys(column for row in rows for column in row.cell)),
-            "level": f"{100 * rows[0].verdict.estimate.confidence_level:.4g}%" if rows else "",
             "judged": [
                 [row for row in failed if row.bound is judgement.bound] for judgement in comparison.judgements
             ],
@@ -63,7 +50,6 @@ def markdown(
                 if series.name not in _OWN and series.n_unique() > 1
             ],
             "gold": comparison.flips["gold"].null_count() < comparison.flips.height,
-            "texts": texts or {},
             "code": code,
             "plain": _plain,
             "short_name": short_name,
@@ -107,65 +93,9 @@ def junit(comparison: Comparison, *, file: str = "") -> str:
     """
     return template("comparison/junit.xml").render(
         found=comparison,
-        rows=judged_rows(comparison) or rows_of(comparison),
+        rows=judged_rows(comparison) or rows_of(comparison.verdicts),
         headline=headline(comparison),
         file=file,
-        line=_reports_line,
+        line=lambda text: visible_line(text, 500),
         visible=visible,
     )
-
-
-def _reports_line(text: str) -> str:
-    return visible_line(text, 500)
-
-
-_MOST: Final = 10
-"""GitHub shows so many errors, and so many warnings, of a step."""
-
-_DATA: Final = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY: Final = _DATA | {":": "%3A", ",": "%2C"}
-
-Severity = Literal["error", "warning", "notice"]
-
-
-def workflow_commands(comparison: Comparison, *, file: str = "") -> list[str]:
-    """The workflow commands of a comparison.
-
-    An error for each difference for which a bound fails, a warning for each other loss, and a notice of each
-    other measure's verdict.
-    """
-    errors = [(row.measure, _about(row)) for row in judged_rows(comparison) if row.failed]
-    named = {measure for measure, _ in errors}
-    lost = [row for row in rows_of(comparison) if row.verdict.kind == "loss" and row.measure not in named]
-    losses = [(row.measure, _about(row)) for row in lost]
-    named |= {measure for measure, _ in losses}
-    others = [
-        (measure, f"{verdict.words[:1].upper()}{verdict.words[1:]}.")
-        for measure, verdict in comparison.by_measure().items()
-        if measure not in named
-    ]
-    return [*_few("error", errors, file), *_few("warning", losses, file), *_few("notice", others, file)]
-
-
-def _about(row: Row) -> str:
-    return f"{row.where}: {row.words}" if row.cell else row.words
-
-
-def _few(severity: Severity, some: list[tuple[str, str]], file: str) -> Iterator[str]:
-    for measure, message in some[:_MOST]:
-        yield command(severity, message, title=f"Quaver: {measure}", file=file)
-
-
-def command(severity: Severity, message: str, **properties: str) -> str:
-    r"""A workflow command, in which nothing of a text can end it or begin another.
-
-    >>> command("error", "100%, and\n::more", title="a: b, c")
-    '::error title=a%3A b%2C c::100%25, and\\n::more'
-    """
-    known = {name: _escaped(visible_line(value), _PROPERTY) for name, value in properties.items() if value}
-    given = ",".join(f"{name}={value}" for name, value in known.items())
-    return f"::{severity}{' ' if given else ''}{given}::{_escaped(visible_line(message, 1000), _DATA)}"
-
-
-def _escaped(text: str, with_: dict[str, str]) -> str:
-    return "".join(with_.get(character, character) for character in text)

@@ -72,7 +72,6 @@ def assert_no_loss(
     measure: str | None = None,
     field: str | None = None,
     margin: float | None = None,
-    must_see: float | None = None,
     **options: Any,
 ) -> Comparison:
     """Assert that a change lost nothing, item by item against a baseline.
@@ -88,14 +87,13 @@ def assert_no_loss(
             error, ``accuracy_mean_error``.
         field: One field of a task with fields; all of them if left out.
         margin: The largest loss that you take for none, in the measure's own unit: 0.03 is three points.
-        must_see: Fail, too, if a loss of this size could have gone unseen.
         **options: What else `quaver.compare` takes: ``by``, ``reference``, ``confidence_level`` …
 
     Returns:
         The comparison.
 
     Raises:
-        AssertionError: There is a loss, or one cannot be ruled out or seen.
+        AssertionError: There is a loss, or one cannot be ruled out.
         UnknownName: No such measure or field.
         MeasureError: The measure has no better and worse, or the two have no items in common.
     """
@@ -121,9 +119,7 @@ def assert_no_loss(
     if margin is not None:
         bounds = {"fail_unless": [f"{measure} {better} {sign}{margin:.9f}"], "margin": margin}
     first, second = (study, None) if before is None else (before, study)
-    comparison = compare(
-        first, second, measures=[measure_of(measure) or measure], must_see=must_see, **bounds, **options
-    )
+    comparison = compare(first, second, measures=[measure_of(measure) or measure], **bounds, **options)
     if not comparison.held:
         raise AssertionError(_loss(comparison))
     return comparison
@@ -149,10 +145,8 @@ def _loss(comparison: Comparison) -> str:
         headline(comparison),
         f"  {comparison.items:,} items in both: {comparison.before}, then {comparison.after}.",
     ]
-    if comparison.unseen:
-        lines.append(f"  A loss of {comparison.must_see:g} could have gone unseen: use more items.")
-    rows = [row for row in judged_rows(comparison) if row.failed or comparison.unseen]
-    lines += [f"  {row.where + ': ' if row.cell else ''}{row.words}" for row in rows[:_SHOWN]]
+    rows = [row for row in judged_rows(comparison) if row.failed]
+    lines += [f"  {row.where + ': ' if row.where else ''}{row.words}" for row in rows[:_SHOWN]]
     flips = comparison.flips
     for row in flips.head(_SHOWN).iter_rows(named=True):
         before, after, gold = (NO_LABEL if row[name] is None else row[name] for name in _SIDES)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from quaver.comparison.comparison_result import Comparison, difference_cells
+from quaver.comparison.comparison_result import Comparison, rows_of
 from quaver.comparison.paired_comparison import compare
 from quaver.core.number_format import decimals, short_name, span
 from quaver.report.charts.svg import svg_text
@@ -171,13 +171,9 @@ async def _show_before(page: StepPage) -> None:
         return
     heading(f"Compared with {before}", 2)
     rows = [
-        (
-            estimate.measure,
-            ", ".join(short_name(str(level)) for level in estimate.cell.values()),
-            *difference_cells(estimate)[:4],
-        )
-        for estimate in comparison.differences
-        if estimate.value is not None
+        (row.measure, *row[1:6])
+        for row in rows_of(comparison.verdicts)
+        if row.verdict.estimate.value is not None
     ]
     heads = ("measure", "of", "before", "after", "difference", "95% interval")
     facts_table(heads, rows, f"{comparison.items:,} texts that both have, paired")

@@ -23,7 +23,7 @@ from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_folder import FIELDS, FileName, StudyFolder
 from quaver.study.sources.study_source import Ability, StudySource
 
-FIELD_FILES: Final[Sequence[FileName]] = ("accepted.json", "labelled.json", "looks.json")
+FIELD_FILES: Final[Sequence[FileName]] = ("accepted.json", "labelled.json")
 """Files that are about the labels of one field; the others are the study's."""
 
 

@@ -51,22 +51,6 @@ class _Paraphrases(TypedDict, total=False):
     similarities: dict[str, dict[str, dict[str, float]]]
 
 
-class _KeptLook(TypedDict):
-    baseline: str
-    labels: str
-    time: str
-    bounds: list[str]
-    error: float
-    share: float
-    tail: float
-    items: str
-    left_out: dict[str, list[float] | None]
-
-
-class _KeptLooks(TypedDict, total=False):
-    looks: list[_KeptLook]
-
-
 class _CanaryOptions(TypedDict):
     prompts: Annotated[int, Field(ge=1)]
     parts: Annotated[int, Field(ge=1)]
@@ -129,7 +113,6 @@ class _LabelledFile(TypedDict):
 
 FileName = Literal[
     "noise.json",
-    "looks.json",
     "canary.json",
     "occasions.json",
     "study.lock.json",
@@ -140,7 +123,6 @@ FileName = Literal[
 
 _FILES: Mapping[FileName, _File] = {
     "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
-    "looks.json": _File(_KeptLooks, "put back a copy of it; without it the looks are counted from the start"),
     "canary.json": _File(_Canary, "put back a copy of it, or begin anew with quaver watch --renew"),
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
