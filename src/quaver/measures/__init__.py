@@ -33,7 +33,7 @@ FUNCTIONS = {
     "mcnemar": "quaver.measures.correctness.evaluator_flips",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "most_sensitive": "quaver.measures.variation.label_shares",
-    "reliability_curve": "quaver.measures.calibration.token_confidence",
+    "reliability_curve": "quaver.measures.calibration.calibration_error",
     "repeated_answers": "quaver.measures.stability.repeated_answers",
     "sensitivity_with_consistency": "quaver.measures.variation.item_sensitivity",
     "spearman": "quaver.estimation.rank_correlation",

@@ -2,12 +2,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.measures.calibration.verbal_calibration import (
-    compare_phrasings,
-    excluded_cells,
-    thresholds,
-    verbal_calibration,
-)
+from quaver.measures import verbal_calibration
 
 
 def answers(model, stated, token, right, phrasing="percent"):
@@ -50,45 +45,25 @@ def test_differences_rest_on_the_answers_that_have_both():
     assert found["minus_token"].value == pytest.approx(0.4)
 
 
-def test_below_the_threshold_a_cell_is_undefined_and_listed():
+def test_below_the_threshold_a_cell_is_undefined_and_says_what_it_would_be():
     frame = pl.concat(
         [
             answers("m", [0.9] * 5, [0.6] * 5, RIGHT),
             answers("n", [0.9, None, None, 0.9, 0.9], [0.6] * 5, RIGHT),
         ]
     )
-    found = verbal_calibration(frame.drop("token"), by=["model"])
-    left = excluded_cells(found)
-    assert left == [{"model": "n", "parse_rate": 0.6, "reason": "parse rate 0.600 below 0.80"}]
-    rows = thresholds(found, (0.5, 0.6, 0.8))
-    # n: .9 three times, one right: |2.7 − 1| / 3
-    assert [(row["cells"], row["mean"]) for row in rows] == [
-        (2, pytest.approx((0.3 + 1.7 / 3) / 2)),
-        (2, pytest.approx((0.3 + 1.7 / 3) / 2)),
-        (1, pytest.approx(0.3)),
-    ]
-    assert excluded_cells(verbal_calibration(frame, by=["model"], threshold=0.6)) == []
+    found = by_name(
+        one for one in verbal_calibration(frame.drop("token"), by=["model"]) if one.cell["model"] == "n"
+    )
+    assert (found["ece"].value, found["ece"].reason) == (None, "parse rate 0.600 below 0.80")
+    # .9 three times, one right: |2.7 − 1| / 3
+    assert found["ece"].details["value_below_threshold"] == pytest.approx(1.7 / 3)
+    assert all(one.value is not None for one in verbal_calibration(frame, by=["model"], threshold=0.6))
 
 
 def test_a_parse_rate_at_the_threshold_is_enough():
     found = verbal_calibration(answers("m", [0.9, 0.9, 0.9, 0.9, None], [0.6] * 5, RIGHT), threshold=0.8)
     assert found[0].value is not None
-
-
-def test_phrasings_are_compared_by_sign_and_size():
-    frame = pl.concat(
-        [
-            answers("m", [0.9] * 5, [0.6] * 5, RIGHT),
-            answers("m", [0.5] * 5, [0.6] * 5, RIGHT, phrasing="words"),
-        ]
-    )
-    found = verbal_calibration(frame, by=["model", "phrasing"])
-    (compared,) = compare_phrasings(found, kind="minus_token")
-    assert compared["model"] == "m"
-    assert compared["same_sign"] is False
-    assert compared["range"] == pytest.approx(0.4)
-    with pytest.raises(MeasureError, match="nothing to compare"):
-        compare_phrasings(found, phrasing="paraphrase")
 
 
 def test_a_threshold_outside_its_range_is_refused():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
@@ -63,37 +61,6 @@ def binned(graded: Graded, bins: Bins, values: Floats) -> Floats:
     return sums.reshape(graded.items, size).astype(np.float64)
 
 
-def bias_corrected(graded: Graded, bins: Bins) -> float:
-    """Expected calibration error less the bias that its absolute values bring (see `debiased_ece`)."""
-    n = np.bincount(bins.of, minlength=bins.edges.size - 1).astype(np.float64)
-    share = np.bincount(bins.of, graded.right, n.size) / np.maximum(n, 1)
-    gaps = np.bincount(bins.of, graded.confidence - graded.right, n.size).astype(np.float64)
-    return debiased_ece(gaps, n, binned(graded, bins, graded.right - share[bins.of]))
-
-
-def debiased_ece(gaps: Floats, n: Floats, residuals: Floats) -> float:
-    """Expected calibration error less the bias that its absolute values bring, from sums by bin.
-
-    Σ_b (n_b / n)·(2·|d_b| − E|N(d_b, s_b²)|), with d_b a bin's mean confidence less its share of right
-    answers and s_b its standard error: the bias is what the same sampling error does to |d_b| once more
-    (Kumar, Liang & Ma 2019, Verified uncertainty calibration, NeurIPS, section 4.2 and appendix; the mean of
-    the folded normal stands in for their sampling). Where confidences are perfect it leaves 2 − √2 = 0.59 of
-    the bias, and ever less where bins are further off than their noise. It is not cut off at 0.
-
-    One bin of 4 answers, half of them right, confidence 0.5: d = 0, s = 0.25, so −0.25·√(2/π):
-
-    >>> round(debiased_ece(np.array([0.0]), np.array([4.0]), np.array([[.5], [-.5], [.5], [-.5]])), 6)
-    -0.199471
-    """
-    full = n > 0
-    d = np.abs(gaps[full]) / n[full]
-    s = np.sqrt((residuals[:, full] ** 2).sum(0)) / n[full]
-    at = d / np.where(s > 0, s, 1)
-    folded = s * np.sqrt(2 / np.pi) * np.exp(-(at**2) / 2) + d * (1 - 2 * special.ndtr(-at))
-    corrected = np.where(s > 0, 2 * d - folded, d)
-    return float((n[full] * corrected).sum() / n.sum())
-
-
 def brier_parts(graded: Graded, bins: Bins) -> dict[str, float]:
     """The Brier score in parts: reliability − resolution + uncertainty + variance − covariance within bins.
 
@@ -117,32 +84,3 @@ def brier_parts(graded: Graded, bins: Bins) -> dict[str, float]:
         "variance_within_bins": float((within**2).mean()),
         "covariance_within_bins": float(2 * (within * (graded.right - seen[bins.of])).mean()),
     }
-
-
-def calibrated_draws(
-    graded: Graded, bins: Bins, statistic: Callable[[Floats], Floats], draws: int, seed: int
-) -> Floats:
-    """What a calibration error is when the confidences are perfect: right with that very probability.
-
-    Consistency resampling (Bröcker & Smith 2007, Weather and Forecasting 22, 651-661, section 3). The
-    statistic is a function of the gaps of the bins that hold answers, shape (draws, bins).
-
-    Returns:
-        The error in each draw.
-    """
-    rng = np.random.default_rng(seed)
-    order = np.argsort(bins.of, kind="stable")
-    _, starts, n = np.unique(bins.of[order], return_index=True, return_counts=True)
-    expected = np.add.reduceat(graded.confidence[order], starts)
-    result = np.empty(draws)
-    size = max(1, _AT_ONCE // order.size)
-    for start in range(0, draws, size):
-        part = slice(start, min(start + size, draws))
-        drawn = rng.random((part.stop - start, order.size)) < graded.confidence
-        right = np.add.reduceat(drawn[:, order], starts, axis=1, dtype=np.int64)
-        result[part] = statistic((expected - right) / n)
-    return result
-
-
-_AT_ONCE = 2**20
-"""Answers that are drawn together."""

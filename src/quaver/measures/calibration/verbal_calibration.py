@@ -6,23 +6,23 @@ a cell's calibration is not reported, but what neighbouring thresholds would hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
-from quaver.estimation.means import quotient, share_of
+from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import Graded, MeasureInput, arranged, beside, column_for, graded
+from quaver.estimation.paired_differences import unpaired
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
-from quaver.measures.calibration.confidence_shifts import correlated, difference_estimate
-from quaver.measures.calibration.true_calibration_error import TrueError, gap_noise, true_error
+from quaver.measures.calibration.calibration_bins import Binning, assigned
+from quaver.measures.calibration.calibration_error import calibration_error
+from quaver.measures.calibration.true_calibration_error import GapNoise, from_few
 from quaver.measures.variation.label_shares import ASKING
 
 THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)
@@ -75,13 +75,12 @@ def verbal_calibration(
     or from the evaluator that ``token`` names, ``verbal_calibration_ece_gap`` and
     ``verbal_calibration_minus_token``, stated less token, on the answers that have both. All on rows with a
     label, a gold label and a parsed confidence.
-    Undefined (but for the parse rate) where there are none, or the parse rate is below the threshold:
-    `excluded_cells` lists such cells.
+    Undefined (but for the parse rate) where there are none, or the parse rate is below the threshold.
 
     Chance pushes calibration errors up, and one with many bins more than one with few. So the interval of
     ``_ece`` is of the true error, and its details have the floor, as those of `ece` do; that of ``_ece_gap``
-    is of the true difference (`calibration_differences.difference`), with ``debiased`` in its details. The
-    other intervals resample items.
+    is of the true difference, from those of the two errors (Zou & Donner 2008). The other intervals resample
+    items.
 
     Args:
         threshold: The parse rate that a cell needs; 0 keeps all. ``details["value_below_threshold"]`` holds
@@ -141,218 +140,87 @@ class _Stated:
 
     def __init__(self, cell: Cell, threshold: float, bins: int, binning: Binning) -> None:
         self._cell, self._stated, self._threshold = cell, cell.numbers["confidence"], threshold
-        self._bins, self._binning = bins, binning
-        self._asked = (cell.codes >= 0) | cell.unanswered
-        self._parsed = self._asked & np.isfinite(self._stated)
-        answers = int(self._asked.sum())
+        self._how = (bins, binning)
+        asked = (cell.codes >= 0) | cell.unanswered
+        self._parsed, self._answers = (asked & np.isfinite(self._stated)).sum((1, 2)), asked.sum((1, 2))
+        answers = int(self._answers.sum())
         self._rate = float(self._parsed.sum() / answers) if answers else None
-        self._errors: dict[bytes, TrueError] = {}
 
     def parsed(self) -> Statistic:
         """The parse rate."""
-        below = self._asked.sum((1, 2))
         statistic = Statistic(
             part="_parse_rate",
             method="share of all answers whose stated confidence could be parsed",
-            details={"threshold": self._threshold, "answers": int(below.sum())},
+            details={"threshold": self._threshold, "answers": int(self._answers.sum())},
             reason="no annotations",
         )
-        return share_of(self._cell, self._parsed.sum((1, 2)), below, statistic)
+        return share_of(self._cell, self._parsed, self._answers, statistic)
 
     def alone(self) -> Iterator[Estimate]:
         """ECE, and confidence less accuracy."""
-        cell, answers = self._cell, graded(self._cell, self._stated)
-        error, bias = (self._statistic(kind, answers) for kind in ("ece", "minus_accuracy"))
-        if answers.reason:
-            yield from map(cell.estimated, (error, bias))
-            return
-        gaps, n = self._gaps(answers), self._counts(answers)
-
-        def under(weights: Floats) -> Floats:
-            total = weights @ n
-            return np.stack([_error(weights, gaps, total), _mean(weights, gaps.sum(1), total)], 1)
-
-        means = {"stated": float(answers.confidence.mean()), "right": float(answers.right.mean())}
-        chosen = assigned(answers.confidence, self._bins, self._binning)
-        more = {"bias_corrected": bias_corrected(answers, chosen), **means}
-        error = self._with(error, under, 0, more)
-        yield self._true(answers).estimated(cell, error) if error.reason is None else cell.estimated(error)
-        bias = self._with(bias, under, 1, means)
-        if bias.reason is None:  # The mean confidence hardly varies: the share right, within 0 and 1, does.
-            ends, noise = (means["stated"] - 1, means["stated"]), gap_noise(answers, chosen, cell.units)
-            bias = replace(bias, ends=ends, warnings=noise.from_few)
-        yield cell.estimated(bias)
+        answers = graded(self._cell, self._stated)
+        means = {"stated": _mean(answers.confidence), "right": _mean(answers.right)}
+        error = self._statistic("ece", answers, means)
+        yield self._above(calibration_error(self._cell, error, answers, *self._how))
+        bias = self._statistic("minus_accuracy", answers, means)
+        if not answers.reason:  # The mean confidence hardly varies: the share right, within 0 and 1, does.
+            noise = GapNoise(answers, assigned(answers.confidence, *self._how), self._cell.units)
+            ends, few = (means["stated"] - 1, means["stated"]), from_few(noise.events, noise.unit)
+            bias = replace(bias, ends=ends, warnings=few)
+        yield self._mean(bias, answers, answers.confidence - answers.right)
 
     def beside(self, token: Floats) -> Iterator[Estimate]:
         """The same less that of token confidence, on the answers that have both."""
-        cell, answers = self._cell, graded(self._cell, self._stated, token)
-        apart, bias = (self._statistic(kind, answers) for kind in ("ece_gap", "minus_token"))
-        if answers.reason:
-            yield from map(cell.estimated, (apart, bias))
-            return
+        cell, answers, other = self._cell, graded(self._cell, self._stated, token), None
         other = graded(cell, token, self._stated)
-        gaps, less, n = self._gaps(answers), self._gaps(other), self._counts(answers)
+        means = {"stated": _mean(answers.confidence), "token": _mean(other.confidence)}
+        first, second = (
+            calibration_error(cell, Statistic(method=""), one, *self._how) for one in (answers, other)
+        )
+        apart = self._statistic("ece_gap", answers, {**means, "ece": first.value, "ece_token": second.value})
+        if not answers.reason:
+            value, ends = first.number - second.number, unpaired(second, first)
+            how = "interval of the true difference, from those of two true errors,"
+            apart = replace(
+                apart,
+                method=f"{apart.method}, {self._how[0]} bins of equal {self._how[1]}",
+                under=lambda weights: np.full((len(weights), 1), value),
+                interval=ends and (ends, how),
+                warnings=tuple(text for text in first.warnings if text in second.warnings),
+            )
+        yield self._above(cell.estimated(apart))
+        bias = self._statistic("minus_token", answers, means)
+        yield self._mean(bias, answers, answers.confidence - other.confidence)
 
-        def under(weights: Floats) -> Floats:
-            total = weights @ n
-            errors = _error(weights, gaps, total), _error(weights, less, total)
-            means = _mean(weights, gaps.sum(1) - less.sum(1), total)
-            return np.stack([errors[0] - errors[1], means, *errors], 1)
+    def _mean(self, statistic: Statistic, answers: Graded, values: Floats) -> Estimate:
+        """The mean of a value of each answer."""
+        sums = np.bincount(answers.item, values, answers.items)
+        n = np.bincount(answers.item, minlength=answers.items)
+        wanted = share_of(self._cell, sums, n, statistic)
+        ends = statistic.ends or (-1.0, 1.0)
+        return self._above(self._cell.estimated(replace(wanted, ends=ends, values=None)))
 
-        point = cell.draws(under).point
-        details = {
-            "ece": float(point[2]),
-            "ece_token": float(point[3]),
-            "stated": float(answers.confidence.mean()),
-            "token": float(other.confidence.mean()),
-        }
-        apart = self._with(apart, under, 0, details)
-        yield self._gap(apart, answers, other, under) if apart.reason is None else cell.estimated(apart)
-        yield cell.estimated(self._with(bias, under, 1, details))
-
-    def _true(self, answers: Graded) -> TrueError:
-        """The true error of some answers, made once for those that `alone` and `beside` are both about."""
-        about = b"".join(one.tobytes() for one in (answers.item, answers.confidence, answers.right))
-        if about not in self._errors:
-            chosen, cell = assigned(answers.confidence, self._bins, self._binning), self._cell
-            noise = gap_noise(answers, chosen, cell.units)
-            self._errors[about] = true_error(noise, answers, chosen, cell.resampling)
-        return self._errors[about]
-
-    def _gap(self, apart: Statistic, answers: Graded, other: Graded, under: Weighted) -> Estimate:
-        """The difference of two errors, each of which chance pushes up in its own way."""
-        error, two = self._true(answers), self._true(other)
-        left = self._cell.draws(under).jackknife
-        return difference_estimate(error, two, correlated(left[:, 2:]), self._cell, apart)
-
-    def _gaps(self, answers: Graded) -> Floats:
-        chosen = assigned(answers.confidence, self._bins, self._binning)
-        return binned(answers, chosen, answers.confidence - answers.right)
-
-    def _counts(self, answers: Graded) -> Floats:
-        return np.asarray(np.bincount(answers.item, minlength=answers.items), np.float64)
-
-    def _statistic(self, kind: str, answers: Graded) -> Statistic:
+    def _statistic(self, kind: str, answers: Graded, details: Mapping[str, float | None]) -> Statistic:
         """What is said of one of the measures, which has no value yet."""
-        bins = f", {self._bins} bins of equal {self._binning}" if kind.startswith("ece") else ""
         rate = {} if self._rate is None else {"parse_rate": self._rate}
+        count = np.bincount(answers.item, minlength=answers.items)
         return Statistic(
             part=f"_{kind}",
-            method=f"{_KINDS[kind]}{bins}, on the answers whose confidence was parsed",
+            method=f"{_KINDS[kind]}, on the answers whose confidence was parsed",
             excluded=answers.excluded,
-            details={**rate, "threshold": self._threshold, "answers": answers.right.size},
-            n=self._cell.units.touched(self._counts(answers) > 0),
+            details={**rate, "threshold": self._threshold, "answers": answers.right.size, **details},
+            n=self._cell.units.touched(count > 0),
             reason=answers.reason,
         )
 
-    def _with(
-        self, statistic: Statistic, under: Weighted, column: int, details: Mapping[str, float]
-    ) -> Statistic:
-        """A statistic with its value; below the parse rate, with the reason and what it would have been."""
-        statistic = replace(statistic, details={**statistic.details, **details})
-        if self._rate is not None and self._rate < self._threshold - 1e-12:
-            value = float(self._cell.draws(under).point[column])
-            reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
-            return replace(
-                statistic, details={**statistic.details, "value_below_threshold": value}, reason=reason
-            )
-        low = 0.0 if statistic.part == "_ece" else -1.0
-        return replace(statistic, under=under, column=column, ends=(low, 1.0))
+    def _above(self, estimate: Estimate) -> Estimate:
+        """An estimate; below the parse rate, with the reason and what it would have been."""
+        if estimate.value is None or self._rate is None or self._rate >= self._threshold - 1e-12:
+            return estimate
+        reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
+        details = {**estimate.details, "value_below_threshold": estimate.value}
+        return replace(estimate, value=None, low=None, high=None, reason=reason, details=details, draws=None)
 
 
-def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:
-    return quotient(np.abs(weights @ gaps).sum(1), total)
-
-
-def _mean(weights: Floats, values: Floats, total: Floats) -> Floats:
-    return quotient(weights @ values, total)
-
-
-def excluded_cells(estimates: Sequence[Estimate]) -> list[dict[str, Any]]:
-    """The cells that a measure left out, each with its parse rate and the reason.
-
-    >>> left = Estimate("verbal_calibration_ece", None, cell={"model": "m"},
-    ...                 reason="parse rate below 0.80", details={"parse_rate": 0.5})
-    >>> excluded_cells([left])
-    [{'model': 'm', 'parse_rate': 0.5, 'reason': 'parse rate below 0.80'}]
-    """
-    result: list[dict[str, Any]] = []
-    for estimate in estimates:
-        left = {**estimate.cell, "parse_rate": estimate.details.get("parse_rate"), "reason": estimate.reason}
-        if estimate.value is None and left not in result:
-            result.append(left)
-    return result
-
-
-def thresholds(
-    estimates: Sequence[Estimate], rates: Sequence[float] = THRESHOLDS, kind: str = "ece"
-) -> list[dict[str, Any]]:
-    """What each parse-rate threshold would keep, and the mean over the cells that it keeps.
-
-    Returns:
-        For each threshold: ``threshold``, ``cells`` kept, ``mean`` over these (None where none is kept).
-
-    >>> cells = [Estimate("verbal_calibration_ece", 0.25, details={"parse_rate": 0.95}),
-    ...          Estimate("verbal_calibration_ece", None, reason="parse rate 0.780 below 0.80",
-    ...                   details={"parse_rate": 0.78, "value_below_threshold": 0.75})]
-    >>> thresholds(cells, (0.75, 0.80))
-    [{'threshold': 0.75, 'cells': 2, 'mean': 0.5}, {'threshold': 0.8, 'cells': 1, 'mean': 0.25}]
-    """
-    pairs = []
-    for estimate in estimates:
-        value = estimate.details.get("value_below_threshold") if estimate.value is None else estimate.value
-        if estimate.measure == f"verbal_calibration_{kind}" and value is not None:
-            pairs.append((float(estimate.details["parse_rate"]), float(value)))
-    result = []
-    for rate in rates:
-        kept = [value for parsed, value in pairs if parsed >= rate - 1e-12]
-        result.append({"threshold": rate, "cells": len(kept), "mean": float(np.mean(kept)) if kept else None})
-    return result
-
-
-def compare_phrasings(
-    estimates: Sequence[Estimate], phrasing: str = "phrasing", kind: str = "ece_gap"
-) -> list[dict[str, Any]]:
-    """How far a difference keeps its sign and its size under other phrasings of the confidence question.
-
-    Returns:
-        For each cell that remains without the phrasing: ``values`` by phrasing, ``same_sign`` (None where
-        fewer than two are defined), ``sign_certain`` (the phrasings whose interval leaves 0 out) and
-        ``range`` (largest less smallest; None likewise).
-
-    >>> two = [Estimate("verbal_calibration_ece_gap", value, cell={"model": "m", "phrasing": name})
-    ...        for name, value in [("percent", 0.25), ("words", -0.25)]]
-    >>> compare_phrasings(two)[0]["same_sign"], compare_phrasings(two)[0]["range"]
-    (False, 0.5)
-    """
-    some = [e for e in estimates if e.measure == f"verbal_calibration_{kind}" and phrasing in e.cell]
-    if not some:
-        raise MeasureError(
-            "nothing to compare",
-            where="phrasing",
-            expected=f"estimates of verbal_calibration_{kind} by {phrasing!r}",
-            found=", ".join(sorted({estimate.measure for estimate in estimates})) or "no estimates",
-        )
-    parts: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
-    for estimate in some:
-        rest = tuple((key, value) for key, value in estimate.cell.items() if key != phrasing)
-        parts.setdefault(rest, []).append(estimate)
-    return [_compared(dict(rest), of, phrasing) for rest, of in parts.items()]
-
-
-def _compared(where: dict[str, str], estimates: Sequence[Estimate], phrasing: str) -> dict[str, Any]:
-    values = {estimate.cell[phrasing]: estimate.value for estimate in estimates}
-    known = np.array([value for value in values.values() if value is not None])
-    certain = [
-        estimate.cell[phrasing]
-        for estimate in estimates
-        if estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
-    ]
-    several = known.size > 1
-    return {
-        **where,
-        "values": values,
-        "same_sign": bool(np.unique(np.sign(known)).size == 1) if several else None,
-        "sign_certain": certain,
-        "range": float(np.ptp(known)) if several else None,
-    }
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if values.size else float("nan")

@@ -2,8 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver.errors import MeasureError
-from quaver.measures.calibration.token_confidence import ece_shift, over_cells
+from quaver.measures import ece_shift
 
 
 def study(shifts, items=40):
@@ -24,22 +23,14 @@ def study(shifts, items=40):
     return pl.concat(parts)
 
 
-def test_each_cells_shift_and_the_shares_that_are_large():
+def test_each_cells_shift_and_the_mean_over_conditions():
     frame = study({"m": 0.0, "n": 0.1, "o": 0.3})
     found = ece_shift(frame, by=["model"])
     assert [round(one.value, 12) for one in found] == [0, 0.1, 0.3]
-    whole = over_cells(found)
-    assert whole.value == pytest.approx(0.4 / 3)
-    assert (whole.n, whole.unit) == (3, "cell")
-    assert whole.details["share_over_0.05"] == pytest.approx(2 / 3)
-    assert whole.details["share_over_0.20"] == pytest.approx(1 / 3)
     pooled = ece_shift(frame)[0]
     assert pooled.value == pytest.approx(0.4 / 3)
     assert pooled.details["conditions"] == 3
-    assert pooled.details["share_over_0.20"] == pytest.approx(1 / 3)
-    low, high = pooled.details["interval_over_conditions"]
-    # The mean of three is uncertain beyond them: t has two degrees of freedom.
-    assert 0 <= low < 0.4 / 3 < 0.3 < high <= 1
+    assert 0 <= pooled.low <= 0.4 / 3 <= pooled.high <= 1
 
 
 def test_a_raw_column_may_be_given():
@@ -53,17 +44,3 @@ def test_a_raw_column_may_be_given():
 def test_without_a_raw_confidence_it_is_undefined():
     found = ece_shift(study({"m": 0.2}).drop("mass_coverage"))[0]
     assert (found.value, found.reason) == (None, "no raw confidences")
-
-
-def test_undefined_cells_are_listed():
-    frame = study({"m": 0.1, "n": 0.2}).with_columns(
-        gold=pl.when(pl.col("model") == "m").then(pl.lit("a")), item=pl.col("item") + pl.col("model")
-    )
-    whole = over_cells(ece_shift(frame, by=["model"]))
-    assert whole.excluded == {"cell": 1}
-    assert whole.details["excluded_cells"] == [{"model": "n", "reason": "no gold labels"}]
-
-
-def test_estimates_of_several_measures_are_refused():
-    with pytest.raises(MeasureError, match="one measure"):
-        over_cells([])
