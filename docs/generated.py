@@ -19,7 +19,6 @@ from mkdocs.structure.files import File, Files
 from quaver.cli.main import app
 from quaver.core import registry
 from quaver.estimation.declaration import Measure
-from quaver.measures._stub import stub
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -92,5 +91,13 @@ def measure(name: str) -> str:
     )
     if not isinstance(found, Measure):
         return f"{head}::: {found.__module__}.{found.__qualname__}\n"
-    call = re.search(rf"^def ({name}\(.*?\n\) -> .*?): \.\.\.", stub(), re.DOTALL | re.MULTILINE)
-    return f"{head}```python\n{call[1] if call else name}\n```\n\n{markdown(inspect.getdoc(found) or '')}\n"
+    arguments = ",\n    ".join(
+        re.sub(r"(\b[a-z_]\w*\.)+(?=[A-Z])", "", str(one)) for one in _arguments(found)
+    )
+    return f"{head}```python\n{name}(\n    {arguments},\n)\n```\n\n{markdown(inspect.getdoc(found) or '')}\n"
+
+
+def _arguments(found: Measure) -> list[str]:
+    """A measure's arguments as they are written, keyword-only ones behind a star."""
+    first, *rest = found.__signature__.parameters.values()
+    return [str(first), "*", *(str(one) for one in rest)]

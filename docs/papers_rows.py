@@ -161,7 +161,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("formula", "ECE, ten bins of equal width", "measure STUDY ece"),
         Row(
             _OURS,
-            "ECE and its maximum in bins of equal mass: `{use: ece, binning: mass}`; debiased, with `--json`",
+            "ECE and its maximum in bins of equal mass: `{use: ece, binning: mass}`; the floor with `--json`",
             "measure STUDY ece mce",
         ),
         Row(

@@ -72,7 +72,7 @@ OWN = {
 }
 """Files that read what Quaver made there itself, or what belongs to the package."""
 
-OTHERS = ("testing", "report", "promptstability", "measures/_stub.py")
+OTHERS = ("testing", "report", "promptstability")
 """Folders for authors of plug-ins, and those that read parts of the package or what a caller opened."""
 
 _WHOLE = ("read_bytes", "read_text", "readlines", "iter_bytes", "iter_lines", "readany", "stream", "urlopen")

@@ -35,7 +35,6 @@ ELSEWHERE = {
     "study/merging.py": "a damaged store is moved away",
     "watch/watching.py": "a watch is moved away",
     "view/index_parts.py": "the page's index, which is made again",
-    "measures/_stub.py": "part of the source, checked by a test",
 }
 """Files that write in another way, and why they may."""
 

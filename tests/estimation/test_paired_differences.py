@@ -9,7 +9,7 @@ import pytest
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.grouped_items import item_groups, level_deviations
-from quaver.estimation.paired_differences import gap, within
+from quaver.estimation.paired_differences import gap
 
 
 def span(shares: Floats) -> Floats:
@@ -21,24 +21,17 @@ def levels(seed: int, chances: list[float], items: int = 60) -> Floats:
     return level_deviations(right, np.ones_like(right))
 
 
-def test_the_interval_of_a_range_holds_the_true_one() -> None:
+def test_noise_reaches_as_far_as_a_range_may_be_lifted() -> None:
     for chances, truth in (([0.5] * 4, 0.0), ([0.3, 0.5, 0.6], 0.3)):
-        found = [gap(levels(k, chances), Units(60), span, Resampling(resamples=200)) for k in range(60)]
-        held = [one.interval is not None and one.interval[0] <= truth <= one.interval[1] for one in found]
-        assert np.mean(held) >= 0.88
-        assert np.mean([one.details["debiased"] for one in found]) == pytest.approx(truth, abs=0.08)
+        parts = [levels(k, chances) for k in range(60)]
+        found = [gap(one, Units(60), span, Resampling(resamples=200)) for one in parts]
+        least = [span(one.sum(0)[None])[0] - known.reach for one, known in zip(parts, found, strict=True)]
+        assert np.mean([end <= truth for end in least]) >= 0.95
+    assert np.mean([end > 0 for end in least]) > 0.5
 
 
 def test_without_draws_nothing_is_known() -> None:
     assert gap(levels(0, [0.2, 0.8]), Units(60), span, Resampling(resamples=0)) == (None, {})
-
-
-def test_ends_stay_within_the_range() -> None:
-    right = (np.arange(8)[:, None] < [1, 7]).astype(float)[..., None]
-    apart = level_deviations(right, np.ones_like(right))
-    found = within(0.0, 1.0, gap(apart, Units(8), span, Resampling(resamples=200)))
-    assert found.interval is not None
-    assert 0 < found.interval.low < found.interval.high == 1.0
 
 
 def test_groups_are_read_from_a_frame() -> None:

@@ -100,12 +100,6 @@ class Deviations:
         items: A row an item: ``item``, ``gold``, ``mode`` (of all its answers), ``answers``, ``deviating``
             (how many deviate), ``share``, ``unlabelled``.
         variants: A row a variant: ``variant``, ``answers``, ``deviating``, ``share``.
-        models: The same by model: ``model``.
-        classes: The same by gold label: ``gold``; and ``items``, how many have it.
-        pairs: For each two labels, how many answers have the second where the first is modal: ``mode``,
-            ``label``, ``answers``.
-        items_held: The share of the deviations in the worst fifth of the items; None where it means nothing.
-        variants_held: The same of the variants.
         group: The column that groups the items; None: nothing does.
         groups: The group of each item that has one.
     """
@@ -113,11 +107,6 @@ class Deviations:
     answers: pl.DataFrame
     items: pl.DataFrame
     variants: pl.DataFrame
-    models: pl.DataFrame
-    classes: pl.DataFrame
-    pairs: pl.DataFrame
-    items_held: float | None
-    variants_held: float | None
     group: str | None = None
     groups: Mapping[str, str] = field(default_factory=dict)
 

@@ -76,8 +76,7 @@ presentation does not say: ``parts={"_gain": Presentation(title="…", unit="dif
 
 **The docstring** of the function has one line, the formula, when it is undefined, ``Args:`` for its own
 options alone, ``Returns:`` where there is more to say than "an estimate for each cell", and a doctest with a
-number worked by hand. Source, shared arguments and errors are added. After a change of any signature:
-``python -m quaver.measures._stub`` (type checkers and editors read ``measures/__init__.pyi``).
+number worked by hand. Source, shared arguments and errors are added.
 """
 
 from __future__ import annotations

@@ -59,6 +59,22 @@ def item_groups(frame: pl.DataFrame, group: str | None) -> ItemGroups:
     return ItemGroups(group, dict(pairs.iter_rows()))
 
 
+def tabulated(frame: pl.DataFrame, weight: str | None = None, /, **levels: Sequence[str]) -> Floats:
+    """How many rows have each combination of the levels of some columns, an axis a column.
+
+    Rows with other values do not count. With a ``weight``, it is the sum of that column over them.
+    """
+    known = frame.filter(pl.col(name).is_in(list(names)) for name, names in levels.items())
+    number = pl.len() if weight is None else pl.col(weight).sum()
+    table = known.group_by(*levels).agg(number.alias(""))
+    counts = np.zeros([len(names) for names in levels.values()])
+    places = tuple(
+        table[name].cast(pl.Enum(list(names))).to_physical().to_numpy() for name, names in levels.items()
+    )
+    counts[places] = table[""].to_numpy()
+    return counts
+
+
 _NEARLY_ONE = 1e-8
 
 

@@ -14,7 +14,6 @@ from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
 from quaver.estimation.grouped_items import above_floor, affordable, by_unit, with_random_signs
 from quaver.estimation.intervals import Interval, Kept, mean_within
-from quaver.estimation.inversion import Inverted, Norm, deviations, inverted_each
 from quaver.estimation.statistic import Sampler, Statistic
 
 _REFERENCE = "Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596"
@@ -205,79 +204,46 @@ def _same(units: Units, other: Units) -> bool:
     return bool(np.array_equal(units.clusters, other.clusters))
 
 
-_ENTRIES = 2**18
-"""Numbers of deviations that are made at a time (2 MiB)."""
+Norm = Callable[[Floats], Floats]
+"""Vectors, shape (samples, dims, …) -> a number of each that grows with their size, shape (samples,)."""
 
 
 class Gap(NamedTuple):
-    """What is known of how far shares lie apart.
+    """How far noise alone takes shares apart.
 
     Attributes:
-        interval: Of the true gap, which noise does not push up; None without draws, or of one unit.
-        details: ``debiased`` (the gap of which the observed one is the median) and what `above_floor` gives.
+        reach: How far above the true gap noise may have lifted the one that is seen (`Statistic.reach`); None
+            without draws.
+        details: What `above_floor` gives.
     """
 
-    interval: Interval | None
+    reach: float | None
     details: dict[str, Any]
 
 
 def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: str) -> Gap:
-    """The gap f(θ̂) of an estimate θ̂ that is a sum over items, such as `noise_floor.level_deviations`.
+    """The noise in the gap f(θ̂) of an estimate θ̂ that is a sum over items, such as `level_deviations`.
 
-    The interval inverts the test of each possible gap (`inversion.inverted`), with noise that has the
-    covariance m/(m − 1)·Σ (z_u − z̄)(z_u − z̄)′ of the m units' own sums z_u. The floor is the gap when each
-    unit's z_u gets a random sign (`noise_floor.with_random_signs`).
+    A gap (convex, f(0) = 0, f(λx) = |λ| f(x): Σ|·|, max |·|, max − min) is pushed up by noise e, by f(e) at
+    most: f(θ) ≥ f(θ̂) − f(e). The reach is the upper quantile of f(e) where each unit's deviation from the
+    mean gets a random sign. Without a gap each unit's own part may get one: that is the floor, and where its
+    test does not reject, the gap may be 0 altogether.
 
     Of 100 items, 20 are right in the first prompt alone and 10 in the second alone:
 
     >>> apart = np.repeat([0.01, -0.01, 0.0], [20, 10, 70])[:, None]
     >>> found = gap(apart, Units(100), lambda x: np.abs(x[:, 0]), Resampling())
-    >>> found.interval.low, round(found.interval.high, 1), 0.05 < found.details["p"] < 0.12
-    (0.0, 0.2, True)
+    >>> found.reach, 0.05 < found.details["p"] < 0.12
+    (inf, True)
     """
-    draws = affordable(resampling.resamples, units.count)
+    draws, level = affordable(resampling.resamples, units.count), resampling.confidence_level
     if not draws:
         return Gap(None, {})
-    chance = norm(with_random_signs(parts, units, draws, derive(resampling.seed, "signs", *of)))
-    details = above_floor(float(norm(parts.sum(0)[None])[0]), chance, resampling.confidence_level)
-    if units.count < 2:
-        return Gap(None, details)
-    (inversion,) = inverted_sums([parts], units, norm, resampling, [of])
-    return Gap(Interval(inversion.low, inversion.high), {"debiased": inversion.debiased, **details})
-
-
-def inverted_sums(
-    parts: Sequence[Floats], units: Units, norm: Norm, resampling: Resampling, of: Sequence[Sequence[str]]
-) -> list[Inverted]:
-    """The intervals of `gap` alone, for floors that are already known, of several estimates of one shape."""
-    draws, shape = affordable(resampling.resamples, units.count), parts[0].shape[1:]
-    size = max(1, _ENTRIES // max(1, draws * parts[0][0].size))
-    inversions = []
-    for start in range(0, len(parts), size):
-        sums = [by_unit(one.reshape(len(one), -1), units) for one in parts[start : start + size]]
-        noises = [
-            _noise(one, units.freedom, draws, resampling, *name)
-            for one, name in zip(sums, of[start:], strict=False)
-        ]
-        inversions += inverted_each(
-            np.stack([one.sum(0) for one in sums]),
-            np.stack(noises),
-            lambda x: norm(x.reshape(-1, *shape)),
-            resampling.confidence_level,
-        )
-    return inversions
-
-
-def _noise(sums: Floats, freedom: float, draws: int, resampling: Resampling, *of: str) -> Floats:
-    """Deviations with the covariance of a sum over units."""
-    apart = sums - sums.mean(0)
-    covariance = apart.T @ apart * len(sums) / (len(sums) - 1)
-    return deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
-
-
-def within(low: float, high: float, gap: Gap) -> Gap:
-    """The gap with ends no further than a statistic can be."""
-    if gap.interval is None:
-        return gap
-    ends = np.clip([*gap.interval, gap.details["debiased"]], low, high).tolist()
-    return Gap(Interval(ends[0], ends[1]), {**gap.details, "debiased": ends[2]})
+    sums, seed = by_unit(parts.reshape(len(parts), -1), units), derive(resampling.seed, "signs", *of)
+    single, shape = Units(len(sums)), (-1, *parts.shape[1:])
+    chance = norm(with_random_signs(sums, single, draws, seed).reshape(shape))
+    details = above_floor(float(norm(parts.sum(0)[None])[0]), chance, level)
+    if details["p"] > 1 - level:
+        return Gap(np.inf, details)
+    noise = norm(with_random_signs(sums - sums.mean(0), single, draws, seed).reshape(shape))
+    return Gap(float(np.quantile(noise, (1 + level) / 2)), details)

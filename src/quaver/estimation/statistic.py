@@ -107,8 +107,10 @@ class Statistic:
         spread: From the value, and the largest share of further units that may differ, where the value may
             lie. It makes the interval where no unit differs. If left out, it is a mean's within the range;
             without a range there is none.
-        interval: An interval that the measure has made itself, by test inversion say, and its name for the
-            method; it takes the place of the jackknife's.
+        interval: An interval that the measure has made itself, and its name for the method; it takes the
+            place of the jackknife's.
+        reach: How far noise may have lifted the number, of one that it pushes up (a maximum, a sum of
+            absolute values): the lower end is no nearer than that.
         moves: From a share of units, how far the value moves at most where these are labelled differently;
             None of a mean within 0 and 1.
         excluded: What was left out, counted by kind.
@@ -132,6 +134,7 @@ class Statistic:
     null: float | None = None
     spread: Callable[[float, float], Interval] | None = None
     interval: tuple[Interval, str] | None = None
+    reach: float | None = None
     moves: Callable[[float], Interval] | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -259,7 +262,11 @@ class Sampler:
         estimate = replace(estimate, warnings=warnings, details=details)
         if chosen is None:
             return estimate
-        return replace(estimate, low=chosen.low, high=chosen.high, method=f"{statistic.method}; {how}")
+        low, method = chosen.low, f"{statistic.method}; {how}"
+        if statistic.reach is not None:
+            least = statistic.ends[0] if statistic.ends else -np.inf
+            low, method = max(least, min(low, point - statistic.reach)), f"{method}, less what noise may add"
+        return replace(estimate, low=low, high=chosen.high, method=method)
 
     def _enough(self, statistic: Statistic) -> int:
         """How many units must make a number's error for its interval not to be a rough one."""

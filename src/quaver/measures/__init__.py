@@ -1,8 +1,7 @@
 """The measures, by name: ``quaver.measures.inter_pss``, ``from quaver.measures import accuracy``.
 
 Each registered measure is here, a plug-in's too, and is loaded when it is first used. ``help`` of one shows
-its formula and all its arguments; type checkers read these from ``__init__.pyi``, which
-``python -m quaver.measures._stub`` writes. How a measure is made: `quaver.estimation.declaration`.
+its formula and all its arguments. How a measure is made: `quaver.estimation.declaration`.
 
 Beside them are functions that no study file names as a measure: of annotations (``conclusion``,
 ``consensus``, ``view`` …), of a table of items (``most_sensitive``), or of estimates (``dependability``).

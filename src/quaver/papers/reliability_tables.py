@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from quaver import measures
 from quaver.core.annotations import rows_with
+from quaver.measures.calibration.calibration_error import reliability_curve
 from quaver.papers.confidence_tables import (
     average,
     baseline,
@@ -171,4 +171,4 @@ def reliability(answers: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping
     if kept.is_empty():
         return ()
     right = kept["label"].cast(pl.String).eq_missing(kept["gold"].cast(pl.String)).cast(pl.Float64)
-    return measures.reliability_curve(kept["confidence"].to_numpy(), right.to_numpy())
+    return reliability_curve(kept["confidence"].to_numpy(), right.to_numpy())

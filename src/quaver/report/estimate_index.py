@@ -18,7 +18,6 @@ __all__ = ["NO_LABEL", "Results", "strongest_factor", "varying", "without"]
 _MOVEMENT: Mapping[str, frozenset[str]] = {
     "level_shares": frozenset({"factor", "level", "label"}),
     "label_range": frozenset({"factor", "label"}),
-    "variation": frozenset({"factor"}),
 }
 """What says how labels move, by the columns of its cells."""
 _FIRST = ("model", "decoding", "evaluator", "variant")
@@ -213,7 +212,7 @@ class Results:
 
     @cached_property
     def moved(self) -> list[Estimate]:
-        """What moves the labels: ``level_shares``, ``label_range`` and ``variation``, of each factor."""
+        """What moves the labels: ``level_shares`` and ``label_range``, of each factor."""
         return [
             estimate
             for measure, columns in _MOVEMENT.items()
@@ -274,15 +273,12 @@ def _finite(estimate: Estimate) -> Estimate:
 
 
 def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
-    """The factor of the prompt that the labels' variation goes with most.
-
-    By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
-    one with more levels has the larger range.
-    """
-    ranges = {estimate.cell["factor"]: estimate.value for estimate in of_measures(estimates, "label_range")}
-    parts = {estimate.cell["factor"]: estimate.value for estimate in of_measures(estimates, "variation")}
-    known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
-    return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
+    """The factor of the prompt that moves a label's share most, beyond what noise does with its levels."""
+    beyond = {
+        one.cell["factor"]: one.number - one.details.get("floor", 0.0)
+        for one in defined(of_measures(estimates, "label_range"))
+    }
+    return max((factor for factor in beyond if factor != "gold"), key=beyond.__getitem__, default=None)
 
 
 def without(estimates: Iterable[Estimate], column: str) -> dict[frozenset[tuple[str, str]], list[Estimate]]:

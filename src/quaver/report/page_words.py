@@ -82,7 +82,7 @@ def visible(text: str) -> str:
 
 _SHARES = frozenset(
     (
-        *("level_shares", "label_range", "variation", "label_shift", "deviation_share", "deviations_held"),
+        *("level_shares", "label_range", "label_shift", "deviation_share"),
         *("flips_repeats", "flips_prompts", "flips_chance", "flips_noise", "label_in_use", "wrong_labels"),
         *("failed_calls", "unlabelled_answers", "truncated_answers"),
         *("corrected_share", "corrected_accuracy", "corrected_compliance"),

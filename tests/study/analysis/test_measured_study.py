@@ -50,7 +50,7 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
     assert {one.measure for one in found} == {
         *("sensitivity_distribution", "consistency_distribution"),
         *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
-        *("level_shares", "label_range", "variation", "deviation_share", "deviations_held"),
+        *("level_shares", "label_range", "deviation_share"),
         *("sensitivity", "consistency", "wrong_labels", "label_in_use", "label_shift"),
         *("gold_agreement", "best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
         *("correct_answers", "gold_bias", "class_found", "unlabelled_texts", "broken_prompts"),
@@ -99,7 +99,7 @@ def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path
     study = Study.open(written(tmp_path, grouped, items), functions={"fake": annotate})
     study.run()
     units = {one.measure: one.unit for one in study.estimates(of="charts")}
-    moving = ("level_shares", "label_range", "variation", "deviation_share", "failed_calls", "label_shift")
+    moving = ("level_shares", "label_range", "deviation_share", "failed_calls", "label_shift")
     assert {units[name] for name in (*moving, "flips_prompts")} == {"author"}
 
 
@@ -159,7 +159,7 @@ def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_de
     columns = ["model", "format", "decoding", "item", "evaluator", "label"]
     answers = pl.DataFrame(rows, schema=columns, orient="row")
     found = [one for one in movement_of(lock, answers) if "factor" in one.cell]
-    assert {one.cell["factor"] for one in found} == {"format", "model", "item"}
+    assert {one.cell["factor"] for one in found} == {"format", "model"}
     assert {one.cell["level"] for one in found if one.cell["factor"] == "model" and "level" in one.cell} == {
         *("one", "two")
     }

@@ -19,7 +19,7 @@ from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput, judge, treatment
-from quaver.estimation.paired_differences import Gap, gap, within
+from quaver.estimation.paired_differences import Gap, gap
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.recovered_share import range_of_others
@@ -57,11 +57,9 @@ def spread(
     compares formats.
 
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
-    interval inverts a test (`gaps.gap`): it is of the true spread, reaches 0 where variants may not differ,
-    and is widened to hold the value; for other prompts it is `recovered_share.range_of_others`. In
-    ``details``: ``corrected`` (see `corrected_spread`);
-    ``corrected_interval``, the interval before it was widened; ``debiased``, the spread of which the observed
-    one is the median; ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
+    interval is of the true spread (`paired_differences.gap`) and reaches 0 where variants may not differ; for
+    other prompts it is `recovered_share.range_of_others`. In ``details``: ``corrected`` (see
+    `corrected_spread`); ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
     item's (or group's) deviations from the variants' mean get a sign at random (as many times as there are
     resamples, less often where the data are large; variants may differ in their noise), and ``p`` of the
     value among these; ``lowest`` and ``highest``, the variants.
@@ -198,7 +196,7 @@ class _Accuracies:
         return float(np.mean(each))
 
     def gap(self, units: Units, resampling: Resampling) -> Gap:
-        """The interval of the mean spread over the parts, and its floor."""
+        """The noise in the mean spread over the parts."""
         parts = [
             level_deviations(self.right[:, part.columns, None], self.asked[:, part.columns, None])
             for part in self.parts
@@ -209,7 +207,7 @@ class _Accuracies:
             each = [np.ptp(part, axis=1)[:, 0] for part in np.split(shares, ends, axis=1)]
             return np.asarray(np.mean(each, axis=0))
 
-        return within(0.0, 1.0, gap(np.concatenate(parts, 1), units, spread, resampling, "spread"))
+        return gap(np.concatenate(parts, 1), units, spread, resampling, "spread")
 
 
 def _unknown(name: str, names: Sequence[str]) -> UnknownName:
@@ -266,9 +264,6 @@ def _spread(statistic: Statistic, answers: _Accuracies, cell: Cell) -> Statistic
         **known.details,
         **answers.extremes(),
     }
-    if resampling.resamples:
-        low, high = known.interval or (0.0, 1.0)
-        details["corrected_interval"] = (min(low, corrected), max(high, corrected))
     warnings: tuple[str, ...] = ()
     if details.get("floor_high", -1.0) >= value:
         warnings = (
@@ -281,5 +276,5 @@ def _spread(statistic: Statistic, answers: _Accuracies, cell: Cell) -> Statistic
         details=details,
         warnings=warnings,
         ends=(0.0, 1.0),
-        interval=known.interval and (known.interval, "interval by test inversion"),
+        reach=known.reach,
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quaver.agreement.disagreement import scale
 from quaver.core.records import OF_SETS, Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Ratio, Resampling, Units, Weighted
-from quaver.estimation.grouped_items import ItemGroups, item_groups
+from quaver.estimation.grouped_items import ItemGroups, item_groups, tabulated
 from quaver.estimation.statistic import Sampler, Statistic
 
 Mask = NDArray[np.bool_]
@@ -23,17 +23,6 @@ Mask = NDArray[np.bool_]
 _COLUMNS: Final = ("item", "model", "decoding", "variant", "gold", "label", "status")
 _UNLABELLED: Final = ""
 """Stands for the label of an answer that has none."""
-
-
-def tabulated(frame: pl.DataFrame, **levels: Sequence[str]) -> Floats:
-    """How many rows have each combination of the levels of some columns, an axis a column."""
-    table = frame.group_by(*levels).len()
-    counts = np.zeros([len(names) for names in levels.values()])
-    places = tuple(
-        table[name].cast(pl.Enum(list(names))).to_physical().to_numpy() for name, names in levels.items()
-    )
-    counts[places] = table["len"].to_numpy()
-    return counts
 
 
 def likeness(labels: LabelSet) -> Floats | None:

@@ -27,11 +27,17 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.grouped_items import above_floor, affordable, level_deviations, with_random_signs
+from quaver.estimation.grouped_items import (
+    above_floor,
+    affordable,
+    level_deviations,
+    tabulated,
+    with_random_signs,
+)
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import quotient
 from quaver.estimation.multiple_testing import adjusted
-from quaver.measures.evidence.answer_table import AnswerTable, tabulated
+from quaver.measures.evidence.answer_table import AnswerTable
 
 _HOW = "share of pairs of labels that differ: "
 _FLIPS: Final = {

@@ -12,21 +12,20 @@ from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats, Units, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import (
     above_floors,
     affordable,
+    by_unit,
     level_deviations,
     of_random_conditions,
     p_above,
     with_random_signs,
 )
-from quaver.estimation.intervals import Interval
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.paired_differences import inverted_sums
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -97,9 +96,9 @@ def distribution_shift(
     the conditions at random: the first finds too much where one condition lacks a rare label in every group,
     the second where one condition is noisier than the others, and what both find is there. ``p_holm`` is
     adjusted for the cell's comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined
-    where there are fewer than two conditions with labels. The interval inverts a test (`gaps.inverted_sums`),
-    so it is of the true distance; it is widened to hold the value, and 0 where ``p`` does not reject that
-    there is none.
+    where there are fewer than two conditions with labels. The interval is of the true distance: its lower
+    end is no nearer than noise may have lifted the value, and 0 where ``p`` does not reject that there is
+    none.
 
     Args:
         between: The column (or columns) whose values are the conditions.
@@ -156,7 +155,7 @@ def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Est
     chance = shift.by_chance()
     for kind, (_, name, source) in _DISTANCES.items():
         one = replace(found, part=f"_{kind}", method=name, source=source)
-        statistics = _statistics(one, shift, chance, kind, where)
+        statistics = _statistics(one, shift, chance[kind], kind, where)
         yield from adjusted([cell.estimated(statistic) for statistic in statistics])
 
 
@@ -170,20 +169,6 @@ _Sides = tuple[Floats, Floats]
 """Label shares of conditions, and of what they are compared with."""
 
 
-class _Chance(NamedTuple):
-    """How far noise alone moves the shares, and how far it leaves the truth open, by kind of distance.
-
-    Attributes:
-        floors: Where the two sides are exchanged at random, unit by unit.
-        exchanged: Where another condition, at random, is the one in each unit; None of a pair.
-        ends: At the ends of each interval and in its middle; None without an interval.
-    """
-
-    floors: dict[str, Floats]
-    exchanged: dict[str, Floats] | None
-    ends: dict[str, Floats] | None
-
-
 class _Shift:
     """Each condition's label shares and those of what it is compared with: how far they are apart."""
 
@@ -193,13 +178,6 @@ class _Shift:
         both = np.stack(self._pair(counts), 1)
         each = [level_deviations(pair, pair.sum(-1, keepdims=True)) for pair in np.moveaxis(both, 2, 0)]
         self._parts = np.stack([one[:, 0] - one[:, 1] for one in each], 1)
-        resampling, units = cell.resampling, cell.units
-        draws = affordable(resampling.resamples, units.count)
-        self._signed = with_random_signs(self._parts, units, draws, derive(resampling.seed, "signs"))
-        self._exchanged: Floats | None = None
-        if reference is None and len(compared) > 2:  # of two, exchanging them is turning the sign
-            seed = derive(resampling.seed, "conditions")
-            self._exchanged = of_random_conditions(self._parts, units, draws, seed)[:, None]
         self.plain = self._shares(counts.sum(0))
 
     @property
@@ -233,14 +211,20 @@ class _Shift:
 
         return distances
 
-    def by_chance(self) -> _Chance:
-        """The distances that chance gives, and those of the interval."""
-        ends = self._gaps_at_ends()
-        return _Chance(
-            floors=self._apart(self._signed),
-            exchanged=None if self._exchanged is None else self._apart(self._exchanged),
-            ends=None if ends is None else self._apart(ends),
+    def by_chance(self) -> dict[str, _Chance]:
+        """The distances that chance gives, by kind."""
+        resampling, units, parts = self.cell.resampling, self.cell.units, self._parts
+        draws, seed = affordable(resampling.resamples, units.count), derive(resampling.seed, "signs")
+        sums = by_unit(parts.reshape(len(parts), -1), units).reshape(-1, *parts.shape[1:])
+        single = Units(len(sums))
+        signed, apart = (
+            self._apart(with_random_signs(each, single, draws, seed)) for each in (sums, sums - sums.mean(0))
         )
+        exchanged: dict[str, Floats] = {}
+        if not self.two_sided and self._reference is None:  # of two, exchanging them is turning the sign
+            seed = derive(resampling.seed, "conditions")
+            exchanged = self._apart(of_random_conditions(parts, units, draws, seed)[:, None])
+        return {kind: _Chance(signed[kind], apart[kind], exchanged.get(kind)) for kind in _DISTANCES}
 
     def _apart(self, gaps: Floats) -> dict[str, Floats]:
         """The distances if the shares were apart by these gaps, around the mean of both sides."""
@@ -255,31 +239,19 @@ class _Shift:
         none = np.empty((0, len(self._compared)))
         return {kind: np.concatenate([none, *some]) for kind, some in found.items()}
 
-    def _gaps_at_ends(self) -> Floats | None:
-        """The gaps at the ends of each interval and in its middle, shape (3, conditions, labels).
 
-        They are the gaps that there are, made smaller or larger until their total variation is that of an
-        interval's end (`gaps.inverted_sums`), or of the debiased value.
-        """
-        if not len(self._signed) or self.cell.units.count < 2:
-            return None
-        result = np.empty((3, *self._parts.shape[1:]))
-        each = list(np.moveaxis(self._parts, 1, 0))
-        names = [("shift", str(index)) for index in range(len(each))]
-        inverted = inverted_sums(each, self.cell.units, _half_sum, self.cell.resampling, names)
-        for index, (parts, inversion) in enumerate(zip(each, inverted, strict=True)):
-            gaps = parts.sum(0)
-            if not _half_sum(gaps[None])[0] > 1e-12:
-                gaps = np.linalg.eigh(parts.T @ parts)[1][:, -1]
-            scaled = np.clip([inversion.low, inversion.high, inversion.debiased], 0.0, 1.0) / _half_sum(
-                gaps[None]
-            )
-            result[:, index] = scaled[:, None] * gaps
-        return result
+class _Chance(NamedTuple):
+    """How far noise alone takes conditions apart, a column each.
 
+    Attributes:
+        floor: Where the two sides are exchanged at random, unit by unit.
+        noise: Where each unit's deviation from the mean gets a random sign: beside a gap that there is.
+        exchanged: Where another condition, at random, is the one in each unit; None of a pair.
+    """
 
-def _half_sum(gaps: Floats) -> Floats:
-    return np.asarray(np.abs(gaps).sum(-1) / 2)
+    floor: Floats
+    noise: Floats
+    exchanged: Floats | None
 
 
 def _statistics(
@@ -287,21 +259,18 @@ def _statistics(
 ) -> Iterator[Statistic]:
     under, cell = shift.under(_DISTANCES[kind][0]), shift.cell
     values, level = cell.draws(under).point, cell.resampling.confidence_level
-    stands = above_floors(values, chance.floors[kind], level)
-    by_conditions = None if chance.exchanged is None else p_above(values, chance.exchanged[kind])
+    stands = above_floors(values, chance.floor, level)
+    by_conditions = None if chance.exchanged is None else p_above(values, chance.exchanged)
     own, other = shift.plain
-    ends = None if chance.ends is None else chance.ends[kind]
     for column, condition in enumerate(where):
-        known = stands[column]
-        if known and by_conditions is not None:
-            known["p"] = max(known["p"], float(by_conditions[column]))
-        interval = None
-        if ends is not None:
-            low, high, middle = ends[:, column].tolist()
-            if known["p"] >= 1 - level:
-                low = 0.0  # the interval holds what its test does not reject
-            interval = Interval(low, high), "interval by test inversion"
-            known = {"debiased": middle, **known}
+        known, value, reach = stands[column], float(values[column]), None
+        if known:
+            if by_conditions is not None:
+                known["p"] = max(known["p"], float(by_conditions[column]))
+            reach = float(np.quantile(chance.noise[:, column], (1 + level) / 2))
+            if kind == "js":  # its root is a distance
+                reach = value - max(0.0, value**0.5 - reach**0.5) ** 2
+            reach = np.inf if known["p"] >= 1 - level else reach  # it holds what its test does not reject
         yield replace(
             statistic,
             under=under,
@@ -314,5 +283,5 @@ def _statistics(
                 "reference_shares": dict(zip(cell.labels, other[column].tolist(), strict=True)),
             },
             ends=(0.0, 1.0),
-            interval=interval,
+            reach=reach,
         )

@@ -221,7 +221,7 @@ def _factors(results: Results, section: Section) -> Iterator[Figure]:
     shown = [estimate for estimate in every if estimate.cell["label"] == label]
     yield Figure(
         draw=partial(level_forest, results, shown),
-        estimates=[*shown, *of_measures(results.moved, "label_range", "variation")],
+        estimates=[*shown, *of_measures(results.moved, "label_range")],
         name="factors",
         section=section,
         measure="level_shares",
@@ -232,7 +232,7 @@ def _factors(results: Results, section: Section) -> Iterator[Figure]:
             f"{in_words(one.cell['factor'])}, by {printed(one.number, percent=True)}" for one in spans
         )
         + ".",
-        covers=("level_shares", "label_range", "variation"),
+        covers=("level_shares", "label_range"),
     )
 
 

@@ -275,11 +275,11 @@ class MeasuredStudy:
             return []
         frame, group, seed = self.first, self.group, self.seed
         found = deviations(frame, group=group)
-        shares = [] if found is None else deviation_shares(found, seed=seed)
+        shares = [] if found is None else deviation_shares(found)
         models = frame["model"].unique().cast(pl.String).sort() if "model" in self.several else ()
         for model in models:
             own = deviations(rows_with(frame, "model", model), group=group)
-            for estimate in deviation_shares(own, seed=seed) if own else []:
+            for estimate in deviation_shares(own) if own else []:
                 if "variant" in estimate.cell:
                     shares.append(replace(estimate, cell={"model": model, **estimate.cell}))
         labels = self.experiment.labels
