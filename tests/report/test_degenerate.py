@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate
-from quaver.report.findings.verdicts import quality, verdicts
+from quaver.report.findings.decision import recommendations
+from quaver.report.findings.quality import quality
 from quaver.report.page.html_page import write_report
 
 
@@ -25,9 +26,9 @@ def words(path: Path, section: str = "") -> str:
 
 
 def judged(study: Any) -> tuple[str, ...]:
-    """What is wrong with the answers, and the verdicts."""
+    """What is wrong with the answers, and why what is recommended."""
     found = study.moved()
-    return (*(one.kind for one in quality(found).issues), *(one.kind for one in verdicts(found)))
+    return (*(one.kind for one in quality(found).issues), *(one.reason for one in recommendations(found)))
 
 
 def is_missing(path: Path, section: str) -> bool:

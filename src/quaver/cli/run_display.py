@@ -21,7 +21,7 @@ from quaver.errors import QuaverError, StoreError
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress
     from quaver.core.records import Condition
-    from quaver.report.findings.verdicts import Quality
+    from quaver.report.findings.quality import Quality
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
 

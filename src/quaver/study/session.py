@@ -20,7 +20,7 @@ from quaver.core.rows import Estimates
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError
-from quaver.report.findings.verdicts import Quality
+from quaver.report.findings.quality import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.collection.round_of_calls import RunAsked
 from quaver.study.collection.study_run import noise, planned, run, watching_in_notebook

@@ -8,7 +8,7 @@ import pytest
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import coder_sentences, quality_lines
-from quaver.report.findings.verdicts import Quality, clusters
+from quaver.report.findings.quality import Quality, clusters
 
 
 def gap(value: float, low: float | None, high: float | None, **cell: str) -> Estimate:

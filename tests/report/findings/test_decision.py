@@ -132,6 +132,11 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
         "unreadable",
     ),
     "surely more than a tenth failed": (_STEADY | {"failed_calls": (0.101, 0.2)}, "cannot tell", "failed"),
+    "half without a label, failed calls among them": (
+        _STEADY | {"failed_calls": (0.0, 0.4), "unlabelled_answers": (0.0, 0.6)},
+        "do not use",
+        "unreadable",
+    ),
     "half failed": (_STEADY | {"failed_calls": (0.4, 0.6)}, "do not use", "failed"),
     "the best prompt is better": (_MOVED | _BEST, "use one prompt only", "best prompt"),
     "perhaps it is not": (_MOVED | _BEST | {"best_prompt_better": (0.0, 0.2)}, "do not use", "unsteady"),
@@ -476,3 +481,22 @@ def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(
 
 def test_the_docs_print_the_rules() -> None:
     assert rules_table() in (Path(__file__).parents[3] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("in_use", "agreement", "reason"),
+    [
+        ({"n": 9}, (0.5, 0.79), "too few items"),
+        ({"n": 10}, (0.5, 0.79), "unsteady"),
+        ({"labels": 1, "value": 1.0}, (0.5, 0.79), "one label"),
+        ({"value": 0.95}, (0.4, 0.79), "one label"),
+        ({"value": 0.94}, (0.4, 0.79), "unsteady"),
+        ({"value": 0.95}, (0.51, 0.79), "unsteady"),
+        ({"value": 0.95}, (0.8, 0.9), "steady"),
+    ],
+)
+def test_labels_that_are_few_or_nearly_all_the_same(
+    in_use: dict[str, Any], agreement: Ends, reason: str
+) -> None:
+    known = {**_MOVED, **_NO_GOLD, "flips_agreement": agreement}
+    assert recommended(known, **in_use)[1] == reason

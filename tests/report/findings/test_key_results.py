@@ -9,15 +9,17 @@ import pytest
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
+from quaver.report.findings.decision import recommendations
+from quaver.report.findings.judged_model import JudgedModel, judged_models
 from quaver.report.findings.key_results import clear, largest_effects, section_sentences
+from quaver.report.findings.quality import Quality, quality
 from quaver.report.findings.verdict_card import card
-from quaver.report.findings.verdicts import Quality, Verdict, quality, verdicts
 
 BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
 
 
-def found(study: Any) -> tuple[Verdict, ...]:
-    return verdicts(study.moved())
+def found(study: Any) -> tuple[JudgedModel, ...]:
+    return judged_models(study.moved())
 
 
 def gate(study: Any) -> Quality:
@@ -28,8 +30,8 @@ def sentences(study: Any) -> list[Markup]:
     return [sentence for some in section_sentences(study.results()).values() for sentence in some]
 
 
-def kinds(study: Any) -> list[str]:
-    return [one.kind for one in found(study)]
+def reasons(study: Any) -> list[str]:
+    return [one.reason for one in recommendations(study.moved())]
 
 
 def sways(of: int) -> Any:
@@ -44,20 +46,22 @@ def sways(of: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("of", "kind"),
-    [(0, "steady"), (1, "follows the item"), (3, "follows the prompt"), (4, "follows the prompt")],
+    ("of", "reason"),
+    [(0, "right"), (1, "moved by format"), (3, "moved by format"), (4, "moved by format")],
 )
-def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, kind: str) -> None:
+def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, reason: str) -> None:
     study = make(items=80, answer=sways(of))
     (one,) = found(study)
-    assert one.kind == kind
+    assert reasons(study) == [reason]
     assert one.factor == ("format" if of else "")
     # Two formats of two paraphrases each: two pairs in three differ in format, and flip the swayed items.
     assert one.evidence["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
 
 
 def test_gold_changes_no_verdict_on_what_moves_the_labels(make: Any) -> None:
-    assert kinds(make(items=24)) == kinds(make(items=24, gold=False)) == ["follows the prompt"]
+    (with_gold,), (without,) = (found(make(items=24, gold=gold)) for gold in (True, False))
+    assert with_gold.factor == without.factor == "format"
+    assert with_gold.evidence["flips_prompts"] == without.evidence["flips_prompts"]
 
 
 def test_missing_labels_make_no_headline(make: Any) -> None:
@@ -67,19 +71,20 @@ def test_missing_labels_make_no_headline(make: Any) -> None:
         return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
 
     study = make(items=40, answer=answer)
-    assert kinds(study) == ["steady"]
+    assert found(study)[0].factor == ""
+    assert found(study)[0].evidence["flips_prompts"].value == 0
     (issue,) = gate(study).issues
     assert (issue.kind, issue.severity) == ("unlabelled_answers", "caution")
     assert issue.estimate.details["shares"] == {"names": 0.0, "letters": 0.5}
 
 
 def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: Any) -> None:
-    assert kinds(make(items=40, answer=lambda item, *_: "ba"[item % 2])) == ["steady and wrong"]
+    assert reasons(make(items=40, answer=lambda item, *_: "ba"[item % 2])) == ["wrong"]
 
 
 def test_models_that_differ_have_a_clause_each(make: Any) -> None:
     study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
-    assert {(one.model, one.kind) for one in found(study)} == {("tiny", "steady"), ("large", "steady")}
+    assert reasons(study) == ["right", "right"]
 
 
 def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:

@@ -13,7 +13,9 @@ from quaver.core.records import Estimate, Label, LabelSet
 from quaver.measures.evidence.verdict_evidence import answer_quality, verdict_evidence
 from quaver.measures.stability.prompt_stability import inter_pss
 from quaver.measures.variation.item_sensitivity import sensitivity
-from quaver.report.findings.verdicts import KINDS, Verdict, quality, verdicts
+from quaver.report.findings.decision import recommendations
+from quaver.report.findings.quality import quality
+from quaver.report.findings.recommendation import Recommendation
 
 LABELS = LabelSet(tuple(Label(code, code.upper()) for code in "ab"))
 ERROR = "error"
@@ -132,34 +134,34 @@ def estimates(frame: pl.DataFrame) -> list[Estimate]:
     return verdict_evidence(frame, FACTORS, labels=LABELS, seed=3)
 
 
-def judged(answer: Answer, **how: Any) -> Verdict:
-    (found,) = verdicts(estimates(answers(answer, **how)))
+def judged(answer: Answer, **how: Any) -> Recommendation:
+    (found,) = recommendations(estimates(answers(answer, **how)))
     return found
 
 
 CASES: dict[str, tuple[Answer, dict[str, Any], str]] = {
-    "swapper": (swapper, {}, "flips without a direction"),
-    "swapper, each prompt three times": (swapper, {"repeats": 3}, "flips without a direction"),
+    "swapper": (swapper, {}, "unsteady"),
+    "swapper, each prompt three times": (swapper, {"repeats": 3}, "unsteady"),
     "constant": (constant, {}, "one label"),
     "nearly constant": (nearly_constant, {"items": 100}, "one label"),
     "rare, and always found": (rare, {"items": 200, "with_gold": False}, "steady"),
-    "perfect": (perfect, {}, "steady"),
-    "perfect, few items": (perfect, {"items": 12}, "follows the item"),
-    "slipping": (slipping, {"items": 200}, "steady"),
+    "perfect": (perfect, {}, "right"),
+    "perfect, few items": (perfect, {"items": 12}, "unclear"),
+    "slipping": (slipping, {"items": 200}, "right"),
     "unreadable": (unreadable, {}, "unreadable"),
-    "biased": (biased, {}, "steady and wrong"),
-    "marginal": (marginal, {}, "follows the prompt"),
-    "noisy": (noisy, {"repeats": 3}, "flips on repetition"),
-    "noisy, never repeated": (noisy, {}, "flips without a direction"),
-    "swayed": (swayed, {"items": 200}, "steady"),
+    "biased": (biased, {"items": 200}, "wrong"),
+    "marginal": (marginal, {}, "unsteady"),
+    "noisy": (noisy, {"repeats": 3}, "repetition"),
+    "noisy, never repeated": (noisy, {}, "unsteady"),
+    "swayed": (swayed, {"items": 200}, "right"),
     "three items": (perfect, {"items": 3}, "too few items"),
     "three items that swap": (swapper, {"items": 3}, "too few items"),
     "no gold": (perfect, {"with_gold": False}, "steady"),
-    "swapper without gold": (swapper, {"with_gold": False}, "flips without a direction"),
-    "one prompt": (perfect, {"prompts": 1}, "one prompt"),
-    "one prompt, noisy": (noisy, {"prompts": 1, "repeats": 4}, "one prompt"),
-    "errors": (failing, {}, "steady"),
-    "cut off": (cut_off, {}, "steady"),
+    "swapper without gold": (swapper, {"with_gold": False}, "unsteady"),
+    "one prompt": (perfect, {"prompts": 1}, "only prompt"),
+    "one prompt, noisy": (noisy, {"prompts": 1, "repeats": 4}, "repetition"),
+    "errors": (failing, {}, "failed"),
+    "cut off": (cut_off, {}, "odd prompts"),
     "all errors": (lambda *_: ERROR, {}, "failed"),
     "nothing readable": (lambda *_: None, {}, "unreadable"),
 }
@@ -167,17 +169,16 @@ CASES: dict[str, tuple[Answer, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_verdict_on_an_annotator_whose_truth_is_known(name: str) -> None:
-    answer, how, kind = CASES[name]
-    assert judged(answer, **how).kind == kind
-    assert kind in KINDS
+    answer, how, reason = CASES[name]
+    assert judged(answer, **how).reason == reason
 
 
 def test_labels_that_are_a_hash_of_text_and_paraphrase_are_judged_by_items_and_not_by_shares() -> None:
     """Agreement is no better than chance, sensitivity high, and shares are where chance leaves them."""
     frame = answers(swapper, items=200)
-    (found,) = verdicts(estimates(frame))
-    assert found.kind == "flips without a direction"
-    assert found.factor == ""
+    (whole,) = recommendations(estimates(frame))
+    found = whole.judged
+    assert (whole.reason, found.factor) == ("unsteady", "")
     alpha, (moving,) = inter_pss(frame)[0], sensitivity(frame, labels=LABELS)
     assert abs(alpha.value or 0.0) < 0.1
     assert (moving.value or 0.0) > 0.7
@@ -187,22 +188,22 @@ def test_labels_that_are_a_hash_of_text_and_paraphrase_are_judged_by_items_and_n
 
 
 def test_the_evidence_of_each_verdict() -> None:
-    steady = judged(perfect).evidence
+    steady = judged(perfect).judged.evidence
     assert (steady["flips_prompts"].value, steady["flips_agreement"].value) == (0, 1)
     assert steady["flips_prompts"].high is not None
     assert 0 < steady["flips_prompts"].high < 0.1  # no flip among 60 items is no proof of none
-    wrong = judged(biased).evidence["wrong_labels"]
+    wrong = judged(biased).judged.evidence["wrong_labels"]
     share = sum(chance(item) < 0.5 for item in range(1, 60, 2)) / 60
     assert wrong.value == pytest.approx(share)
     assert (wrong.details["label"], wrong.details["share"]) == ("a", 1.0)
-    follows = judged(marginal)
+    follows = judged(marginal).judged
     assert follows.factor == "paraphrase"
-    assert follows.shift is not None
-    assert follows.shift.details["directed"] > 0.5
-    drawn = judged(noisy, repeats=3).evidence
+    assert follows.top is not None
+    assert follows.top.cell["factor"] == "paraphrase"
+    drawn = judged(noisy, repeats=3).judged.evidence
     assert drawn["flips_repeats"].value == pytest.approx(0.5, abs=0.1)
     assert drawn["flips_noise"].value == pytest.approx(1.0, abs=0.1)
-    without = judged(perfect, with_gold=False).evidence["wrong_labels"]
+    without = judged(perfect, with_gold=False).judged.evidence["wrong_labels"]
     assert (without.value, without.reason) == (None, "no gold labels")
 
 
@@ -212,7 +213,7 @@ def test_a_factor_with_many_levels_is_not_taken_for_the_one_that_moves_the_label
     def politely(item: int, prompt: int, _: int) -> str:
         return "ab"[chance(item, prompt) < (0.35 if prompt % 2 else 0.65)]
 
-    found = judged(politely, items=40, prompts=20)
+    found = judged(politely, items=40, prompts=20).judged
     by = {one.cell["factor"]: one for one in found.shifts}
     assert (by["paraphrase"].value or 0.0) > (by["politeness"].value or 0.0)
     assert found.factor == "politeness"
@@ -220,15 +221,13 @@ def test_a_factor_with_many_levels_is_not_taken_for_the_one_that_moves_the_label
 
 def test_every_model_has_a_verdict_of_its_own() -> None:
     frame = pl.concat([answers(perfect, model="good"), answers(swapper, model="bad")])
-    found = verdicts(estimates(frame))
-    assert [(one.model, one.kind) for one in found] == [
-        ("good", "steady"),
-        ("bad", "flips without a direction"),
-    ]
+    found = recommendations(estimates(frame))
+    assert [(one.model, one.reason) for one in found] == [("good", "right"), ("bad", "unsteady")]
 
 
 def test_no_answers() -> None:
-    assert verdicts([]) == (Verdict("no answers"),)
+    (found,) = recommendations([])
+    assert (found.model, found.reason) == ("", "no answers")
     assert quality([]).issues == ()
 
 
@@ -273,80 +272,14 @@ def test_answers_that_were_cut_off_say_how_many_lost_their_label() -> None:
     )
 
 
-def ruled(**changes: Any) -> str:
-    """The verdict on a model whose labels flip without a direction, but for some of its numbers."""
-    value: dict[str, Any] = {
-        "failed": 0.0, "unlabelled": 0.0, "items": 10, "labels": 2, "in_use": 0.5, "prompts": 0.4,
-        "agreement": (0.1, 0.3), "noise": None, "wrong": None, "p": None, "directed": 0.0,
-    } | changes  # fmt: skip
-    cell = {"model": "m"}
-
-    def one(measure: str, value: float | None, ends: tuple[float, float] | None = None) -> Estimate:
-        low, high = ends or (None, None)
-        return Estimate(measure, value, low, high, cell=cell)
-
-    def spanned(measure: str, ends: tuple[float, float] | None) -> Estimate:
-        return one(measure, None if ends is None else sum(ends) / 2, ends)
-
-    details = {"labels": value["labels"], "label": "a"}
-    estimates = [
-        one("failed_calls", value["failed"]),
-        one("unlabelled_answers", value["unlabelled"]),
-        Estimate("label_in_use", value["in_use"], n=value["items"], cell=cell, details=details),
-        one("flips_prompts", value["prompts"]),
-        one("flips_repeats", None),
-        one("flips_chance", 0.5),
-        spanned("flips_agreement", value["agreement"]),
-        spanned("flips_noise", value["noise"]),
-        spanned("wrong_labels", value["wrong"]),
-    ]
-    if value["p"] is not None:
-        shown = {"p_holm": value["p"], "directed": value["directed"]}
-        about = {**cell, "factor": "paraphrase", "label": "a"}
-        estimates.append(Estimate("label_shift", 0.3, cell=about, details=shown))
-    (found,) = verdicts(estimates)
-    return found.kind
-
-
-@pytest.mark.parametrize(
-    ("changes", "kind"),
-    [
-        ({}, "flips without a direction"),
-        ({"failed": 0.5}, "failed"),
-        ({"failed": 0.49}, "flips without a direction"),
-        ({"failed": 0.2, "unlabelled": 0.3}, "unreadable"),
-        ({"failed": 0.2, "unlabelled": 0.29}, "flips without a direction"),
-        ({"items": 9}, "too few items"),
-        ({"labels": 1}, "one label"),
-        ({"in_use": 0.95}, "one label"),
-        ({"in_use": 0.94}, "flips without a direction"),
-        ({"prompts": None}, "one prompt"),
-        ({"agreement": (0.8, 0.95)}, "steady"),
-        ({"agreement": (0.79, 0.99)}, "follows the item"),
-        ({"agreement": (0.8, 0.95), "wrong": (0.1, 0.3)}, "steady"),
-        ({"agreement": (0.8, 0.95), "wrong": (0.11, 0.3)}, "steady and wrong"),
-        ({"agreement": (0.51, 0.7)}, "follows the item"),
-        ({"agreement": (0.5, 0.9)}, "undecided"),
-        ({"agreement": (0.1, 0.5)}, "undecided"),
-        ({"agreement": None}, "undecided"),
-        ({"noise": (0.51, 0.9)}, "flips on repetition"),
-        ({"noise": (0.5, 0.9)}, "flips without a direction"),
-        ({"p": 0.04, "directed": 0.5}, "follows the prompt"),
-        ({"p": 0.05, "directed": 0.9}, "flips without a direction"),
-        ({"p": 0.04, "directed": 0.49}, "flips without a direction"),
-    ],
-)
-def test_each_rule_holds_up_to_its_boundary(changes: dict[str, Any], kind: str) -> None:
-    assert ruled(**changes) == kind
-
-
 def test_a_decoding_explains_no_flip_between_prompts() -> None:
     """Prompts are compared within a decoding: what moves with it alone flips from no prompt to another."""
     cold, warm = (answers(lambda i, p, k, at=at: "ab"[chance(i, p, at) < at], items=80) for at in (0.2, 0.8))
     frame = pl.concat([cold, warm.with_columns(decoding=pl.lit("warm"))])
     factors = ["paraphrase", "decoding"]
     found = verdict_evidence(frame, factors, labels=LABELS, seed=3)
-    (one,) = verdicts(found)
-    assert (one.kind, one.factor) == ("flips without a direction", "")
+    (whole,) = recommendations(found)
+    one = whole.judged
+    assert (whole.reason, one.factor) == ("unsteady", "")
     clear = {shift.cell["factor"] for shift in one.shifts if shift.details["p_holm"] < 0.05}
     assert clear == {"decoding"}

@@ -16,9 +16,9 @@ from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, figures
 from quaver.report.estimate_index import Results
+from quaver.report.findings.judged_model import judged_models
 from quaver.report.findings.recommendation import RECOMMENDED
 from quaver.report.findings.verdict_card import card
-from quaver.report.findings.verdicts import verdicts
 from quaver.report.page import html_page as module
 from quaver.report.page import html_page as page
 from quaver.report.page.html_page import FirstScreen, first_screen, write_report
@@ -102,8 +102,8 @@ def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: 
 
 def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: Any, report: Path) -> None:
     with Visit(browser, report, 1440) as visit:
-        (verdict,) = verdicts(study.moved())
-        assert (verdict.kind, verdict.factor) == ("follows the prompt", "format")
+        (judged,) = judged_models(study.moved())
+        assert judged.factor == "format"
         assert "format" in visit.page.locator(".said").inner_text()
         (badge,) = visit.page.locator(".badge").all()
         (one,) = card(study.results()).recommendations

@@ -15,7 +15,7 @@ from tests.studies import STUDY, written
 from quaver import Study
 from quaver.core.records import Estimate, IntervalWarning, Variant
 from quaver.errors import QuaverError, SpecError
-from quaver.report.findings.verdicts import clusters
+from quaver.report.findings.quality import clusters
 from quaver.study.analysis.hidden_clusters import Prompts, hidden_clusters
 
 GROUPS, SIZE, PROMPTS = 15, 10, 4

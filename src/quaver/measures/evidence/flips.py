@@ -12,7 +12,7 @@ different ones. There, labels that have an order differ by the disagreement of t
 (`answer_table.likeness`), so that a step between neighbours weighs little. Marginal shares say nothing of
 it: labels that swap among the items leave them as they were. Where labels do change, `label_shifts` says
 whether they change in a direction: whether a factor moves the share of a label further than its levels would
-by chance, and how much of the change that is.
+by chance.
 """
 
 from __future__ import annotations
@@ -222,8 +222,7 @@ def label_shifts(table: AnswerTable, factors: Sequence[str]) -> list[Estimate]:
     group) adds to the levels' shares gets a sign at random, so that it may well matter to an item which level
     is asked but not in one direction for all items; ``p_holm`` is adjusted for the model's factors. The
     interval reaches 0 where ``p`` is above its tail. ``lowest`` and ``highest`` are the levels between which
-    it moves; ``flips``, the share of pairs of labels about one item that differ between them; and
-    ``directed``, (range − floor) / flips: 1 where all that changes between the two goes one way.
+    it moves, and ``shares`` has that of each level.
     """
     codes = table.labels.codes
     labelled = table.frame.filter(pl.col("label").is_in(list(codes)))
@@ -247,9 +246,6 @@ def _shift(table: AnswerTable, factor: str, levels: Sequence[str], counts: Float
     apart = level_deviations(counts, counts.sum(2, keepdims=True))
     draws = with_random_signs(apart, table.units, affordable(_DRAWS, apart.size), table.resampling.seed)
     known = above_floor(value, np.ptp(draws, 1).max(1), table.resampling.confidence_level)
-    pairs = float((counts[:, low].sum(1) * counts[:, high].sum(1)).sum())
-    flips = 1 - float((counts[:, low] * counts[:, high]).sum()) / pairs if pairs else 0.0
-    directed = (value - known["floor"]) / flips if flips > 0 else 0.0
 
     def under(weights: Floats) -> Floats:
         sums = (weights @ counts.reshape(len(counts), -1)).reshape(-1, *counts.shape[1:])
@@ -267,8 +263,6 @@ def _shift(table: AnswerTable, factor: str, levels: Sequence[str], counts: Float
             "lowest": levels[low],
             "highest": levels[high],
             "shares": dict(zip(levels, shares.tolist(), strict=True)),
-            "flips": flips,
-            "directed": min(1.0, max(0.0, directed)),
         },
     )
     return holding_zero(shift, table.resampling.tail)

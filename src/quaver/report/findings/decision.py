@@ -21,11 +21,14 @@ from quaver.report.findings.judged_model import (
     EXCEPTED,
     OF_GROUPS,
     OF_PROMPTS,
-    Judged,
+    ON_A_SCALE,
+    STEADY,
+    JudgedModel,
+    ends_of,
+    judged_models,
 )
 from quaver.report.findings.recommendation import OF_LABELS, STEPS, NextStep, Recommendation, Recommended
 from quaver.report.findings.rules import RULES, Rule
-from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, ends_of, verdicts
 
 _WORSE = 0.05
 """A prompt deviates that surely makes so many more of the labels wrong, or other than the others' labels."""
@@ -57,8 +60,8 @@ def recommendations(
     [('cannot tell', 'run')]
     """
     found: list[Recommendation] = []
-    for verdict in verdicts(estimates):
-        labels = Judged.of(verdict, estimates)._replace(families=families)
+    for judged in judged_models(estimates):
+        labels = judged._replace(families=families)
         whole = _qualified(labels, _recommended(labels))
         found.append(_but_for_groups(whole, estimates) or whole)
     return tuple(found)
@@ -88,7 +91,7 @@ def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Rec
     ]
     if not elsewhere:
         return None
-    labels = Judged.of(verdicts(elsewhere)[0], elsewhere)
+    (labels, *_) = judged_models(elsewhere)
     rest = _qualified(labels, _recommended(labels))
     if rest.kind not in ("use", "use except for"):
         return None
@@ -102,12 +105,12 @@ def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Rec
     )
 
 
-def _recommended(labels: Judged) -> Recommendation:
+def _recommended(labels: JudgedModel) -> Recommendation:
     """What the first rule that holds recommends."""
     return _said(labels, next(rule for rule in RULES if rule.holds(labels)))
 
 
-def _said(labels: Judged, rule: Rule) -> Recommendation:
+def _said(labels: JudgedModel, rule: Rule) -> Recommendation:
     """A rule's recommendation, with its evidence."""
     kind, reason = rule.kind, rule.reason
     evidence = [labels.estimates[name] for name in rule.evidence if labels.has(name)]
@@ -127,9 +130,9 @@ def _said(labels: Judged, rule: Rule) -> Recommendation:
         step, needed = "declare the groups", 0
     return Recommendation(
         kind,
-        labels.verdict.model,
+        labels.model,
         rule.prompt(labels),
-        labels.verdict,
+        labels,
         reason,
         tuple(evidence),
         step,
@@ -138,7 +141,7 @@ def _said(labels: Judged, rule: Rule) -> Recommendation:
     )
 
 
-def _qualified(labels: Judged, recommendation: Recommendation) -> Recommendation:
+def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommendation:
     """A recommendation with its exceptions, and what it does not vouch for."""
     prompt = recommendation.prompt if recommendation.reason != "only prompt" else ""
     parts = [part for part in labels.parts if part.cell.get("variant", "") == prompt]
@@ -157,7 +160,7 @@ def _qualified(labels: Judged, recommendation: Recommendation) -> Recommendation
 
 
 def _but_for_parts(
-    labels: Judged, recommendation: Recommendation, parts: Sequence[Estimate], found: Sequence[Estimate]
+    labels: JudgedModel, recommendation: Recommendation, parts: Sequence[Estimate], found: Sequence[Estimate]
 ) -> Recommendation:
     """A recommendation not to use labels, or of one who cannot tell, with the parts that go wrong.
 
@@ -183,7 +186,7 @@ def _but_for_parts(
     )
 
 
-def _missing(labels: Judged, parts: Sequence[Estimate]) -> list[Estimate]:
+def _missing(labels: JudgedModel, parts: Sequence[Estimate]) -> list[Estimate]:
     """The texts that never got a label, and the calls that failed."""
     bare = [part for part in of_measures(parts, "unlabelled_texts") if part.value]
     if labels.has("failed_calls") and labels.estimates["failed_calls"].value:

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil, inf, isfinite, log
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from quaver.core.records import Estimate
-from quaver.core.rows import of_measures
-from quaver.report.findings.recommendation import Correctness
-from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, Verdict, ends_of
+from quaver.core.rows import defined, of_measures
+from quaver.report.findings.quality import ISSUES, quality
+
+Correctness = Literal["right", "as good as coders", "wrong", "biased", "unclear", "unknown"]
+
+STEADY: Final = 0.8
+"""Krippendorff's customary bar: below it, conclusions from the labels are not safe."""
+
+ON_A_SCALE: Final = 2 / 3
+"""How far labels that have an order must agree with the gold labels: Krippendorff's lowest bar."""
+
+_CHANCE, _HALF = 0.05, 0.5
+_FLIPS: Final = ("flips_repeats", "flips_prompts", "flips_chance", "flips_agreement", "flips_noise")
+_EVIDENCE: Final = {
+    *(*ISSUES, *_FLIPS),
+    *("label_in_use", "wrong_labels", "gold_agreement", "gold_bias", "reader_disagreement"),
+}
+"""What every verdict rests on."""
 
 BAR: Final = 0.1
 """The share of wrong labels that a user accepts."""
@@ -51,41 +66,84 @@ _PARTS: Final = (
 )
 
 
-class Judged(NamedTuple):
+class JudgedModel(NamedTuple):
     """What is known of one model's labels.
 
     Attributes:
-        verdict: What they turn out to be.
-        estimates: The estimates by measure.
+        model: Whose; empty where there are no answers.
+        evidence: What every verdict rests on, by measure; estimates without a value say why.
+        shifts: How far each factor moves the share of a label.
+        estimates: The evidence, and what else is known where there is more than one prompt, or gold labels.
         profiles: Profiles of the study's own thresholds.
         parts: Estimates of labels, classes, groups and prompts.
         threshold: The accuracy that the study asks for.
         families: What made the levels of each factor.
     """
 
-    verdict: Verdict
-    estimates: Mapping[str, Estimate]
-    profiles: Sequence[Estimate]
+    model: str = ""
+    evidence: Mapping[str, Estimate] = MappingProxyType({})
+    shifts: Sequence[Estimate] = ()
+    estimates: Mapping[str, Estimate] = MappingProxyType({})
+    profiles: Sequence[Estimate] = ()
     parts: Sequence[Estimate] = ()
     threshold: float | None = None
     families: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
-    def of(cls, verdict: Verdict, estimates: Sequence[Estimate]) -> Judged:
-        """What some estimates say of a verdict's model."""
-        own = [
-            estimate for estimate in estimates if estimate.cell.get("model", verdict.model) == verdict.model
-        ]
+    def of(cls, model: str, estimates: Sequence[Estimate]) -> JudgedModel:
+        """What some estimates say of a model."""
+        own = [estimate for estimate in estimates if estimate.cell.get("model", model) == model]
+        evidence = {
+            estimate.measure: estimate
+            for estimate in own
+            if estimate.measure in _EVIDENCE and "variant" not in estimate.cell
+        }
         chosen = {
             estimate.measure: estimate
             for estimate in own
             if estimate.measure.startswith(_CHOICE)
             and ("variant" not in estimate.cell or estimate.measure.startswith("best_prompt_"))
         }
-        profiles = [estimate for estimate in of_measures(own, "readiness") if "verdict" in estimate.details]
-        parts = of_measures(own, *_PARTS)
         bars = (estimate.details.get("threshold") for estimate in of_measures(own, "readiness_accuracy"))
-        return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, next(bars, None))
+        return cls(
+            model,
+            evidence,
+            of_measures(defined(own), "label_shift"),
+            {**evidence, **chosen},
+            [estimate for estimate in of_measures(own, "readiness") if "verdict" in estimate.details],
+            of_measures(own, *_PARTS),
+            next(bars, None),
+        )
+
+    @property
+    def clear(self) -> list[Estimate]:
+        """The shifts that go further than the factor's levels would by chance."""
+        return [shift for shift in self.shifts if float(shift.details.get("p_holm", 1.0)) < _CHANCE]
+
+    @property
+    def factor(self) -> str:
+        """The factor of the prompt that moves a label's share furthest beyond chance; empty for none.
+
+        Prompts are compared within a decoding, which so explains no flip between them.
+        """
+        asked = [shift for shift in self.clear if shift.cell["factor"] != "decoding"]
+        most = max(asked, key=lambda shift: shift.number - float(shift.details.get("floor", 0)), default=None)
+        return most.cell["factor"] if most else ""
+
+    @property
+    def top(self) -> Estimate | None:
+        """The shift to speak of: that of the factor, else the largest that goes further than chance."""
+        own = (shift for shift in self.shifts if shift.cell["factor"] == self.factor)
+        return next(own, max(self.clear, key=lambda shift: shift.number, default=None))
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether more than half of the calls gave a label."""
+        return bool(self.model) and self.value("failed_calls") + self.value("unlabelled_answers") < _HALF
+
+    def value(self, name: str) -> float:
+        """A share; 0 where there is none."""
+        return self.estimates[name].number if self.has(name) else 0.0
 
     def low(self, name: str) -> float:
         """The lower end of an interval; where there is none, it may lie anywhere."""
@@ -173,7 +231,7 @@ class Judged(NamedTuple):
         return _correctness(self, "best_prompt_wrong", "best_prompt_gold_agreement")
 
 
-def _correctness(labels: Judged, wrong: str, agreement: str) -> Correctness:
+def _correctness(labels: JudgedModel, wrong: str, agreement: str) -> Correctness:
     """Whether labels are right: by the thresholds of the study's own profile, else by Quaver's."""
     whole = wrong == "wrong_labels"
     if labels.profiles and whole:
@@ -190,7 +248,7 @@ def _correctness(labels: Judged, wrong: str, agreement: str) -> Correctness:
     return "right" if estimate.number <= bar and labels.worst(wrong) <= right else "unclear"
 
 
-def _on_a_scale(labels: Judged, agreement: str, *, whole: bool) -> Correctness:
+def _on_a_scale(labels: JudgedModel, agreement: str, *, whole: bool) -> Correctness:
     """Whether labels that have an order are right: by how far they are off, and whether in one direction."""
     if whole and (labels.low("gold_bias") > _BIASED or labels.high("gold_bias") < -_BIASED):
         return "biased"
@@ -200,7 +258,7 @@ def _on_a_scale(labels: Judged, agreement: str, *, whole: bool) -> Correctness:
     return "right" if labels.low(agreement) >= ON_A_SCALE and unbiased else "unclear"
 
 
-def _beside_coders(labels: Judged) -> Correctness:
+def _beside_coders(labels: JudgedModel) -> Correctness:
     """Whether labels that differ from the majority of coders do so more often than a coder does."""
     if not labels.has("coders_differ") or labels.low("wrong_labels") > labels.high("coders_differ"):
         return "wrong"
@@ -215,3 +273,15 @@ def _times(estimate: Estimate | None, bar: float, *, high: bool = False) -> floa
         return inf
     room = (bar - estimate.value) if high else (estimate.value - bar)
     return float(((end - estimate.value) / room) ** 2) if room > 0 else inf
+
+
+def judged_models(estimates: Sequence[Estimate]) -> tuple[JudgedModel, ...]:
+    """What is known of each model's labels; of no model where there are no answers."""
+    models = quality(estimates).models
+    return tuple(JudgedModel.of(model, estimates) for model in models) or (JudgedModel(),)
+
+
+def ends_of(estimate: Estimate | None) -> tuple[float, float]:
+    """The interval's ends; without an interval nothing is known, and it lies anywhere."""
+    interval = None if estimate is None or estimate.value is None else estimate.interval
+    return interval or (-inf, inf)

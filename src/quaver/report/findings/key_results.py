@@ -15,7 +15,8 @@ from quaver.core.number_format import count, percent, rounded
 from quaver.core.records import Estimate
 from quaver.core.rows import Section, defined, ranked
 from quaver.report.estimate_index import NO_LABEL, Results, varying
-from quaver.report.findings.verdicts import STEADY, Quality, Verdict, quality, verdicts
+from quaver.report.findings.judged_model import STEADY, JudgedModel, judged_models
+from quaver.report.findings.quality import Quality, quality
 from quaver.report.page_templates import marked_phrases, phrases
 from quaver.report.page_words import (
     between,
@@ -49,7 +50,7 @@ def section_sentences(results: Results) -> dict[Section, list[Markup]]:
     return {
         "readiness": list(said.readiness()),
         "answers": [escape(line) for line in quality_lines(quality(estimates))],
-        "factors": list(said.movement(verdicts(estimates))),
+        "factors": list(said.movement(judged_models(estimates))),
         "stability": list(said.stability()),
         "sensitivity": list(said.sensitivity()),
         "accuracy": [*said.accuracy(), *said.differences(), *said.effects()],
@@ -62,7 +63,7 @@ def quality_lines(quality: Quality) -> list[str]:
     """A sentence for each thing that is wrong with a model's answers, and for items that come in groups.
 
     >>> from quaver.core.records import Estimate
-    >>> from quaver.report.findings.verdicts import quality
+    >>> from quaver.report.findings.quality import quality
     >>> counts = {"times": 30, "calls": 100}
     >>> quality_lines(quality([Estimate("failed_calls", 0.3, 0.2, 0.4, cell={"model": "m"}, details=counts)]))
     ['30% [20% to 40%] of the calls ended in an error (30 of 100).']
@@ -96,28 +97,26 @@ class _Said:
             FEW=FEW,
         )
 
-    def movement(self, found: Sequence[Verdict]) -> Iterator[Markup]:
+    def movement(self, models: Sequence[JudgedModel]) -> Iterator[Markup]:
         """How often labels change, which way they move, and how many are wrong, model by model."""
-        judged = [verdict for verdict in found if verdict.kind not in ("no answers", "failed", "unreadable")]
-        for one in sorted(judged, key=lambda verdict: self.results.models.index(verdict.model))[:FEW]:
-            own = list(self._moved(one))
-            if len(found) > 1 and own:
-                own[0] = Markup("“{}”: {}").format(one.model, own[0])
-            yield from own
+        readable = [judged for judged in models if judged.has_labels]
+        for judged in sorted(readable, key=lambda judged: self.results.models.index(judged.model))[:FEW]:
+            sentences = list(self._moved(judged))
+            if len(models) > 1 and sentences:
+                sentences[0] = Markup("“{}”: {}").format(judged.model, sentences[0])
+            yield from sentences
 
-    def _moved(self, verdict: Verdict) -> Iterator[Markup]:
+    def _moved(self, judged: JudgedModel) -> Iterator[Markup]:
         prompts, repeats, wrong = (
-            verdict.evidence[name] for name in ("flips_prompts", "flips_repeats", "wrong_labels")
+            judged.evidence[name] for name in ("flips_prompts", "flips_repeats", "wrong_labels")
         )
         if prompts.value is not None:
-            yield self._say("other_prompt", prompts, verdict.evidence["flips_chance"])
+            yield self._say("other_prompt", prompts, judged.evidence["flips_chance"])
         if repeats.value is not None:
             yield self._say("same_prompt", repeats)
-        largest = max(verdict.shifts, key=lambda shift: shift.number, default=None)
-        if verdict.top is not None:
-            yield self._say(
-                "shift", verdict.top, [other for other in verdict.clear if other is not verdict.top]
-            )
+        largest = max(judged.shifts, key=lambda shift: shift.number, default=None)
+        if judged.top is not None:
+            yield self._say("shift", judged.top, [other for other in judged.clear if other is not judged.top])
         elif largest is not None and largest.value and "floor_high" in largest.details:
             yield self._say("no_shift", largest)
         if wrong.value is not None:

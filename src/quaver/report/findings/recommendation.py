@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 
 from quaver.core.records import Estimate
 from quaver.core.rows import of_measures
-from quaver.report.findings.verdicts import Verdict
+from quaver.report.findings.judged_model import Correctness, JudgedModel
 
 Recommended = Literal["use", "use except for", "use one prompt only", "do not use", "cannot tell"]
 RECOMMENDED: Final[tuple[Recommended, ...]] = get_args(Recommended)
@@ -99,8 +99,6 @@ STEPS: Final[Mapping[Reason, NextStep]] = {
 OF_LABELS: Final = ("label_right", "label_kept")
 """The measures of a label where it is given: whether it is right, or whether other prompts give it too."""
 
-Correctness = Literal["right", "as good as coders", "wrong", "biased", "unclear", "unknown"]
-
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
@@ -110,7 +108,7 @@ class Recommendation:
         kind: ``use``, ``use except for``, ``use one prompt only``, ``do not use`` or ``cannot tell``.
         model: Whose labels; empty where there are no answers.
         prompt: The variant to use, by its id; empty unless it is one prompt that is recommended.
-        verdict: What the labels turn out to be.
+        judged: What is known of the labels.
         reason: What decided.
         evidence: The estimates that decided, the most important first.
         next_step: What to do next.
@@ -127,7 +125,7 @@ class Recommendation:
     kind: Recommended
     model: str
     prompt: str
-    verdict: Verdict
+    judged: JudgedModel
     reason: Reason
     evidence: tuple[Estimate, ...]
     next_step: NextStep
@@ -139,9 +137,9 @@ class Recommendation:
     needed: int = 0
 
     def known(self, name: str) -> Estimate | None:
-        """An estimate of the recommendation or its verdict; None where it has no value."""
+        """An estimate of the recommendation, or what every verdict rests on; None where it has no value."""
         own = iter(of_measures(self.evidence, name))
-        found = next(own, self.verdict.evidence.get(name))
+        found = next(own, self.judged.evidence.get(name))
         return found if found is not None and found.value is not None else None
 
     @property

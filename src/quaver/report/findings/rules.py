@@ -9,15 +9,20 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from quaver.core.column_names import in_words
-from quaver.report.findings.judged_model import Judged
-from quaver.report.findings.recommendation import Correctness, NextStep, Reason, Recommended
-from quaver.report.findings.verdicts import STEADY
+from quaver.report.findings.judged_model import STEADY, Correctness, JudgedModel
+from quaver.report.findings.recommendation import NextStep, Reason, Recommended
 
 _USELESS: Final = 0.1
 """Where surely more of the answers than this have no label, they are of no use."""
 
 _HALF: Final = 0.5
 """Where labels, or their noise, are closer to perfect than to chance."""
+
+_FEW_TEXTS: Final = 10
+"""Fewer texts with a label show nothing."""
+
+_NEARLY_ALL: Final = 0.95
+"""Where as many labels are the same, the others must follow the texts."""
 
 _REPEATED: Final = 0.1
 """As many labels of one prompt may surely change when it is asked again."""
@@ -56,90 +61,101 @@ class Rule(NamedTuple):
     answers: str
     kind: Recommended
     reason: Reason
-    holds: Callable[[Judged], bool]
+    holds: Callable[[JudgedModel], bool]
     evidence: tuple[str, ...] = ()
-    correct: Callable[[Judged], Correctness] = lambda labels: "unknown"
-    next_step: Callable[[Judged], NextStep | None] = lambda labels: None
-    prompt: Callable[[Judged], str] = lambda labels: ""
+    correct: Callable[[JudgedModel], Correctness] = lambda labels: "unknown"
+    next_step: Callable[[JudgedModel], NextStep | None] = lambda labels: None
+    prompt: Callable[[JudgedModel], str] = lambda labels: ""
 
 
-def _is(kind: str) -> Callable[[Judged], bool]:
-    return lambda labels: labels.verdict.kind == kind
-
-
-def _given(labels: Judged) -> Correctness:
+def _given(labels: JudgedModel) -> Correctness:
     return labels.given_correct
 
 
-def _reading_decides(labels: Judged) -> bool:
+def _reading_decides(labels: JudgedModel) -> bool:
     readers = labels.estimates.get("reader_disagreement")
     return readers is not None and "evaluators" in readers.details
 
 
-def _is_mute(labels: Judged) -> bool:
-    return labels.verdict.kind == "unreadable" or labels.low("unlabelled_answers") > _USELESS
+def _is_failed(labels: JudgedModel) -> bool:
+    return labels.value("failed_calls") >= _HALF
 
 
-def _is_cut(labels: Judged) -> bool:
+def _is_mute(labels: JudgedModel) -> bool:
+    return not labels.has_labels or labels.low("unlabelled_answers") > _USELESS
+
+
+def _has_few_texts(labels: JudgedModel) -> bool:
+    few = not labels.has("label_in_use") or labels.estimates["label_in_use"].n < _FEW_TEXTS
+    return few and labels.has_labels  # else they are unreadable
+
+
+def _is_one_label(labels: JudgedModel) -> bool:
+    used = labels.estimates["label_in_use"]
+    follow = _one_prompt(labels) or labels.low("flips_agreement") > _HALF
+    return used.details["labels"] == 1 or (used.number >= _NEARLY_ALL and not follow)
+
+
+def _is_cut(labels: JudgedModel) -> bool:
     bare, cut = (labels.estimates.get(name) for name in ("unlabelled_answers", "truncated_answers"))
     return bare is not None and cut is not None and cut.number >= bare.number / 2 > 0
 
 
-def _rest_is_usable(labels: Judged) -> bool:
+def _rest_is_usable(labels: JudgedModel) -> bool:
     steady, mute = labels.low("rest_agreement") >= STEADY, labels.low("rest_unlabelled") > _USELESS
     return steady and not mute and labels.rest_correct in ("right", "unknown")
 
 
-def _best_is_better(labels: Judged) -> bool:
+def _best_is_better(labels: JudgedModel) -> bool:
     return labels.low("best_prompt_better") > 0 and labels.best_correct == "right"
 
 
-def _says_nothing(labels: Judged) -> bool:
+def _says_nothing(labels: JudgedModel) -> bool:
     constant = labels.estimates["label_in_use"].value == 1.0
     return constant or labels.high("flips_agreement") < _HALF
 
 
-def _gold_is_alike(labels: Judged) -> bool:
+def _gold_is_alike(labels: JudgedModel) -> bool:
     return labels.has("wrong_labels") and labels.estimates["wrong_labels"].value == 0.0
 
 
-def _one_prompt(labels: Judged) -> bool:
-    return labels.verdict.kind == "one prompt"
+def _one_prompt(labels: JudgedModel) -> bool:
+    return not labels.has("flips_prompts")
 
 
-def _is_stable(labels: Judged) -> bool:
+def _is_stable(labels: JudgedModel) -> bool:
     return labels.low("flips_agreement") >= STEADY
 
 
-def _may_be_stable(labels: Judged) -> bool:
+def _may_be_stable(labels: JudgedModel) -> bool:
     return labels.high("flips_agreement") >= STEADY
 
 
-def _is_right(labels: Judged) -> bool:
+def _is_right(labels: JudgedModel) -> bool:
     return labels.given_correct in ("right", "as good as coders")
 
 
-def _is_noise(labels: Judged) -> bool:
-    return labels.verdict.kind == "flips on repetition" or labels.low("flips_noise") > _HALF
+def _is_noise(labels: JudgedModel) -> bool:
+    return labels.low("flips_noise") > _HALF
 
 
-def _moved_by(families: frozenset[str]) -> Callable[[Judged], bool]:
-    def moved(labels: Judged) -> bool:
-        factor = labels.verdict.factor
+def _moved_by(families: frozenset[str]) -> Callable[[JudgedModel], bool]:
+    def moved(labels: JudgedModel) -> bool:
+        factor = labels.factor
         return bool(families & {labels.families.get(factor), in_words(factor)})
 
     return moved
 
 
-def _both(*conditions: Callable[[Judged], bool]) -> Callable[[Judged], bool]:
+def _both(*conditions: Callable[[JudgedModel], bool]) -> Callable[[JudgedModel], bool]:
     return lambda labels: all(holds(labels) for holds in conditions)
 
 
-def _prompt_in_use(labels: Judged) -> str:
+def _prompt_in_use(labels: JudgedModel) -> str:
     return str(labels.estimates["label_in_use"].details.get("prompt", ""))
 
 
-def _rest(answers: str, *conditions: Callable[[Judged], bool]) -> Rule:
+def _rest(answers: str, *conditions: Callable[[JudgedModel], bool]) -> Rule:
     """Odd prompts left out, the others can be used."""
     return Rule(
         f"{answers}, but without a few odd prompts they are stable, and right where gold labels are known",
@@ -153,7 +169,7 @@ def _rest(answers: str, *conditions: Callable[[Judged], bool]) -> Rule:
     )
 
 
-def _best(answers: str, *conditions: Callable[[Judged], bool]) -> Rule:
+def _best(answers: str, *conditions: Callable[[JudgedModel], bool]) -> Rule:
     """One prompt is right, and surely more often than the others."""
     return Rule(
         f"{answers}, but with one prompt they are right, surely more often than with the others",
@@ -166,10 +182,10 @@ def _best(answers: str, *conditions: Callable[[Judged], bool]) -> Rule:
     )
 
 
-def _wrong(answers: str, evidence: tuple[str, ...], *conditions: Callable[[Judged], bool]) -> list[Rule]:
+def _wrong(answers: str, evidence: tuple[str, ...], *conditions: Callable[[JudgedModel], bool]) -> list[Rule]:
     """Labels are wrong, or higher or lower than the gold labels throughout."""
     of_all = conditions == (_may_be_stable,)
-    correct: Callable[[Judged], Correctness] = (lambda labels: labels.all_correct) if of_all else _given
+    correct: Callable[[JudgedModel], Correctness] = (lambda labels: labels.all_correct) if of_all else _given
     return [
         Rule(
             f"{answers} wrong",
@@ -190,7 +206,9 @@ def _wrong(answers: str, evidence: tuple[str, ...], *conditions: Callable[[Judge
     ]
 
 
-def _chosen_texts(answers: str, evidence: tuple[str, ...], *conditions: Callable[[Judged], bool]) -> Rule:
+def _chosen_texts(
+    answers: str, evidence: tuple[str, ...], *conditions: Callable[[JudgedModel], bool]
+) -> Rule:
     """Right where people labelled, who chose the texts."""
     return Rule(
         f"{answers} right, but the texts with hand labels were chosen",
@@ -202,7 +220,7 @@ def _chosen_texts(answers: str, evidence: tuple[str, ...], *conditions: Callable
     )
 
 
-def _moved(by: str, reason: Reason, holds: Callable[[Judged], bool]) -> Rule:
+def _moved(by: str, reason: Reason, holds: Callable[[JudgedModel], bool]) -> Rule:
     """Labels change with the prompt, most of all with a part of it."""
     words = f"{_CHANGE}, most of all with {by}"
     return Rule(words, "do not use", reason, holds, _MOVES, lambda labels: labels.all_correct)
@@ -214,13 +232,13 @@ _ARE: Final = "labels are stable, and"
 _CHANGE: Final = "labels change with the prompt"
 
 RULES: Final[tuple[Rule, ...]] = (
-    Rule("there are no answers", "cannot tell", "no answers", _is("no answers")),
-    Rule("half of the calls or more failed", "do not use", "failed", _is("failed"), ("failed_calls",)),
+    Rule("there are no answers", "cannot tell", "no answers", lambda labels: not labels.model),
+    Rule("half of the calls or more failed", "do not use", "failed", _is_failed, ("failed_calls",)),
     Rule(
         "fewer than 10 texts have a label",
         "cannot tell",
         "too few items",
-        _is("too few items"),
+        _has_few_texts,
         ("label_in_use",),
     ),
     Rule(
@@ -253,14 +271,14 @@ RULES: Final[tuple[Rule, ...]] = (
         "differ or are unknown",
         "do not use",
         "one label",
-        _both(_is("one label"), _says_nothing, lambda labels: not _gold_is_alike(labels)),
+        _both(_is_one_label, _says_nothing, lambda labels: not _gold_is_alike(labels)),
         _ONE_LABEL,
     ),
     Rule(
         "95% of the labels or more are the same",
         "cannot tell",
         "one label",
-        _is("one label"),
+        _is_one_label,
         _ONE_LABEL,
         next_step=lambda labels: "add items",
     ),

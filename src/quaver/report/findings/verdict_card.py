@@ -118,7 +118,7 @@ class Card(Rows):
                 "model": recommendation.model,
                 "recommendation": recommendation.kind,
                 "prompt": recommendation.prompt,
-                "verdict": recommendation.verdict.kind,
+                "reason": recommendation.reason,
             }
             for recommendation in self.recommendations
         ]
@@ -286,7 +286,7 @@ class _Said:
             shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
             if shares and shares[-1][1] - shares[0][1] >= _APART:
                 return self._say("missing", shares[0], shares[-1], str(details["by"]))
-        top = recommendation.verdict.top
+        top = recommendation.judged.top
         shares = [] if top is None else sorted(top.details["shares"].items(), key=lambda pair: pair[1])
         factor = self._say("factor", shares[0], shares[-1], top.cell) if top is not None else ""
         said = self._say("moved", recommendation, recommendation.reason in _SAID, factor)
@@ -350,10 +350,10 @@ def group_in_words(column: str, level: str) -> str:
 def _without_intervals(recommendation: Recommendation) -> Recommendation:
     bare = {
         name: replace(estimate, low=None, high=None)
-        for name, estimate in recommendation.verdict.evidence.items()
+        for name, estimate in recommendation.judged.evidence.items()
     }
     evidence = tuple(replace(estimate, low=None, high=None) for estimate in recommendation.evidence)
-    return replace(recommendation, verdict=replace(recommendation.verdict, evidence=bare), evidence=evidence)
+    return replace(recommendation, judged=recommendation.judged._replace(evidence=bare), evidence=evidence)
 
 
 def unanswered(results: Results) -> int:

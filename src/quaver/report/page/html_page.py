@@ -23,9 +23,9 @@ from quaver.report.charts.figures import Gallery, gallery
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
+from quaver.report.findings.quality import Issue, quality
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.findings.verdicts import Issue, quality
 from quaver.report.page.figure_data import Behind, download, figure_data
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.notes import (

@@ -12,7 +12,7 @@ from quaver.core.records import AND_PROMPT, Estimate
 from quaver.core.rows import defined, measure_of, of_measures
 from quaver.report.decoding_words import decodings_in_words, hosts_in_words
 from quaver.report.estimate_index import Results
-from quaver.report.findings.verdicts import clusters
+from quaver.report.findings.quality import clusters
 from quaver.report.page_templates import paragraph
 from quaver.report.page_words import in_words
 from quaver.report.table_rows import Table, left_out

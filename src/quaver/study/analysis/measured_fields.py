@@ -10,7 +10,7 @@ from typing import Any
 from quaver.core.annotations import FIELD
 from quaver.core.records import Estimate
 from quaver.errors import UnknownName
-from quaver.report.findings.verdicts import Quality, quality
+from quaver.report.findings.quality import Quality, quality
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.sources.conclusion_measures import CONCLUSIONS

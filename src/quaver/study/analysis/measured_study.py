@@ -295,7 +295,7 @@ class MeasuredStudy:
         """What verdict and recommendation rest on: the answers' quality, how labels flip, with which prompt.
 
         Beside the choice of a prompt stands what may be vouched for, of all prompts and of each that may be
-        chosen. See `findings.verdicts` and `findings.decision`.
+        chosen. See `findings.rules`.
         """
         if self.frame.is_empty():
             return []
