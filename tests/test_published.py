@@ -214,3 +214,30 @@ def test_numbers_are_read_with_their_decimals(run: ModuleType) -> None:
     for wrong in ("many", "", "%", "0.9.1", "1e999"):
         with pytest.raises(SpecError, match="no number"):
             read(wrong, "")
+
+
+def test_labels_in_several_files_are_one_table_with_true_labels_of_another(
+    run: ModuleType, tmp_path: Path
+) -> None:
+    for prompt, labels in (("0", "1012"), ("1", "1116")):
+        lines = [f"q{at // 2} 0 p{at % 2} {label}" for at, label in enumerate(labels)]
+        path = tmp_path / "gpt" / f"graded_{prompt}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join([*lines, "q0 0 p0 0"]))  # the first row of a place counts
+    (tmp_path / "qrels.txt").write_text("q0 0 p0 1\nq0 0 p1 0\nq1 0 p0 2\n")
+    reading = {
+        "name": "gpt/graded_{variant}.txt",
+        "columns": ["query", "_", "passage", "label"],
+        "item": ["query", "passage"],
+        "labels": [0, 1, 2],
+        "outside": "no-label",
+        "twice": "first",
+        "gold": "qrels.txt",
+        "gold_columns": ["query", "_", "passage", "gold"],
+    }
+    study = run.imported(tmp_path / "gpt" / "*.txt", tmp_path / "study", reading, tmp_path)
+    frame = study.annotations()
+    rows = {(row["variant"], row["item"]): row for row in frame.iter_rows(named=True)}
+    assert (frame.height, rows["variant=1", "q0/p1"]["label"]) == (8, "1")
+    assert (rows["variant=0", "q0/p0"]["label"], rows["variant=0", "q0/p0"]["gold"]) == ("1", "1")
+    assert (rows["variant=1", "q1/p1"]["label"], rows["variant=1", "q1/p1"]["gold"]) == (None, None)

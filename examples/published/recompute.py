@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+from gathered import MORE, imported
 from pydantic import Field
 
-from quaver import Study, import_annotations
+from quaver import Study
 from quaver.core.column_names import column_among
 from quaver.core.options import options_in
 from quaver.core.records import Estimate
@@ -26,8 +27,8 @@ from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part
 from quaver.errors import SpecError, UnknownName
 from quaver.papers.published_table import answers_of
-from quaver.study.imports.agreement_import import read_table
 from quaver.study.imports.import_options import ImportOptions
+from quaver.study.imports.label_files import read_table
 
 NAME: Final = "published.yaml"
 Written = float | str
@@ -110,8 +111,7 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
     spec, source, _ = read_document(folder / NAME, PublishedSpec, problem=problem, expected=expected)
     for name, file in spec.files.items():
         for option in file.reading:
-            if option not in options_in(ImportOptions):
-                options = [*options_in(ImportOptions)]
+            if option not in (options := [*options_in(ImportOptions), *MORE]):
                 raise UnknownName("option", option, options, where=source.where("files", name, "import"))
     for index, number in enumerate(spec.numbers):
         if number.of not in spec.files:
@@ -133,7 +133,9 @@ def recomputed(folder: Path) -> tuple[list[Replicated], list[str]]:
         estimates: dict[str, Sequence[Estimate]] = {}
         for index, number in enumerate(numbers):
             if number.of not in studies:
-                studies[number.of] = _imported(spec.files[number.of], source, Path(home) / number.of)
+                file = spec.files[number.of]
+                path = source.path_of(file.file)
+                studies[number.of] = imported(path, Path(home) / number.of, file.reading, source.home)
             key = repr((number.of, number.measure, number.options))
             if key not in estimates:
                 estimates[key] = _measured(studies[number.of], number, written=spec.files[number.of].written)
@@ -154,23 +156,11 @@ def recomputed(folder: Path) -> tuple[list[Replicated], list[str]]:
     return results, absent
 
 
-def _imported(file: AnnotationFile, source: Positions, home: Path) -> Study:
-    return import_annotations(source.path_of(file.file), home, **reading_of(file.reading, source.home))[0]
-
-
 def _measured(study: Study, number: PublishedNumber, *, written: bool) -> Sequence[Estimate]:
     if not written:
         return study.measure(number.measure, **number.options)
     (answers,) = answers_of({"": study})
     return answers.written.take(number.measure, **number.options)
-
-
-def reading_of(reading: Mapping[str, Any], home: Path) -> dict[str, Any]:
-    """The options of ``import_annotations``: labels as texts, a file of gold labels by its path."""
-    options = dict(reading)
-    options |= {name: [str(one) for one in options.get(name, ())] for name in ("labels", "unlabelled")}
-    gold = home / str(options.get("gold", ""))
-    return options | ({"gold": gold} if gold.is_file() else {})
 
 
 _KINDS: Final = (

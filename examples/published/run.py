@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import gold_drawn
-from recompute import NAME, Replicated, read_published, reading_of, recomputed
+from gathered import imported
+from recompute import NAME, Replicated, read_published, recomputed
 
-import quaver
 from quaver.core.number_format import count, rounded
 
 HERE = Path(__file__).parent
@@ -95,10 +95,9 @@ def section(name: str, folder: Path, file: str) -> tuple[str, Counter[str]]:
 def verdict(folder: Path, file: str) -> str:
     """What Quaver says today of the labels in a file."""
     spec, _ = read_published(folder)
-    options = reading_of(spec.files[file].reading, folder)
     with tempfile.TemporaryDirectory() as home:
         path = folder / spec.files[file].file
-        study, _ = quaver.import_annotations(path, Path(home) / "study", **options)
+        study = imported(path, Path(home) / "study", spec.files[file].reading, folder)
         return "> " + "\n> ".join(str(study.verdict()).splitlines())
 
 

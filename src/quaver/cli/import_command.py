@@ -10,7 +10,6 @@ from typing_extensions import Unpack
 
 from quaver.cli.console import say, screen, table
 from quaver.cli.label_file_options import separator_of, with_options
-from quaver.core.number_format import decimals
 from quaver.study.imports.import_options import ImportOptions
 
 if TYPE_CHECKING:
@@ -25,9 +24,9 @@ def command(
 ) -> None:
     """Make a study of labels that you already have.
 
-    Reads any long table, a column for each coder, several tables at once, promptstability's files, and logs
-    of inspect-ai, lm-evaluation-harness, promptfoo, Label Studio and batches. Columns that you do not name
-    are detected and shown.
+    Reads any long table, a column for each coder, several tables of the same columns, promptstability's
+    files, logs of inspect-ai and exports of Label Studio. Columns that you do not name are detected and
+    shown.
 
     Options:
       file: A CSV, Excel, ODS, JSON Lines or Parquet file, a log, or a pattern in quotes.
@@ -37,7 +36,7 @@ def command(
       quaver import annotations.csv
       quaver import coded.csv --item id --coders anna,ben,cleo --gold truth
       quaver import answers.csv --item id --raw reply --variant prompt
-      quaver import "*.txt" all --name "{variant}.txt" --columns item,label
+      quaver import "coded-*.csv" all
     """
     from quaver.study.imports.label_import import import_annotations
 
@@ -49,23 +48,9 @@ def command(
 
 
 def _show(study: Study) -> None:
-    from quaver.study.imports.stability_summary import stability_summary
-
     labels = study.annotations(lazy=True).select("label").collect()["label"]
     screen.print(
         f"{len(labels):,} annotations of {len(study.experiment.items):,} items, "
         f"{labels.null_count():,} of them without a label."
     )
-    if summary := stability_summary(study):
-        beside = any(row.published is not None for row in summary)
-        heads = ("stability", "value", "in the file")[: 3 if beside else 2]
-        lines = [(row.name, _written(row.value), _written(row.published))[: len(heads)] for row in summary]
-        screen.print(table(heads, lines))
     say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {study.folder}")
-
-
-def _written(number: float | None) -> str:
-    """A number of the summary: a count as it is, another with three decimals."""
-    if number is None:
-        return "–"
-    return f"{number:g}" if number.is_integer() and number > 1 else decimals(number)

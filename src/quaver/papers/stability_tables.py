@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Estimates
@@ -20,10 +21,43 @@ from quaver.papers.published_table import (
     Value,
     each_model,
 )
-from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
 
-BAR = 0.8
-"""From here on the paper calls a prompt stable."""
+BAR, NEAR, NARROW = 0.8, 0.01, 0.02
+"""From here on the paper calls a prompt stable; how near to its last value it settles; a narrow interval."""
+
+Floats = NDArray[np.float64]
+
+
+class Curve(NamedTuple):
+    """Scores along repeats: places, values and the ends of their intervals."""
+
+    places: Floats
+    values: Floats
+    lows: Floats
+    highs: Floats
+
+
+def of_repeats(curve: Curve) -> tuple[float | None, ...]:
+    """The last score, its width, where it settles, where its interval narrows, the largest distance from it.
+
+    >>> ends = np.array([0.1, 0.05, 0.01])
+    >>> made = Curve(np.array([2.0, 3.0, 4.0]), np.array([0.7, 0.795, 0.8]), -ends, ends)
+    >>> [None if one is None else round(one, 3) for one in of_repeats(made)]
+    [0.8, 0.02, 3.0, 4.0, 0.1]
+    """
+    if curve.values.size < 2:
+        return (None,) * 5
+    last, widths = float(curve.values[-1]), curve.highs - curve.lows
+    away = np.abs(curve.values - last)
+    settled, narrow = (_from(curve.places, holds) for holds in (away <= NEAR, widths <= NARROW))
+    return last, float(widths[-1]), settled, narrow, float(away.max())
+
+
+def _from(places: Floats, holds: NDArray[np.bool_]) -> float | None:
+    """The first place from which a condition holds to the end; None where it does not at the end."""
+    fails = np.flatnonzero(~holds)
+    first = int(fails[-1]) + 1 if fails.size else 0
+    return float(places[first]) if first < holds.size else None
 
 
 def intra_stability(answers: Answers) -> TableRows:
@@ -32,7 +66,7 @@ def intra_stability(answers: Answers) -> TableRows:
     for one, model in each_model(answers):
         steps = _curve(one.written, model, resample="rows")
         curve = _drawn_curve((k, step) for k, step in by_repeats(steps).items())
-        final, width, settled, narrow, distance = tuple(of_repeats(curve).values()) or (None,) * 5
+        final, width, settled, narrow, distance = of_repeats(curve)
         rows.append(
             (
                 *(one.name, model, one.items, steps[-1].cell.get("repeats", "1")),
@@ -74,8 +108,12 @@ def _drawn_curve(steps: Iterable[tuple[int, Estimate]]) -> Curve:
 def _neighbours(answers: StoredAnswers, model: str) -> tuple[Value, ...]:
     """Mean, SD, interquartile range, ends, share below the bar and mean width of neighbouring repeats."""
     near = _drawn_curve(enumerate(_curve(answers, model, "intra_pss_adjacent", resample="rows")))
-    numbers = of_neighbours(near).values()
-    return tuple(numbers) or (float(near.values[0]) if near.values.size else None, *(None,) * 6)
+    values = near.values
+    if values.size < 2:
+        return float(values[0]) if values.size else None, *(None,) * 6
+    low, high = np.percentile(values, [25, 75])
+    spread = (values.mean(), values.std(ddof=1), high - low, values.min(), values.max())
+    return tuple(map(float, (*spread, (values < BAR).mean(), (near.highs - near.lows).mean())))
 
 
 def distance_column(answers: StoredAnswers) -> str | None:

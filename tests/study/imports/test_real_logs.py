@@ -13,9 +13,6 @@ HELD = {
     "inspect.json": ("inspect-ai", 4, 8),
     "label_studio.csv": ("Label Studio", 6, 18),
     "label_studio_min.json": ("Label Studio", 6, 18),
-    "promptfoo.json": ("promptfoo", 4, 8),
-    "promptfoo.jsonl": ("promptfoo", 4, 8),
-    "samples_stance.jsonl": ("lm-evaluation-harness", 8, 16),
 }
 """Who wrote each, its items, and its answers."""
 
@@ -26,10 +23,3 @@ def test_a_log_is_read_without_an_option(name: str, tmp_path: Path) -> None:
     study, taken = import_annotations(LOGS / name, tmp_path / "study")
     assert f"of {tool}" in {one.why for one in taken if one.role == "log"}
     assert (len(study.experiment.items), len(study.annotations())) == (items, answers)
-
-
-def test_both_formats_of_promptfoo_are_the_same_study(tmp_path: Path) -> None:
-    studies = [import_annotations(LOGS / f"promptfoo.{one}", tmp_path / one)[0] for one in ("json", "jsonl")]
-    columns = ["item", "repeat", "label", "gold", "model"]
-    first, second = (one.annotations().select(columns).sort(columns[:2]) for one in studies)
-    assert first.equals(second)

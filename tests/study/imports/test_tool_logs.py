@@ -99,69 +99,6 @@ def test_a_sample_without_scores_and_a_question_in_parts_are_read(tmp_path: Path
     assert {row["variant"] for row in log.rows} == {"prompt=short,k=2"}
 
 
-# As lm-evaluation-harness 0.4.13 wrote them, without its hashes.
-_DOC = {"id": "d0", "text": "text 0", "label": 0}
-_CHOICE = {
-    "doc_id": 0,
-    "doc": _DOC,
-    "target": "0",
-    "arguments": {
-        "gen_args_0": {"arg_0": "text 0 Stance:", "arg_1": " favor"},
-        "gen_args_1": {"arg_0": "text 0 Stance:", "arg_1": " against"},
-    },
-    "resps": [[["-0.7", "False"]], [["-0.5", "False"]]],
-    "filtered_resps": [["-0.7", "False"], ["-0.5", "False"]],
-    "filter": "none",
-    "metrics": ["acc"],
-    "acc": 0.0,
-}
-_TEXT = _CHOICE | {
-    "target": "favor",
-    "arguments": {"gen_args_0": {"arg_0": "text 0 Stance:", "arg_1": {"until": ["\n"]}}},
-    "resps": [["favor", "lol"]],
-}
-
-
-def lines(path: Path, *records: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in records))
-    return path
-
-
-def test_samples_of_the_harness_have_the_likeliest_choice_or_every_repeat(tmp_path: Path) -> None:
-    choice = log_in(lines(tmp_path / "samples_mc.jsonl", _CHOICE))
-    assert choice is not None
-    (row,) = choice.rows
-    assert (row["item"], row["answer"], row["gold"], row["score"]) == ("d0", "against", "favor", 0.0)
-    text = log_in(lines(tmp_path / "samples_gen.jsonl", _TEXT))
-    assert text is not None
-    assert [(row["repeat"], row["answer"], row["gold"]) for row in text.rows] == [
-        (0, "favor", "favor"),
-        (1, "lol", "favor"),
-    ]
-
-
-def openai_line(name: str, answer: str) -> dict[str, Any]:
-    body = {"model": "gpt-x", "choices": [{"message": {"role": "assistant", "content": answer}}]}
-    return {"id": "b1", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
-
-
-def anthropic_line(name: str, answer: str) -> dict[str, Any]:
-    message = {"model": "claude-x", "content": [{"type": "text", "text": answer}]}
-    return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
-
-
-@pytest.mark.parametrize("line", [openai_line, anthropic_line])
-def test_ids_of_batches_say_item_and_prompt(tmp_path: Path, line: Any) -> None:
-    path = lines(
-        tmp_path / "batch.jsonl",
-        *(line(f"t{item}--p{prompt}", "left" if item else "right") for item in (0, 1) for prompt in (0, 1)),
-    )
-    study, _ = import_annotations(path, name="{item}--{variant}", labels=("left", "right"))
-    assert [one.id for one in study.experiment.items] == ["t0", "t1"]
-    assert [one.id for one in study.experiment.variants] == ["variant=p0", "variant=p1"]
-    assert study.annotations()["label"].to_list() == ["right", "right", "left", "left"]
-
-
 def test_two_logs_are_compared_item_by_item(tmp_path: Path) -> None:
     before, _ = import_annotations(written(tmp_path / "before.json", SAMPLES))
     after, _ = import_annotations(
@@ -192,7 +129,8 @@ def test_a_damaged_log_is_one_error(tmp_path: Path, damage: dict[str, Any]) -> N
 
 
 def test_what_is_no_log_is_left_to_the_tables(tmp_path: Path) -> None:
-    assert log_in(lines(tmp_path / "labels.jsonl", {"item": 1, "label": "x"})) is None
+    (tmp_path / "labels.jsonl").write_text('{"item": 1, "label": "x"}')
+    assert log_in(tmp_path / "labels.jsonl") is None
     assert log_in(tmp_path / "labels.csv") is None
     with zipfile.ZipFile(tmp_path / "odd.eval", "w") as packed:
         packed.writestr("other.txt", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,7 +27,6 @@ from quaver.core.labels import applies
 from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.core.vocabularies import check_meeting, do_meet
-from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
@@ -37,6 +35,7 @@ from quaver.estimation.gathered import frame_of
 from quaver.study.imports.columns import Table
 from quaver.study.imports.field_columns import marked_columns
 from quaver.study.imports.import_options import label_rules
+from quaver.study.imports.label_files import read_table
 
 
 @guarded
@@ -62,30 +61,6 @@ def read_annotations(
     """
     rows = read_table(Path(path), encoding, separator, sheet)
     return _texts(Path(path), rows, (), of_sets=False)
-
-
-def read_table(
-    path: Path,
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    sheet: str | None = None,
-    columns: Sequence[str] = (),
-    quote: str | None = None,
-) -> list[Row]:
-    """The rows of a file of labels."""
-    if not os.path.isfile(path):
-        raise ItemError(
-            "there is no such file",
-            where=str(path),
-            expected="a CSV, TSV, XLSX, ODS, JSON Lines or Parquet file of labels",
-        )
-    hint = "--{name}={value}"
-    rows = read_rows(path, encoding, separator, sheet=sheet, quote=quote, columns=columns, hint=hint)
-    if not rows:
-        raise ItemError(
-            "there are no annotations", where=str(path), expected="a header and rows", found="no row"
-        )
-    return rows
 
 
 @guarded

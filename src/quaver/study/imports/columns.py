@@ -23,7 +23,7 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = tomllib.loads(
 _SINGLE = ("label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text", "gold")
 _TELL_APART = ("coder", "repeat", "decoding", "variant")
 """The roles of columns that tell the annotations of one item apart."""
-COLUMNS = (*LISTS, *_SINGLE, "group")
+COLUMNS = (*LISTS, *_SINGLE, "item", "group")
 """The options that name columns."""
 
 _MISSING = frozenset(map(folded, MISSING))
@@ -67,10 +67,6 @@ class Table:
     def _named(self, name: str) -> str:
         spaced = [column for column in self.columns if _spaced(column) == _spaced(name)]
         return spaced[0] if name not in self.columns and len(spaced) == 1 else name
-
-    def keep(self, rows: list[Row]) -> None:
-        """Go on with some of the rows."""
-        self.rows, self._counts = rows, {}
 
     def anew(self) -> Table:
         """The same rows, of which no column is taken yet."""
@@ -198,7 +194,7 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
         role: table.take(role, name) for role in (*_SINGLE, "group") if (name := named[role])
     }
     if given["item"]:
-        played["item"] = table.take("item", given["item"][0])
+        played["item"] = table.take("item", given["item"])
     for role, option in (("coders", "coders"), ("variant", "variant"), ("groups", "compare")):
         if named[option]:
             played[role] = [table.take(role, name) for name in named[option]]
@@ -232,7 +228,7 @@ def _rows_of_annotations(table: Table, played: dict[str, Any], given: ImportOpti
         expected = "a column that says which item a label belongs to"
         raise table.unclear("no column of items was recognised", "name it with --item", expected)
     in_order = given["twice"] == "repeat"
-    if given["twice"] != "first" and (in_order or ("repeat" not in played and _repeats(table, played))):
+    if in_order or ("repeat" not in played and _repeats(table, played)):
         played["repeats_in_order"] = True
         why = NAMED if in_order else "nothing else tells the rows apart"
         table.taken.append(Decision("repeat", "(the order of the rows)", why))

@@ -6,7 +6,6 @@ What a cell means is an option of every command that reads columns of labels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 from quaver.core.label_decisions import LabelRules
@@ -14,9 +13,9 @@ from quaver.core.options import Option
 from quaver.core.records import Level
 from quaver.errors import QuaverError
 
-Twice = Literal["error", "first", "repeat"]
+Twice = Literal["error", "repeat"]
 Outside = Literal["error", "no-label"]
-LISTS: Final = ("item", "coders", "fields", "variant", "compare", "ignore")
+LISTS: Final = ("coders", "fields", "variant", "compare", "ignore")
 """The options that name one or more columns."""
 
 
@@ -38,7 +37,7 @@ class ImportOptions(CellOptions, total=False):
     """How a file of labels is read; columns that are left out are recognised by their names.
 
     Attributes:
-        item: The column of the items' ids, or the columns that make up an id together.
+        item: The column of the items' ids.
         label: The column of labels, in a table with a row an annotation.
         raw: The column of raw answers, which evaluators read, instead of labels.
         thinking: The column of what a model thought, where that stands apart from its raw answer.
@@ -53,7 +52,7 @@ class ImportOptions(CellOptions, total=False):
         prompt: The column of the prompts' texts.
         original: The column that marks the original prompt with ``true``, ``yes`` or ``1``.
         text: The column of the items' texts.
-        gold: The column of true labels; or a file with the items and their true labels.
+        gold: The column of true labels.
         group: The column that says which texts belong together (author, thread): every interval then allows
             for their being alike.
         compare: Columns whose groups of texts are compared (party, language).
@@ -62,12 +61,8 @@ class ImportOptions(CellOptions, total=False):
         distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
             written.
         level: Level of measurement; nominal, unless another tool's scores are numbers.
-        name: What the files' paths say, from the end: ``{model}/graded_{variant}.txt``. In a file of batch
-            results it is what their ids say.
-        columns: The columns' names, where the file has no header; ``_`` leaves a column out.
-        gold_columns: Those of the file of true labels, where it has no header.
-        twice: What to do with rows that no column tells apart: an ``error``, keep the ``first``, or number
-            them as a ``repeat`` in the file's order.
+        twice: What to do with rows that no column tells apart: an ``error``, or number them as a ``repeat``
+            in the file's order.
         outside: What to do with a label that is not among ``labels``: an ``error``, or ``no-label``, which
             counts it as an answer without a label.
         encoding: Of a text file.
@@ -76,7 +71,7 @@ class ImportOptions(CellOptions, total=False):
         quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
     """
 
-    item: Annotated[str | Sequence[str], Option("The column of items, or several that make up an id.", ())]
+    item: Annotated[str | None, Option("The column of the items' ids.")]
     label: Annotated[str | None, Option("The column of labels, with one annotation a row.")]
     raw: Annotated[str | None, Option("The column of raw answers, which evaluators read.")]
     thinking: Annotated[str | None, Option("The column of thinking beside raw answers.")]
@@ -93,7 +88,7 @@ class ImportOptions(CellOptions, total=False):
     prompt: Annotated[str | None, Option("The column of the prompts' texts.")]
     original: Annotated[str | None, Option("The column that marks the original prompt: true, yes, 1.")]
     text: Annotated[str | None, Option("The column of texts.")]
-    gold: Annotated[str | Path | None, Option("The column of true labels, or a file that has them.")]
+    gold: Annotated[str | None, Option("The column of true labels.")]
     group: Annotated[str | None, Option("The column of texts that belong together: author.")]
     compare: Annotated[str | Sequence[str], Option("Compare the texts by these columns: party.", ())]
     ignore: Annotated[str | Sequence[str], Option("The columns to ignore.", ())]
@@ -104,10 +99,7 @@ class ImportOptions(CellOptions, total=False):
     level: Annotated[
         Literal["nominal", "ordinal", "interval", "ratio"] | None, Option("Level of measurement.")
     ]
-    name: Annotated[str | None, Option("What the files' paths say: {model}/graded_{variant}.txt.")]
-    columns: Annotated[Sequence[str], Option("The columns' names, where there is no header.", ())]
-    gold_columns: Annotated[Sequence[str], Option("Those of the file of true labels.", ())]
-    twice: Annotated[Twice, Option("Of rows that no column tells apart: error, first or repeat.", "error")]
+    twice: Annotated[Twice, Option("Of rows that no column tells apart: error or repeat.", "error")]
     outside: Annotated[Outside, Option("Of labels outside --labels: error or no-label.", "error")]
     encoding: Annotated[str, Option("Encoding of a text file.", "utf-8")]
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]

@@ -36,21 +36,13 @@ from quaver.study.imports.columns import (
     MOST_LABELS,
     Table,
     check_label_set,
-    place_of,
     plays_a_role,
     roles_of,
     telling_apart,
 )
 from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
-from quaver.study.imports.gathered_files import (
-    add_gold,
-    files_of,
-    rows_of_files,
-    with_joint_id,
-    without_later,
-    write_rows,
-)
 from quaver.study.imports.import_options import LISTS, ImportOptions, label_rules
+from quaver.study.imports.label_files import files_of, rows_of_files, write_rows
 from quaver.study.session import Study
 
 _GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
@@ -72,7 +64,7 @@ def import_annotations(
     ``study.yaml`` says what its columns are.
 
     Args:
-        path: The file, or a pattern that several files fit (``judgments/*/graded/*.txt``).
+        path: The file, or a pattern that several files fit (``coded-*.csv``).
         folder: The study's folder; by default one of the file's name, beside it.
         **options: Those of `ImportOptions`: ``item``, ``label``, ``variant``, ``labels`` …
 
@@ -100,7 +92,7 @@ def import_annotations(
     _check_new(home)
     table = _table(path, files, given)
     fields = _fields(table, given)
-    columns = _columns(table, given, has_fields=bool(fields))
+    columns = roles_of(table, given, has_fields=bool(fields))
     _check_read(columns, given["evaluators"])
     also, unlabelled = dict[str, str](), list[str]()
     if fields:
@@ -112,7 +104,7 @@ def import_annotations(
             {} if given["level"] in (None, "nominal") else {"level": given["level"]}
         )
         unlabelled = list(dict.fromkeys([*given["unlabelled"], *missing]))
-    is_copied = len(files) == 1 and not table.is_changed
+    is_copied = not table.is_changed
     reading = {name: given[name] for name in ("encoding", "separator", "sheet", "quote")} if is_copied else {}
     source = f"imported{files[0].suffix.lower()}" if is_copied else "imported.csv"
     document = {
@@ -127,25 +119,13 @@ def import_annotations(
 
 
 def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
-    """The rows of all files, with the columns that options add: what paths say, joint ids, true labels."""
+    """The rows of all files, with the options' columns named as they are there."""
     decisions = list[Decision]()
     table = Table(path, rows_of_files(files, given, decisions), decisions)
     given |= table.naming(given, COLUMNS)  # type: ignore[typeddict-item]
-    table.is_changed = bool(given["columns"] or given["name"] or decisions)
+    table.is_changed = len(files) > 1 or bool(decisions)
     if len(files) > 1:
         table.taken.append(Decision("files", path.name, f"{len(files)} files"))
-    gold = str(given["gold"] or "")
-    given["gold"] = gold or None
-    if gold and gold not in table.columns and Path(gold).is_file():
-        keys = given["item"] or table.free("item")[:1]
-        given["gold"] = add_gold(table.rows, keys, Path(gold), given, table.taken)
-        table.is_changed = True
-    if len(given["item"]) > 1:
-        given["item"] = (with_joint_id(table.rows, given["item"], path.name),)
-        table.is_changed = True
-    if "{variant}" in (given["name"] or "") and not given["variant"]:
-        given["variant"] = ("variant",)
-    table.columns = list(table.rows[0])
     return table
 
 
@@ -173,7 +153,7 @@ def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
     elif table.free("label"):
         return ()
     else:
-        items = given["item"] or table.free("item")
+        items = [given["item"]] if given["item"] else table.free("item")
         coder = telling_apart(table, items[0], given) if items else None
         seen.used |= known | ({coder} if coder else set())
         found = proposed_fields(seen, rules)
@@ -200,16 +180,6 @@ def _documents(table: Table, fields: Sequence[FieldColumn]) -> tuple[dict[str, A
 
 def _stem(column: str) -> str:
     return column.casefold().replace(" ", "_")
-
-
-def _columns(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[str, Any]:
-    """The columns by role; of rows in one place the first alone, where that is asked."""
-    columns = roles_of(table, given, has_fields=has_fields)
-    if given["twice"] == "first":
-        kept = without_later(table.rows, place_of(columns), table.taken)
-        table.is_changed = table.is_changed or len(kept) < len(table.rows)
-        table.keep(kept)
-    return columns
 
 
 def _annotations(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
-import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -25,9 +22,9 @@ from quaver.study.imports.label_studio import (
     rows_of_records,
     rows_of_tasks,
 )
-from quaver.study.imports.promptfoo_results import rows_of_results
 
 Record: TypeAlias = Mapping[str, Any]
+LABEL_STUDIO: Final = "Label Studio"
 
 
 class ToolLog(NamedTuple):
@@ -35,8 +32,8 @@ class ToolLog(NamedTuple):
 
     Attributes:
         tool: Who wrote it.
-        rows: A row an answer, with the columns ``item``, ``text``, ``variant``, ``model``, ``repeat``,
-            ``answer``, ``gold`` and ``score``, as far as the tool keeps them.
+        rows: A row an answer; those of inspect-ai with the columns ``item``, ``text``, ``variant``,
+            ``model``, ``repeat``, ``answer``, ``gold`` and ``score``.
         fields: The columns of labels, where the tool keeps labels.
     """
 
@@ -57,17 +54,6 @@ def log_in(file: Path) -> ToolLog | None:
             return _log_of_document(file, parsed_json(read_file(file)))
         if ending in (".csv", ".tsv"):
             return _log_of_table(file, "\t" if ending == ".tsv" else ",")
-        if ending != ".jsonl":
-            return None
-        with file.open("rb") as opened:  # a table may be in any encoding, which its own reader knows
-            keys = _keys_of(next((line for line in opened if line.strip()), b""))
-            opened.seek(0)
-            lines = (json.loads(line) for line in opened if line.strip())
-            if keys >= _PROMPTFOO:
-                return ToolLog("promptfoo", _rows(file, rows_of_results(lines)))
-            if (log := next((one for one in _LOGS if keys >= {*one.get("line", ("",))}), None)) is None:
-                return None
-            return ToolLog(log["tool"], _rows(file, (row for line in lines for row in _answers(log, line))))
     except (OSError, zipfile.BadZipFile) as error:
         raise ItemError("this log cannot be read", where=str(file), found=str(error)) from None
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
@@ -77,17 +63,15 @@ def log_in(file: Path) -> ToolLog | None:
             found=f"{type(error).__name__}: {error}"[:200],
             fix="export a table with an item, a prompt and an answer a row, and import that",
         ) from None
+    return None
 
 
 def _log_of_document(file: Path, document: Any) -> ToolLog:
     """The log in a file that is one JSON document."""
     first = document[0] if isinstance(document, list) and document else document
     keys = first.keys() if isinstance(first, dict) else frozenset[str]()
-    for log in _LOGS if first is document else ():
-        if keys >= {*log.get("document", ("",))}:
-            return ToolLog(log["tool"], _rows(file, _answers(log, document)))
-    if first is document and "results" in keys and "results" in document["results"]:
-        return ToolLog("promptfoo", _rows(file, rows_of_results(document["results"]["results"])))
+    if first is document and keys >= {"eval", "samples"}:
+        return ToolLog("inspect-ai", _rows(file, _samples(document)))
     if first is not document and keys >= {"annotations", "data"}:
         return ToolLog(LABEL_STUDIO, _rows(file, rows_of_tasks(document)), fields_of_tasks(document))
     if first is not document and keys >= OWN_COLUMNS:
@@ -95,10 +79,39 @@ def _log_of_document(file: Path, document: Any) -> ToolLog:
     raise ItemError(
         "this is no log that Quaver knows",
         where=str(file),
-        expected="a log of inspect-ai, results of promptfoo, or an export of Label Studio",
+        expected="a log of inspect-ai, or an export of Label Studio",
         found=f"JSON with {', '.join(list(keys)[:8])}" if keys else f"JSON: {type(first).__name__}",
         fix="save a table with an item, a prompt and an answer a row as CSV or JSON Lines",
     )
+
+
+def _samples(log: Record) -> Iterator[Record]:
+    """A row for each sample of inspect-ai's; its target is the true label, an epoch a repeat."""
+    about = log["eval"]
+    arguments = about.get("task_args") or {}
+    variant = ",".join(f"{name}={one}" for name, one in arguments.items()) or about["task"]
+    for sample in log["samples"]:
+        yield plain(sample.get("metadata") or {}) | {
+            "item": str(sample["id"]),
+            "text": _cell(sample["input"]),
+            "variant": variant,
+            "model": about["model"],
+            "repeat": sample["epoch"],
+            "answer": sample["output"]["completion"] or "",
+            "gold": _cell(sample["target"]),
+            "score": next((_cell(one["value"]) for one in (sample.get("scores") or {}).values()), None),
+        }
+
+
+def _cell(value: Any) -> Any:
+    """A cell: of messages the last one's text, of parts their texts, of several values none."""
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[-1], dict) and "content" in value[-1]:
+        return _cell(value[-1]["content"])
+    if all(isinstance(one, dict) for one in value):
+        return " ".join(one["text"] for one in value if "text" in one) or None
+    return value[0] if len(value) == 1 else None
 
 
 def _log_of_table(file: Path, separator: str) -> ToolLog | None:
@@ -201,82 +214,3 @@ def _unpacked_by_its_tool(file: Path) -> dict[str, Any]:
         ) from None
     document: dict[str, Any] = read_eval_log(str(file)).model_dump(mode="json")
     return document
-
-
-def _answers(log: Record, whole: Record) -> Iterator[Record]:
-    """A row for each answer in a document or a line."""
-    found = [*_likeliest(whole)] if "answers" in log else _led(log["each"], whole, whole, 0)
-    none: list[Record] = [] if "document" in log else [{}]  # a call that failed has an answer, which is empty
-    for number, answer in enumerate([found] if isinstance(found, dict) else found or none):
-        row = plain(_led(log["beside"], answer, whole, number) or {}) if "beside" in log else {}
-        cells = {name: _cell(_led(way, answer, whole, number)) for name, way in log["columns"].items()}
-        yield row | cells | {"item": str(cells["item"]), "answer": cells["answer"] or ""}
-
-
-def _led(ways: str, answer: Record, whole: Record, number: int) -> Any:
-    """What the first way leads to that leads anywhere.
-
-    Raises:
-        KeyError, TypeError: What must be there is not.
-    """
-    value: Any = None
-    for way in ways.split(" or "):
-        if way == "#":
-            return number
-        value = whole if way[0] in "^/" else answer
-        for step in way.lstrip("^/").split("."):
-            if value is None:
-                break
-            if step == "*":
-                value = next(iter(value.values()), None)
-            else:
-                value = value.get(step[:-1]) if step.endswith("?") else value[step]
-        if value not in (None, {}):
-            break
-    return value
-
-
-def _cell(value: Any) -> Any:
-    """A cell: of messages the last one's text, of parts their texts, of several values none."""
-    if isinstance(value, dict):
-        return ",".join(f"{name}={one}" for name, one in value.items())
-    if not isinstance(value, list):
-        return value
-    if value and isinstance(value[-1], dict) and "content" in value[-1]:
-        return _cell(value[-1]["content"])
-    if all(isinstance(one, dict) for one in value):
-        return " ".join(one["text"] for one in value if "text" in one) or None
-    return value[0] if len(value) == 1 else None
-
-
-def _likeliest(line: Record) -> Iterator[Record]:
-    """Each repeat; of a choice by likelihood, the likeliest choice is the answer."""
-    asked = list(line["arguments"].values()) if isinstance(line["arguments"], dict) else line["arguments"]
-    pairs = [[one["arg_0"], one["arg_1"]] if isinstance(one, dict) else one for one in asked]
-    scores = plain({name: line.get(name) for name in line.get("metrics", ())})
-    shared = {"text": pairs[0][0], "score": next(iter(scores.values()), None)}
-    resps, target = line["resps"], str(line["target"])
-    if isinstance(resps[0][0], str):
-        yield from (shared | {"answer": answer, "gold": target} for answer in resps[0])
-        return
-    choices = [choice for _, choice in pairs]
-    likely = max(range(len(resps)), key=lambda index: float(resps[index][0][0]))
-    gold = choices[int(target)] if target.isdigit() and int(target) < len(choices) else target
-    yield shared | {"answer": choices[likely].strip(), "gold": gold.strip()}
-
-
-BATCHES: Final = ("OpenAI batch", "Anthropic batch")
-"""Logs in which a text that the user chose names each call."""
-LABEL_STUDIO: Final = "Label Studio"
-_PROMPTFOO: Final = frozenset(("promptIdx", "testIdx", "vars", "prompt"))
-_LOGS: Final[Sequence[Mapping[str, Any]]] = tomllib.loads(
-    Path(__file__).with_name("tool_logs.toml").read_text("utf-8")
-)["log"]
-
-
-def _keys_of(first: bytes) -> Set[str]:
-    """The keys of a line; none of what is no line of a log."""
-    with suppress(ValueError):
-        line = json.loads(first)
-        return line.keys() if isinstance(line, dict) else frozenset()
-    return frozenset()

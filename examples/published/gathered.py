@@ -1,0 +1,83 @@
+"""Published annotations as one table: several files, what their paths say, true labels of another file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from quaver import Study, import_annotations
+from quaver.errors import ItemError
+from quaver.study.imports.label_files import files_of, read_table, write_rows
+
+MORE: Final = ("name", "columns", "gold_columns")
+"""What a recipe says beside the options of an import: what paths say, columns where there is no header."""
+
+Cells = dict[str, Any]
+
+
+def imported(file: Path, home: Path, reading: Mapping[str, Any], folder: Path) -> Study:
+    """The study of a file of annotations, or of all files that fit a pattern.
+
+    Args:
+        file: The file or the pattern.
+        home: The study's folder.
+        reading: Options of an import, and ``MORE``; ``item`` may list columns that make up an id, ``gold``
+            may be a file, and ``twice`` may keep the ``first`` row of a place.
+        folder: Where paths in it begin.
+    """
+    options = {name: one for name, one in reading.items() if name not in MORE}
+    options |= {name: [str(one) for one in options.get(name, ())] for name in ("labels", "unlabelled")}
+    parts, gold = options.get("item"), folder / str(options.get("gold", ""))
+    first = options.get("twice") == "first"
+    if not (isinstance(parts, list) or gold.is_file() or first or {*MORE} & {*reading}):
+        return import_annotations(file, home, **options)[0]
+    rows = _rows(file, reading)
+    if isinstance(parts, list):
+        options["item"] = "/".join(parts)
+        for row in rows:
+            row[options["item"]] = "/".join(str(row[name]) for name in parts)
+    if gold.is_file():
+        true = _gold(gold, reading.get("gold_columns", ()), parts if isinstance(parts, list) else [parts])
+        options["gold"] = "gold of the file"
+        for row in rows:
+            row[options["gold"]] = true.get(str(row[options["item"]]), "")
+    if first:
+        del options["twice"]
+        named = [options[name] for name in ("item", "variant", "repeat", "coder") if name in options]
+        placed = [name for name in (*named, "variant", "model", "repeat") if name in rows[0]]
+        rows = list({tuple(str(row[name]) for name in placed): row for row in reversed(rows)}.values())[::-1]
+    if "{variant}" in reading.get("name", ""):
+        options.setdefault("variant", "variant")
+    home.parent.mkdir(parents=True, exist_ok=True)
+    table = home.with_name(f"{home.name}.csv")
+    write_rows(table, rows)
+    return import_annotations(table, home, **options)[0]
+
+
+def _rows(file: Path, reading: Mapping[str, Any]) -> list[Cells]:
+    """The rows of all files, each with what its file's path says."""
+    says = re.compile(".*?/" + _pattern(reading["name"])) if "name" in reading else None
+    written = {name: reading[name] for name in ("encoding", "separator", "sheet") if name in reading}
+    rows: list[Cells] = []
+    for one in files_of(file):
+        said = says.fullmatch(one.resolve().as_posix()) if says else None
+        if says and said is None:
+            raise ItemError("this path does not fit", where=str(one), expected=reading["name"])
+        own = read_table(one, **written, columns=reading.get("columns", ()))
+        rows += [{**row, **(said.groupdict() if said else {})} for row in own]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name, "") for name in columns} for row in rows]
+
+
+def _pattern(name: str) -> str:
+    """``{model}/graded_{variant}.txt`` as a regular expression."""
+    return re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+?)", re.escape(name))
+
+
+def _gold(file: Path, columns: Sequence[str], item: Sequence[Any]) -> dict[str, str]:
+    """The true label of each item in a file."""
+    rows = read_table(file, columns=columns)
+    (column,) = ["gold"] if "gold" in rows[0] else [name for name in rows[0] if name not in item]
+    return {"/".join(row.text(name) for name in item): row.text(column) for row in rows}
