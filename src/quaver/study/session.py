@@ -292,16 +292,15 @@ class Study:
         return labels_by_field(self.source, model=model, variants=variants, evaluator=evaluator)
 
     @guarded
-    def labeller(self, *, variants: Sequence[str] | None = None, keep: str | Path | None = None) -> Labeller:
+    def labeller(self, *, variants: Sequence[str] | None = None) -> Labeller:
         """Its prompts, model and evaluator as a function, for texts that keep coming.
 
         ``labeller(texts)`` and ``await labeller.label(texts)`` give each text's label, the prompts'
         agreement, and whether it is accepted: by the rule of ``gold.accept`` where that was asked for, whose
-        promise holds for texts like the study's. ``labeller.drift`` says whether they still are.
+        promise holds for texts like the study's.
 
         Args:
             variants: The prompts to ask, by their ids; all if left out.
-            keep: A file of JSON Lines to which each answer is added.
 
         Raises:
             StoreError: This source asks no model, or nothing is stored yet.
@@ -309,7 +308,7 @@ class Study:
         """
         from quaver.study.analysis.labeller import Labeller
 
-        return Labeller(asking(self.source), variants, keep)
+        return Labeller(asking(self.source), variants)
 
     @guarded
     def export(self, path: str | Path) -> int:

@@ -7,8 +7,7 @@ import pytest
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.findings.key_results import coder_sentences, quality_lines
-from quaver.report.findings.quality import Quality, clusters
+from quaver.report.findings.key_results import coder_sentences
 
 
 def gap(value: float, low: float | None, high: float | None, **cell: str) -> Estimate:
@@ -54,20 +53,3 @@ def test_prompts_that_are_clearly_further_are_named() -> None:
 
 def test_without_coders_nothing_is_said() -> None:
     assert said() == []
-
-
-def test_an_interval_for_other_prompts_is_named_in_words() -> None:
-    again = {
-        "measure": "accuracy",
-        "cell": {"model": "m", "estimand": "population"},
-        "estimand": "population",
-        "scope": "for prompts like these 5",
-        "value": 0.66,
-        "now": (0.58, 0.73),
-        "grouped": (0.53, 0.77),
-    }
-    details = {"effect": 4.0, "quantity": "accuracy", "groups": 15, "clustered": True, "again": [again]}
-    like = Estimate("item_clusters", 0.33, 0.2, 0.6, n=150, cell={"column": "author"}, details=details)
-    (said,) = quality_lines(Quality(clusters=tuple(clusters([like]))))
-    assert "accuracy (model m), for prompts like these 5, 66% [58% to 73%] becomes [53% to 77%]" in said
-    assert "estimand" not in said

@@ -1,21 +1,19 @@
-"""A checked prompt as a function: it labels new texts as its study did, and notices when they change."""
+"""A checked prompt as a function: it labels new texts as its study did."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from quaver import Study
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.study.analysis.labeller import Drift, Labeller, drift_evidence
+from quaver.study.analysis.labeller import Labeller
 
 CALLS: list[str] = []
 
@@ -156,58 +154,6 @@ def _failing(requests: Any) -> Any:
     raise QuaverError("gone")
 
 
-def test_answers_are_kept_where_that_is_wanted(study: Study) -> None:
-    with study.labeller(keep="answers.jsonl") as labeller:
-        labeller(["good\u2028and more"])
-    lines = [json.loads(line) for line in Path("answers.jsonl").read_bytes().splitlines()]
-    assert len(lines) == 4
-    assert {line["answer"] for line in lines} == {"yes"}
-    assert all(line["text"] == {"post": "good\u2028and more"} for line in lines)
-
-
 def test_a_prompt_that_is_not_there_is_an_error(study: Study) -> None:
     with pytest.raises(UnknownName):
         study.labeller(variants=["nothing"])
-
-
-# ------------------------------------------------------------------------------ drift
-
-
-def test_harder_texts_are_noticed(labeller: Labeller, caplog: pytest.LogCaptureFixture) -> None:
-    labeller([f"good {n}" for n in range(40)])
-    assert not labeller.drift.found
-    labeller([f"good {n}??" for n in range(40)])
-    assert labeller.drift.found
-    assert len(caplog.records) == 1
-    assert "no longer" in str(labeller.drift)
-
-
-def test_the_evidence_is_that_of_a_uniform_mixture() -> None:
-    """By hand: 3 doubtful texts of 3 where the study allows up to 0.5 or so: (1/4) / p^3."""
-    assert drift_evidence(0, 0, 1, 10) == 1.0
-    high = 0.4450  # of 1 in 10, Clopper and Pearson's upper limit at 97.5%
-    assert drift_evidence(3, 3, 1, 10) == pytest.approx(0.25 / high**3, rel=1e-3)
-    assert drift_evidence(1, 10, 1, 10) < 1
-
-
-def test_texts_like_those_of_the_study_rarely_alarm() -> None:
-    """800 labellers of 300 texts each, looked at after every text: at most 5%, and the study's own error."""
-    draw, alarms = np.random.default_rng(8), 0
-    for _ in range(800):
-        share = draw.uniform(0.02, 0.4)
-        known = int(draw.binomial(200, share))
-        seen = np.cumsum(draw.random(300) < share)
-        alarms += any(drift_evidence(int(seen[n - 1]), n, known, 200) >= 20 for n in range(10, 301, 10))
-    assert alarms <= 0.05 * 800
-
-
-def test_twice_as_many_doubtful_texts_are_found_soon() -> None:
-    draw, found = np.random.default_rng(9), 0
-    for _ in range(200):
-        seen = np.cumsum(draw.random(500) < 0.3)
-        found += any(drift_evidence(int(seen[n - 1]), n, 75, 500) >= 20 for n in range(10, 501, 10))
-    assert found >= 180
-
-
-def test_a_drift_says_what_it_is_about() -> None:
-    assert str(Drift(0, 0, 0.1, 1.0)).startswith("none of 0 texts")

@@ -24,9 +24,8 @@ class Clusters:
     Attributes:
         kind: ``columns``: items share a value of a column. ``copies``: their texts are nearly the same.
         column: What to declare as the study's group.
-        estimate: The intraclass correlation, and in its details the design effect (``effect``), the
-            ``quantity`` of the items that it is about, and some of the study's estimates with both intervals
-            (``again``).
+        estimate: The intraclass correlation, and in its details the design effect (``effect``) and the
+            ``quantity`` of the items that it is about.
     """
 
     kind: Literal["columns", "copies"]

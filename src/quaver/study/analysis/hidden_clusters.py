@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,14 +22,10 @@ from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.measures.validity.item_clusters import WIDER, item_clusters
 from quaver.study.sources.conclusion_measures import concluded_about
-from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
 IN_PASSING = 5_000
 """Items; the texts of more take a second or longer to compare, which only a report or a measurement does."""
-
-_AGAIN, _ROWS = 3, 4
-"""So many of the study's measures are taken again for each column, and so many of their estimates shown."""
 
 
 def hidden_clusters(
@@ -105,58 +101,6 @@ def _effect(cluster: Estimate, measure: str) -> float:
     about = {"accuracy": "accuracy", "stability": "disagreement", "sensitivity": "disagreement"}
     name = about.get(how.section if how else "", next((one for one in known if one.startswith("share")), ""))
     return float(known[name]["effect"] if name in known else cluster.details["effect"])
-
-
-def with_wider(
-    study: StudySource,
-    estimates: Sequence[Estimate],
-    measurements: Sequence[Measurement],
-    frame: pl.DataFrame,
-) -> list[Estimate]:
-    """The estimates; those of clustered items with the study's measures taken again over these groups.
-
-    Returns:
-        The same, with ``again`` in the details: for some of the study's estimates ``measure``, ``cell``,
-        ``estimand`` and ``scope`` (in words, where it is not fixed), ``value``, the interval as it is and
-        (``grouped``) as it would be.
-    """
-    return [
-        replace(
-            estimate,
-            details={
-                **estimate.details,
-                "again": list(_again(study, estimate.cell["column"], measurements, frame)),
-            },
-        )
-        if estimate.details.get("clustered")
-        else estimate
-        for estimate in estimates
-    ]
-
-
-def _again(
-    study: StudySource, column: str, measurements: Sequence[Measurement], frame: pl.DataFrame
-) -> Iterator[dict[str, Any]]:
-    """Some of the study's estimates with both intervals."""
-    joined, rows = with_column(study, frame, column), 0
-    for measurement in measurements[:_AGAIN]:
-        by = tuple(name for name in measurement.options.get("by", ()) if name == "model")
-        try:
-            now, then = (measurement.of(joined, by=by, group=group) for group in (None, column))
-        except QuaverError:  # not a measure of such cells; the study's own estimates say what is wrong
-            continue
-        for before, after in zip(now, then, strict=True):
-            if None not in (before.low, after.low, before.value) and rows < _ROWS:
-                rows += 1
-                yield {
-                    "measure": before.measure,
-                    "cell": dict(before.cell),
-                    "estimand": before.estimand,
-                    "scope": "" if before.estimand == "fixed" else before.scope,
-                    "value": before.value,
-                    "now": (before.low, before.high),
-                    "grouped": (after.low, after.high),
-                }
 
 
 def with_column(study: StudySource, frame: pl.DataFrame, column: str) -> pl.DataFrame:

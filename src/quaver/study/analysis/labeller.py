@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from contextlib import suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy
 
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.core.annotations import Row
 from quaver.core.arguments import excerpt
-from quaver.core.line_file import LineFile
 from quaver.core.number_format import percent, promised
-from quaver.core.records import Item, Request
+from quaver.core.records import Item
 from quaver.design.calls.call_plan import Plan
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, MeasureError, QuaverError
@@ -31,11 +27,6 @@ from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.analysis.study_acceptance import FILE, accept
 from quaver.study.analysis.text_labels import text_labels
 from quaver.study.sources.study_file_source import StudyFile
-
-_LOG: Final = logging.getLogger("quaver")
-
-_ALARM: Final = 20.0
-"""Evidence of a drift from which it is said: reached by chance in at most one of twenty labellers, ever."""
 
 
 class LabelledText(NamedTuple):
@@ -55,36 +46,6 @@ class LabelledText(NamedTuple):
     accepted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """Whether a labeller's texts are still like those of its study, by the share that needs a person.
-
-    Attributes:
-        texts: Texts so far.
-        doubtful: Of these, the ones that need a person.
-        expected: The share of such texts in the study.
-        evidence: A betting martingale against any share that the study's texts leave possible (Waudby-Smith &
-            Ramdas 2024, section 4; a uniform mixture of bets): by chance it reaches 20 in at most one of
-            twenty labellers, however often you look.
-    """
-
-    texts: int
-    doubtful: int
-    expected: float
-    evidence: float
-
-    @property
-    def found(self) -> bool:
-        """Whether the texts have changed."""
-        return self.evidence >= _ALARM
-
-    def __str__(self) -> str:
-        share = percent(self.doubtful / self.texts) if self.texts else "none"
-        changed = "the texts are no longer like those of the study" if self.found else "no drift is shown"
-        usual = percent(self.expected)
-        return f"{share} of {self.texts:,} texts need a person, {usual} in the study: {changed}."
-
-
 class Labeller:
     """Labels texts with a study's prompts, decoding, model and evaluator (see `Study.labeller`).
 
@@ -93,12 +54,9 @@ class Labeller:
     Args:
         study: The study.
         variants: The prompts to ask, by their ids; all if left out.
-        keep: A file of JSON Lines to which each answer is added.
     """
 
-    def __init__(
-        self, study: StudyFile, variants: Sequence[str] | None = None, keep: str | Path | None = None
-    ) -> None:
+    def __init__(self, study: StudyFile, variants: Sequence[str] | None = None) -> None:
         if study.experiment.follow_ups:
             raise QuaverError(
                 "a study with follow-ups has no labeller",
@@ -106,8 +64,8 @@ class Labeller:
                 expected="labels that are read from the answers themselves",
                 found=", ".join(study.experiment.follow_ups),
             )
-        table = text_labels(study, variants=variants)
-        self._study, self._keep = study, LineFile(Path(keep)) if keep else None
+        text_labels(study, variants=variants)  # says so where nothing has been checked
+        self._study = study
         design = study.experiment
         wanted = {variant.id for variant in design.variants} if variants is None else {*variants}
         conditions = [condition for condition in design.conditions if condition.variant in wanted]
@@ -115,12 +73,7 @@ class Labeller:
         self._evaluator = study.spec.evaluators[0].title
         self._columns = {name for variant in design.variants for name in names_in(variant.text)} - {"item"}
         self.promise, self.least = _rule(study) if variants is None else (None, SPLIT)
-        sure = table["agreement"].fill_null(1.0).to_numpy() >= self.least
-        doubtful = ~(sure & table["model_label"].is_not_null().to_numpy())
-        self._known = (int(doubtful.sum()), table.height)
-        self._seen = [0, 0]
         self._waiting: SimpleQueue[_Batch] = SimpleQueue()
-        self._alarmed = False
         self._worker = ThreadPoolExecutor(1, "quaver labeller")
 
     def __call__(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
@@ -136,13 +89,11 @@ class Labeller:
             ItemError: A text is empty, or a row lacks a column.
             ModelError: The model cannot be asked.
         """
-        with _span(len(texts)):
-            return self._awaited(texts).result()
+        return self._awaited(texts).result()
 
     async def label(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
         """The same, without holding up the event loop."""
-        with _span(len(texts)):
-            return await asyncio.wrap_future(self._awaited(texts))
+        return await asyncio.wrap_future(self._awaited(texts))
 
     def _awaited(self, texts: Sequence[str | Mapping[str, Any]]) -> Future[list[LabelledText]]:
         """Have texts wait for their turn: whoever's turn it is, all that wait are asked about together."""
@@ -170,12 +121,6 @@ class Labeller:
         self._worker.shutdown()
         for model in self._study.models.values():
             model.close()
-
-    @property
-    def drift(self) -> Drift:
-        """Whether the texts so far are like those of the study, for which alone the promise holds."""
-        (texts, doubtful), (known, of) = self._seen, self._known
-        return Drift(texts, doubtful, known / of, drift_evidence(doubtful, texts, known, of))
 
     def __repr__(self) -> str:
         rule = f"accepts where {percent(self.least)} of the answers agree"
@@ -215,11 +160,6 @@ class Labeller:
             for batch in batches:
                 batch.found.set_exception(error)
             return
-        self._seen[0] += len(found)
-        self._seen[1] += sum(not one.accepted for one in found)
-        if not self._alarmed and self.drift.found:
-            self._alarmed = True
-            _LOG.warning("%s The promise holds for texts like those of the study.", self.drift)
         index = 0
         for batch in batches:
             batch.found.set_result(found[index : index + len(batch.rows)])
@@ -235,7 +175,6 @@ class Labeller:
         for name, model in study.models.items():
             model.prepare(1)
             for request, responses in model.answer(plan.requests(name)):
-                self._note(request, rows, [one.text for one in responses])
                 for call, response in zip(request.calls, responses, strict=True):
                     answers.append((call.condition, call.item, call.repeat, response, None))
         annotator = annotator_of(study, study.plugins.evaluators([self._evaluator]), design=design)
@@ -255,17 +194,6 @@ class Labeller:
             accepted = label is not None and share >= self.least
             result.append(LabelledText(label, share, confidences.get(item.id), accepted))
         return result
-
-    def _note(self, request: Request, rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> None:
-        """Keep what came back, where it is wanted."""
-        if self._keep is None:
-            return
-        conditions = self._design.conditions
-        self._keep.append(
-            {"variant": conditions[call.condition].variant, "model": request.model, "answer": text}
-            | {"text": {name: str(rows[call.item].get(name, "")) for name in sorted(self._columns)}}
-            for call, text in zip(request.calls, texts, strict=True)
-        )
 
 
 class _Batch(NamedTuple):
@@ -288,26 +216,3 @@ def _rule(study: StudyFile) -> tuple[float | None, float]:
     except MeasureError:
         return None, SPLIT
     return asked["error"], np.inf if found.threshold is None else found.threshold
-
-
-def drift_evidence(doubtful: int, texts: int, known: int, of: int) -> float:
-    """How much a uniform mixture of bets has won against every share that the study's texts allow."""
-    if not texts:
-        return 1.0
-    low = scipy.stats.beta.ppf(0.025, known, of - known + 1) if known else 0.0
-    high = scipy.stats.beta.ppf(0.975, known + 1, of - known) if known < of else 1.0
-    nearest = min(max(doubtful / texts, low), high)  # the share that explains the texts best
-    won = scipy.special.betaln(doubtful + 1, texts - doubtful + 1)
-    likely = scipy.special.xlogy(doubtful, nearest) + scipy.special.xlog1py(texts - doubtful, -nearest)
-    return float(np.exp(min(won - likely, 700.0)))
-
-
-def _span(texts: int) -> AbstractContextManager[Any]:
-    """A span of OpenTelemetry, where that is installed."""
-    try:
-        from opentelemetry import trace
-    except ImportError:
-        return nullcontext()
-    return trace.get_tracer("quaver").start_as_current_span(
-        "quaver.label", attributes={"quaver.texts": texts}
-    )

@@ -39,7 +39,6 @@ from quaver.study.analysis.hidden_clusters import (
     hidden_clusters,
     widened,
     with_column,
-    with_wider,
 )
 from quaver.study.analysis.study_measures import (
     CORRECTED,
@@ -251,7 +250,7 @@ class MeasuredStudy:
         ]
         if self.frame.is_empty():
             return estimates
-        return [*estimates, *with_wider(self.study, self.clusters, self.asked, self.first)]
+        return [*estimates, *self.clusters]
 
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
