@@ -52,7 +52,6 @@ GROUPS = (
             "quaver.collect.run.progress.Outcome",
             "quaver.study.collection.study_status.StudyStatus",
             "quaver.study.collection.study_status.BatchStatus",
-            "quaver.study.forecasts.forecast.BatchForecast",
             "quaver.study.repairing.repair",
             "quaver.study.repairing.Repaired",
             "quaver.study.sources.study_source.StudySource",

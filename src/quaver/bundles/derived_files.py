@@ -8,7 +8,7 @@ import re
 import shutil
 import zlib
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import blake2b
@@ -34,7 +34,6 @@ DERIVED = ("report.html", "estimates.csv", "estimates.json", README)
 _OWN = (".py", ".html", ".css", ".js", ".bib", ".yaml")
 _DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scipy")
 
-_PICTURE = re.compile(r"(<svg\b.*?</svg>)", re.DOTALL)
 _LINKED = re.compile(r"(?<=data:application/gzip;base64,)[A-Za-z0-9+/=]+")
 _NUMBER = re.compile(r"(-?\d+\.\d+(?:e[-+]?\d+)?)")
 _SAME = ["measure", "value", "low", "high", "n"]
@@ -47,7 +46,7 @@ _SHOWN = 60
 def made_with() -> dict[str, str]:
     """What decides what derived files say, and where something stands in a picture."""
     versions = {name: version(name) for name in _DRAWN_WITH}
-    return versions | {"code": _code(), "machine": platform.machine()}
+    return versions | {"code": _code(), "machine": platform.machine(), "zlib": zlib.ZLIB_RUNTIME_VERSION}
 
 
 @cache
@@ -105,28 +104,29 @@ class Checked:
 
 
 def check_derived(packed: Path, again: Path, maker: Mapping[str, str], check: Checked) -> None:
-    """Compare a bundle's derived files with those that were made again."""
+    """Compare a bundle's derived files with those that were made again.
+
+    Where another version or machine made them, that is the numbers of the estimates alone.
+    """
     here = made_with()
-    other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
     there = {path.name for path in again.iterdir() if path.is_file()}
     names = [*(one for one in DERIVED if one in there), *sorted(there.difference(DERIVED))]
     for path in sorted(packed.glob("report*.html")):
         if path.name not in there:
             check.differing.append(f"{path.name}: no report of the study has this name")
-    if any(maker.get(key) != here[key] for key in ("quaver", "code")):
-        by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
-        by += ", of other code" * (maker.get("quaver") == here["quaver"])
+    others = [f"{key} {maker.get(key, 'unknown')}" for key in here if maker.get(key) != here[key]]
+    if others:
         numbers = [_cells(folder / "estimates.csv") for folder in (packed, again)]
         if other := _first_difference(*numbers):
             check.differing.append(f"estimates.csv: {other}")
-        check.not_compared.append(f"{', '.join(names)}: made by {by} (this is {here['quaver']})")
+        made = f"made with {', '.join(others)} (this is Quaver {here['quaver']})"
+        check.not_compared.append(f"{', '.join(names)}: {made}")
         return
     for name in names:
-        texts, pictures = _differences(packed / name, again / name)
-        if texts or (pictures and not other):
-            check.differing.append(f"{name}: {texts or pictures}")
-        elif pictures:
-            check.not_compared.append(f"the pictures of {name}, drawn with {other}")
+        texts = [_text(folder / name, again / name) for folder in (packed, again)]
+        other = _first_difference(*texts) if (packed / name).is_file() else "it is missing"
+        if other:
+            check.differing.append(f"{name}: {other}")
         else:
             check.compared.append(name)
 
@@ -140,15 +140,10 @@ def _cells(path: Path) -> str:
     return "\n".join(" ".join(value or "" for value in row) for row in table.iter_rows())
 
 
-def _differences(packed: Path, again: Path) -> Sequence[str]:
-    """The first differences of two files outside of pictures and in them, in words; empty where none is."""
-    if not packed.is_file():
-        return "it is missing", ""
-    there, now = (path.read_bytes().decode("utf-8", "replace") for path in (packed, again))
-    if there == now:
-        return "", ""
-    whole = [_PICTURE.split(_LINKED.sub(partial(_unpacked, len(now)), text)) for text in (there, now)]
-    return [_first_difference(*("\n".join(one[at::2]) for one in whole)) for at in (0, 1)]
+def _text(path: Path, now: Path) -> str:
+    """A file's text with what its links hold, as far as that is no larger than the file that was made now."""
+    text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+    return _LINKED.sub(partial(_unpacked, now.stat().st_size), text)
 
 
 def _unpacked(most: int, link: re.Match[str]) -> str:

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from quaver.study.forecasts.forecast import Forecast
     from quaver.study.session import Study
 
-_SHOWN = 40
-"""Levels of factors that are listed."""
-
 _HEADS = (
     "model",
     "calls",
@@ -64,7 +61,6 @@ def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:
     tell("head", plan)
     _show_models(plan)
     tell("batches", plan)
-    _show_parts(plan)
     tell("notes", plan)
     if plan.elsewhere:
         tell("elsewhere", max(model.whole.measured for model in plan.models))
@@ -87,13 +83,3 @@ def _show_models(plan: Forecast) -> None:
         for model in plan.models
     ]
     screen.print(table(_HEADS, rows))
-
-
-def _show_parts(plan: Forecast) -> None:
-    """What each level of each factor takes, as far as they are listed."""
-    if not plan.parts:
-        return
-    shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
-    screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
-    if len(plan.parts) > _SHOWN:
-        screen.print(f"… and {len(plan.parts) - _SHOWN:,} more levels.")

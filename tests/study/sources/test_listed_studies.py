@@ -102,32 +102,6 @@ studies: {colour: {task: {labels: [red, blue]}}}
 """
 
 
-def test_texts_of_another_file_take_their_places(tmp_path: Path) -> None:
-    path = written(tmp_path, LISTED.replace("shared:", "prompts: own.yaml\nshared:", 1))
-    (tmp_path / "own.yaml").write_text(PROMPTS, encoding="utf-8")
-    studies = quaver.open_studies(path, functions={"fake": annotator})
-    assert [one.spec.prompt.instruction for one in studies.values()] == ["Label this."] * 2
-    assert studies["mood"].spec.variants[0].use == "factors", "what it does not name stays"
-
-
-@pytest.mark.parametrize(
-    ("texts", "where", "fix"),
-    [
-        ("shared: {prompt: {instructions: x}}", "own.yaml:1: shared.prompt.instructions", "instruction"),
-        ("studies:\n  moods: {}", "own.yaml:2: studies.moods", "mood"),
-        ("- x", "own.yaml", None),
-    ],
-)
-def test_a_text_without_a_place_is_one_error(tmp_path: Path, texts: str, where: str, fix: str | None) -> None:
-    path = written(tmp_path, LISTED.replace("shared:", "prompts: own.yaml\nshared:", 1))
-    (tmp_path / "own.yaml").write_text(texts, encoding="utf-8")
-    with pytest.raises(SpecError) as caught:
-        quaver.open_studies(path)
-    assert caught.value.where == where
-    assert fix is None or fix in str(caught.value.fix)
-
-
-@pytest.mark.long
 def test_the_commands_take_each_study_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,9 +71,10 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
     own = [{"name": "mine", "use": "function", "price": {"input": 1, "output": 5}}]
     before = opened(tmp_path, model, models=own).plan()
     (left,) = before.paraphrases
-    assert (left.calls, left.answer_tokens, left.made) == (4, 4 * 48, False), "48 tokens are the least room"
-    assert left.cost is not None
-    assert left.cost.low < (left.prompt_tokens + 5 * left.answer_tokens) / 1e6 <= left.cost.high
+    assert left.startswith("4 calls of mine or more are to make paraphrases")
+    assert f"at most {4 * 48} written" in left, "48 tokens are the least room"
+    read = int(re.findall(r"about ([\d,]+) tokens read", left)[0].replace(",", ""))
+    assert left.endswith(f"to ${(read * 1.25 + 5 * 4 * 48) / 1e6:.2g}")
     assert model.reworded == 0
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".csv"] == ["study.yaml"]
     assert any("not been made" in note for note in before.notes)
@@ -81,9 +83,6 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
     after = opened(tmp_path, model).plan()
     assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
     assert not any("not been made" in note for note in after.notes)
-    assert [(part.factor, part.level) for part in before.parts] == [
-        (part.factor, part.level) for part in after.parts
-    ]
 
 
 def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
@@ -161,16 +160,18 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     (by,) = document(tmp_path)["drafts"][0]["by"].values()
     assert by["engine"] == "llamacpp"
     (spent,) = study.plan(compare=()).paraphrases
-    assert spent.prompt_tokens > spent.calls * 20, "its request is longer than that"
+    calls, read, written = (
+        int(n.replace(",", "")) for n in re.findall(r"[\d,]+(?= (?:calls|tokens|written))", spent)
+    )
+    assert read > calls * 20, "its request is longer than that"
     study.run()
     later = opened(tmp_path, model, variants=[family], models=own)
     now = later.status()
-    assert (now.paraphrases, now.tokens) == (spent.calls, spent.prompt_tokens + spent.answer_tokens)
-    assert spent.cost is not None
-    assert spent.cost.high == now.money > 0
+    assert (now.paraphrases, now.tokens) == (calls, read + written)
+    assert now.money == pytest.approx((read + 2 * written) / 1e6)
     later.report()
     costs = (tmp_path / "tables" / "cost.csv").read_text()
-    assert f"smollm2-135m-instruct (paraphrases),{spent.calls}," in costs
+    assert f"smollm2-135m-instruct (paraphrases),{calls}," in costs
 
 
 def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None:
@@ -178,8 +179,7 @@ def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None
     study = opened(tmp_path, model, budget={"calls": 6})
     study.variants.make()
     (spent,) = study.plan(compare=()).paraphrases
-    assert (spent.calls, spent.model, spent.prompt_tokens, spent.cost) == (4, "mine", 0, None)
-    assert spent.made
+    assert spent.startswith("4 calls of mine made paraphrases: 0 tokens read, 0 written, cost unknown")
     outcome = study.run()
     assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)
     assert study.run().done == 0
@@ -415,7 +415,10 @@ def test_each_model_answers_the_original_and_what_it_reworded_itself(tmp_path: P
     asked = written(tmp_path, models=own, variants=[each], measures=["compliance"])
     models = {"mine": Model(), "other": Model()}
     study = Study.open(asked, functions=models)
-    assert [left.calls for left in study.plan().paraphrases] == [2, 2]
+    assert [left.split()[:4] for left in study.plan().paraphrases] == [
+        ["2", "calls", "of", "mine"],
+        ["2", "calls", "of", "other"],
+    ]
     study.run()
     assert [model.reworded for model in models.values()] == [2, 2]
     frame = study.annotations().select("model", "paraphrase", "rephraser").cast(pl.String)

@@ -23,7 +23,7 @@ from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.study.collection.round_of_calls import Collecting, RunAsked, rehearse, reused_folders
 from quaver.study.collection.study_variants import StudyVariants
-from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
+from quaver.study.forecasts.forecast import Forecast, forecast, paraphrases_to_make
 from quaver.study.sources.prices import check_money, prices_of
 from quaver.study.sources.study_file_source import StudyFile
 
@@ -90,7 +90,7 @@ def planned(study: StudyFile, pilot: int, compare: Sequence[str]) -> Forecast:
         check(expected)
         left, entries = expected.foreseen_paraphrases(), expected.spent_on_paraphrases()
         found = forecast(expected.plan, expected.models, {}, expected.prices, compared, entries)
-        paraphrases = (*found.paraphrases, *forecast_of_paraphrases(left, expected.prices))
+        paraphrases = (*found.paraphrases, *paraphrases_to_make(left, expected.prices))
         return replace(found, notes=(*found.notes, _STAND_INS), paraphrases=paraphrases)
     check(study)
     used: Mapping[str, Mapping[str, float]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,71 +13,21 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.core.batch import Batched
 from quaver.core.model import Model
-from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphraser import ToAsk
-
-
-@dataclass(frozen=True, slots=True)
-class PlanPart:
-    """The calls at one level of a factor, of all models together.
-
-    Attributes:
-        factor: A factor of the variants, ``decoding`` or ``model``.
-        level: One of its levels; an empty text where a variant has none.
-        calls: Calls.
-        prompt_tokens: Tokens of their prompts.
-        answer_tokens: At most, if every answer is as long as it may be.
-    """
-
-    factor: str
-    level: str
-    calls: int
-    prompt_tokens: int
-    answer_tokens: int
-
-
-def parts_of(plan: Plan, tokens_a_character: Mapping[str, float]) -> tuple[PlanPart, ...]:
-    """Split a plan by whatever has several levels in it.
-
-    Returns:
-        The parts, factor by factor; those of one factor sum to the whole plan.
-    """
-    experiment = plan.experiment
-    factors_of = {variant.id: variant.factors for variant in experiment.variants}
-    names = list(dict.fromkeys(name for factors in factors_of.values() for name in factors))
-    sums: dict[tuple[str, str], list[float]] = {}
-    of_variants = zip(experiment.variants, plan.order.survey.of_variants, strict=True)
-    characters = {variant.id: total for variant, total in of_variants}
-    for condition in experiment.conditions:
-        read = characters[condition.variant] * condition.repeats
-        tokens = read * tokens_a_character[condition.model]
-        levels = [(name, factors_of[condition.variant].get(name, "")) for name in names]
-        for key in (*levels, ("decoding", condition.decoding), ("model", condition.model)):
-            total = sums.setdefault(key, [0, 0, 0])
-            total[0] += len(experiment.items) * condition.repeats
-            total[1] += tokens
-            total[2] += answer_tokens(plan, condition)
-    found = [
-        PlanPart(factor, level, int(calls), round(prompts), int(answers))
-        for (factor, level), (calls, prompts, answers) in sums.items()
-    ]
-    several = {part.factor for part in found if part.calls < experiment.calls}
-    order = [name for name in (*names, "decoding", "model") if name in several]
-    return tuple(part for name in order for part in found if part.factor == name)
-
-
-def answer_tokens(plan: Plan, condition: Condition) -> int:
-    """Tokens of a condition's answers, if each is as long as it may be."""
-    return len(plan.experiment.items) * condition.repeats * plan.max_tokens(condition)
-
 
 _FEW = 5
 """Answers from which their length is taken to be known, within two standard errors."""
 
 _CHARACTERS_EITHER_WAY = 0.25
 """How far four characters a token may be off, where nothing counted."""
+
+_COUNTED = 48
+"""Prompts whose tokens are counted; the rest are taken to be like them."""
+
+_CHARACTERS_A_TOKEN = 4.0
+"""A rule of thumb for English, where the model cannot count."""
 
 
 class Range(NamedTuple):
@@ -93,20 +43,22 @@ class Range(NamedTuple):
 
     def __str__(self) -> str:
         """As dollars."""
-        if self.high == 0:
-            return "free"
         low, high = _dollars(self.low), _dollars(self.high)
-        if low == high:
-            return low
-        return (
-            f"{low} to {high}" if self.likely is None else f"about {_dollars(self.likely)} ({low} to {high})"
-        )
+        if self.high == 0 or low == high:
+            return low if self.high else "free"
+        likely = self.likely
+        return f"{low} to {high}" if likely is None else f"about {_dollars(likely)} ({low} to {high})"
 
 
 def _dollars(amount: float) -> str:
     if 0 < amount < 0.01:
         return f"${amount:.2g}" if amount >= 1e-4 else "under $0.0001"
     return f"${amount:,.2f}"
+
+
+def priced(cost: Range | None) -> str:
+    """A cost in words."""
+    return "cost unknown" if cost is None else str(cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +77,17 @@ class Tokens:
     completion: Range
     measured: int
 
-    def cost(self, price: Price) -> Range:
+    def cost(self, price: Price | None) -> Range | None:
         """In US dollars: the least with as much as possible from the server's cache, the most with little."""
-        likely = None
-        if self.completion.likely is not None:
-            prompt = self.prompt.likely or (self.prompt.low + self.prompt.high) / 2
-            cached = min(prompt, (self.cached.low + self.cached.high) / 2)
-            likely = price.of(prompt, cached, self.completion.likely)
+        if price is None:
+            return None
+        (least, most, read), written = self.prompt, self.completion.likely
+        read = read or (least + most) / 2
+        cached = min(read, (self.cached.low + self.cached.high) / 2)
         return Range(
-            price.of(self.prompt.low, min(self.prompt.low, self.cached.high), self.completion.low),
-            price.of(self.prompt.high, min(self.prompt.high, self.cached.low), self.completion.high),
-            likely,
+            price.of(least, min(least, self.cached.high), self.completion.low),
+            price.of(most, min(most, self.cached.low), self.completion.high),
+            None if written is None else price.of(read, cached, written),
         )
 
 
@@ -146,9 +98,8 @@ def expected_tokens(
     n = int(used.get("counted", 0))
     if n < _FEW:
         off = 0.0 if counted else _CHARACTERS_EITHER_WAY
-        return Tokens(
-            Range(prompt * (1 - off), prompt * (1 + off)), Range(0.0, shared), Range(calls, longest), 0
-        )
+        read = Range(prompt * (1 - off), prompt * (1 + off))
+        return Tokens(read, Range(0.0, shared), Range(calls, longest), 0)
     written = _mean(n, used["completion_tokens"], used["completion_squares"], calls, longest)
     read = (
         Range(prompt, prompt) if counted else _mean(n, used["prompt_tokens"], used["prompt_squares"], calls)
@@ -157,42 +108,13 @@ def expected_tokens(
     return Tokens(read, Range(share * read.low, share * read.high), written, n)
 
 
-def _mean(n: int, total: float, squares: float, calls: float, most: float = float("inf")) -> Range:
+def _mean(n: int, total: float, squares: float, calls: float, most: float = inf) -> Range:
     """A sum over calls like ``n`` measured ones, two standard errors either way."""
     mean = total / n
     error = 2 * sqrt(max(0.0, squares / n - mean * mean) / (n - 1))
     cap = most / max(1.0, calls)  # what a model thinks before its answer may go beyond it
     high = mean + error if mean > cap else min(cap, mean + error)
     return Range(max(0.0, mean - error) * calls, high * calls, mean * calls)
-
-
-_COUNTED = 48
-"""Prompts whose tokens are counted; the rest are taken to be like them."""
-
-_CHARACTERS_A_TOKEN = 4.0
-"""A rule of thumb for English, where the model cannot count."""
-
-
-class BatchForecast(NamedTuple):
-    """The same calls in the batches of a model's provider.
-
-    Attributes:
-        cost: US dollars of the calls that are not stored, from the least to the most; None where the price is
-            not known.
-        is_published: Whether genai-prices has the model's price in batches; where it has none, half of its
-            usual price is taken, which is what providers charge.
-        hours: Within which answers come, or never; 0 where the files are run by you.
-    """
-
-    cost: Range | None
-    is_published: bool
-    hours: float
-
-    def __str__(self) -> str:
-        cost = "cost unknown" if self.cost is None else str(self.cost)
-        if cost not in ("free", "cost unknown") and not self.is_published:
-            cost += " (half the usual price, since none for batches is listed)"
-        return f"{cost}, within {self.hours:g} h" if self.hours else f"{cost}, as files that you run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +135,7 @@ class ModelForecast:
         cost: US dollars of the calls that are not stored, from the least to the most; None where the
             price is not known.
         whole: The tokens of all of its calls.
-        batch: The same calls in batches; None where its provider has none.
+        batch: In words, the cost of the same calls in its provider's batches; empty where there are none.
     """
 
     model: str
@@ -227,37 +149,7 @@ class ModelForecast:
     seconds: float | None
     cost: Range | None
     whole: Tokens
-    batch: BatchForecast | None = None
-
-
-class ParaphrasesForecast(NamedTuple):
-    """What a model's calls took that made paraphrases, or will take at least that are to make them.
-
-    Attributes:
-        model: Its name.
-        calls: How many there were, or one for each missing paraphrase (a useless answer takes another).
-        prompt_tokens: Tokens that they read; where they are to be made, at four characters a token.
-        answer_tokens: Tokens that they wrote; where they are to be made, at most.
-        cost: US dollars; None where the price is not known.
-        made: Whether these calls are over.
-    """
-
-    model: str
-    calls: int
-    prompt_tokens: int
-    answer_tokens: int
-    cost: Range | None
-    made: bool = True
-
-    def __str__(self) -> str:
-        cost = "cost unknown" if self.cost is None else str(self.cost)
-        if not self.made:
-            tokens = f"about {self.prompt_tokens:,} tokens read, at most {self.answer_tokens:,} written"
-            return f"{self.calls:,} calls of {self.model} or more are to make paraphrases: {tokens}, {cost}"
-        tokens = f"{self.prompt_tokens:,} tokens read, {self.answer_tokens:,} written"
-        return (
-            f"{self.calls:,} calls of {self.model} made paraphrases: {tokens}, {cost}; the budget counts them"
-        )
+    batch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,20 +161,19 @@ class Forecast(Rows):
         variants: Prompt variants.
         decodings: Decodings.
         models: Each model's part.
-        parts: What each level of each factor takes, of all models together.
         notes: On how the variants were chosen.
         elsewhere: What all calls of one model would cost on others, by name.
-        paraphrases: What the calls take that make paraphrases, by model; these are not among the others.
+        paraphrases: A sentence for each model on the calls that made paraphrases, or are to make them; these
+            are not among the others.
     """
 
     items: int
     variants: int
     decodings: int
     models: tuple[ModelForecast, ...]
-    parts: tuple[PlanPart, ...] = ()
     notes: tuple[str, ...] = ()
     elsewhere: Mapping[str, Range] = field(default_factory=dict)
-    paraphrases: tuple[ParaphrasesForecast, ...] = ()
+    paraphrases: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -311,13 +202,8 @@ class Forecast(Rows):
         lines = [f"{self.size}: {self.calls:,} calls, {self.stored:,} answered"]
         for one in self.models:
             time = "time unknown" if one.seconds is None else f"{one.seconds:,.0f} s left"
-            cost = "cost unknown" if one.cost is None else str(one.cost)
-            lines.append(
-                f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
-                f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
-                + (f"; in batches {one.batch}" if one.batch else "")
-            )
-        return "\n".join([*lines, *map(str, self.paraphrases)])
+            lines.append(f"{one.model}: {one.calls:,} calls, {time}, {priced(one.cost)}")
+        return "\n".join([*lines, *self.paraphrases])
 
     __repr__ = __str__
 
@@ -333,10 +219,8 @@ class Forecast(Rows):
                 "tokens_read_once": one.new_tokens,
                 "most_answer_tokens": one.answer_tokens,
                 "seconds_left": one.seconds,
-                "least_cost": None if one.cost is None else one.cost.low,
-                "most_cost": None if one.cost is None else one.cost.high,
-                "least_cost_in_batches": one.batch.cost.low if one.batch and one.batch.cost else None,
-                "most_cost_in_batches": one.batch.cost.high if one.batch and one.batch.cost else None,
+                "least_cost": one.cost and one.cost.low,
+                "most_cost": one.cost and one.cost.high,
             }
             for one in self.models
         ]
@@ -352,26 +236,26 @@ def forecast(
 ) -> Forecast:
     """Forecast what a plan will take."""
     experiment = plan.experiment
-    forecasts, rates = [], {}
-    for name, model in models.items():
-        one, rates[name] = _of_model(plan, name, model, usage.get(name, {}), prices.get(name))
-        forecasts.append(one)
+    found = [
+        _of_model(plan, name, model, usage.get(name, {}), prices.get(name)) for name, model in models.items()
+    ]
+    most = max(found, key=lambda one: one.calls, default=None)  # what it is asked would cost on others
+    costs = {name: most.whole.cost(price) for name, price in (compared or {}).items()} if most else {}
+    known = {name: cost for name, cost in costs.items() if cost is not None}
     return Forecast(
         items=len(experiment.items),
         variants=len(experiment.variants),
         decodings=len(experiment.decodings),
-        models=tuple(forecasts),
-        parts=parts_of(plan, rates),
+        models=tuple(found),
         notes=tuple(experiment.notes),
-        elsewhere=_elsewhere(forecasts, compared or {}),
-        paraphrases=tuple(_of_paraphrases(entry, prices.get(entry.model)) for entry in entries),
+        elsewhere=dict(sorted(known.items(), key=lambda one: one[1].high)),
+        paraphrases=tuple(_made(entry, prices.get(entry.model)) for entry in entries),
     )
 
 
 def _of_model(
     plan: Plan, name: str, model: Model, used: Mapping[str, float], price: Price | None
-) -> tuple[ModelForecast, float]:
-    """One model's part, and its tokens a character."""
+) -> ModelForecast:
     experiment, survey = plan.experiment, plan.order.survey
     of_variant = {variant.id: n for variant, n in zip(experiment.variants, survey.of_variants, strict=True)}
     conditions = [condition for condition in experiment.conditions if condition.model == name]
@@ -381,16 +265,16 @@ def _of_model(
     stored = int(used.get("calls", 0))
     prompt = rate * sum(of_variant[c.variant] * c.repeats for c in conditions)
     new = rate * survey.new_characters * asked / survey.characters
-    longest = sum(answer_tokens(plan, c) for c in conditions)
-    left = (calls - stored) / calls
+    longest = len(experiment.items) * sum(c.repeats * plan.max_tokens(c) for c in conditions)
     whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
     if whole.measured and not counted:  # what some prompts took is nearer than what their length suggests
         nearer = (whole.prompt.low + whole.prompt.high) / 2 / prompt
-        rate, prompt, new = nearer * rate, nearer * prompt, nearer * new
-    rest = expected_tokens(
-        calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used
-    )
-    found = ModelForecast(
+        prompt, new = nearer * prompt, nearer * new
+    left = (calls - stored) / calls
+    shared = left * (prompt - new)
+    rest = expected_tokens(calls - stored, left * prompt, shared, left * longest, counted, used)
+    service = model.batches(Path()) if isinstance(model, Batched) else None
+    return ModelForecast(
         model=name,
         calls=calls,
         stored=stored,
@@ -400,52 +284,36 @@ def _of_model(
         answer_tokens=longest,
         counted=counted,
         seconds=(calls - stored) * used["seconds"] / stored if stored else None,
-        cost=None if price is None else rest.cost(price),
+        cost=rest.cost(price),
         whole=whole,
-        batch=_in_batches(model, price, rest),
+        batch=""
+        if service is None
+        else f"{priced(rest.cost(price and price.in_batch))}, within {service.limits.hours:g} h",
     )
-    return found, rate
 
 
-def _in_batches(model: Model, price: Price | None, rest: Tokens) -> BatchForecast | None:
-    """The same in the batches of a model's provider."""
-    service = model.batches(Path()) if isinstance(model, Batched) else None
-    if service is None:
-        return None
-    cost = None if price is None else rest.cost(price.in_batch)
-    return BatchForecast(cost, price is not None and price.batch is not None, service.limits.hours)
-
-
-def forecast_of_paraphrases(
+def paraphrases_to_make(
     left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
-) -> tuple[ParaphrasesForecast, ...]:
-    """Forecast what the paraphrases will take that have not been made."""
+) -> tuple[str, ...]:
+    """What the paraphrases will take that have not been made, a sentence for each model."""
     found = []
     for name, one in left:
         read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens
-        tokens, price = expected_tokens(one.calls, read, 0, longest, False, {}), prices.get(name)
-        cost = None if price is None else tokens.cost(price)
-        found.append(ParaphrasesForecast(name, one.calls, round(read), longest, cost, made=False))
+        cost = expected_tokens(one.calls, read, 0, longest, False, {}).cost(prices.get(name))
+        found.append(
+            f"{one.calls:,} calls of {name} or more are to make paraphrases: about {round(read):,} tokens "
+            f"read, at most {longest:,} written, {priced(cost)}"
+        )
     return tuple(found)
 
 
-def _of_paraphrases(entry: Entry, price: Price | None) -> ParaphrasesForecast:
-    read, written = round(entry.prompt_tokens), round(entry.completion_tokens)
-    money = (
-        None if price is None else price.of(entry.prompt_tokens, entry.cached_tokens, entry.completion_tokens)
+def _made(entry: Entry, price: Price | None) -> str:
+    read, written = entry.prompt_tokens, entry.completion_tokens
+    cost = Range(*[price.of(read, entry.cached_tokens, written)] * 2) if price else None
+    return (
+        f"{entry.calls:,} calls of {entry.model} made paraphrases: {read:,.0f} tokens read, {written:,.0f} "
+        f"written, {priced(cost)}; the budget counts them"
     )
-    return ParaphrasesForecast(
-        entry.model, entry.calls, read, written, None if money is None else Range(money, money)
-    )
-
-
-def _elsewhere(forecasts: Sequence[ModelForecast], compared: Mapping[str, Price]) -> dict[str, Range]:
-    """What all that the most asked model is asked would cost on others, the cheapest first."""
-    if not forecasts:
-        return {}
-    most = max(forecasts, key=lambda one: one.calls).whole
-    costs = {name: most.cost(price) for name, price in compared.items()}
-    return dict(sorted(costs.items(), key=lambda one: one[1].high))
 
 
 def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:

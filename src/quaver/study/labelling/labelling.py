@@ -215,8 +215,8 @@ class Labelling:
         """The calls of all texts with so many prompts, and their price; None where it is not known."""
         (forecast, *_), price = left_to_ask(self.study).models, asking(self.study.source).prices
         own, share = price.get(forecast.model), prompts / len(self.choice.variants)
-        cost = None if own is None else forecast.whole.cost(own).times(share)
-        return round(forecast.calls * share), cost
+        cost = forecast.whole.cost(own)
+        return round(forecast.calls * share), cost and cost.times(share)
 
     @cached_property
     def second(self) -> Study | None:

@@ -12,7 +12,7 @@ from pydantic import Field
 from quaver.design.calls.lock_file import merge, write_made
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part, read_yaml
-from quaver.errors import SpecError, nearest
+from quaver.errors import SpecError
 
 _HEAD = "# One study of {}: change that file, not this one.\n"
 _STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
@@ -30,11 +30,6 @@ class ListedStudies(Part):
     )
     studies: dict[StudyName, dict[str, Any] | str] = Field(
         description="Each study by name: what it has of its own, or the path of its study file.", min_length=1
-    )
-    prompts: str | None = Field(
-        None,
-        description="A YAML file of texts for places of this one, such as a paper's own prompts.",
-        examples=["prompts.yaml"],
     )
 
 
@@ -76,41 +71,7 @@ def studies_in(path: Path) -> dict[str, Path]:
         problem="this file lists no studies",
         expected="keys name, shared and studies",
     )
-    if spec.prompts is not None:
-        document = _with_texts(document, source.path_of(spec.prompts), path.name)
     return {name: _file_of(name, path, document, source) for name in spec.studies}
-
-
-def _with_texts(document: Mapping[str, Any], file: Path, own: str) -> dict[str, Any]:
-    """A list of studies with the texts of another file, which have the same keys in both files."""
-    texts = read_yaml(file)
-    where = Positions(file, texts).where
-    if not isinstance(texts, Mapping):
-        raise SpecError(
-            "these are no texts with their places",
-            where=where(),
-            expected="the keys of the file that lists studies, such as shared: {prompt: {system: …}}",
-        )
-
-    def check(known: Any, given: Any, *loc: str) -> None:
-        if not isinstance(given, Mapping) or not isinstance(known, Mapping):
-            return
-        for key, value in given.items():
-            if key not in known:
-                guess = nearest(str(key), map(str, known))
-                raise SpecError(
-                    f"{own} has no such place",
-                    where=where(*loc, key),
-                    expected=f"one of {', '.join(map(str, known))}",
-                    found=str(key),
-                    fix=f"did you mean {guess!r}?" if guess else f"write the place into {own} first",
-                )
-            check(known[key], value, *loc, key)
-
-    check(document, texts)
-    placed: dict[str, Any] = deepcopy(dict(document))
-    merge(placed, texts)
-    return placed
 
 
 def _file_of(name: str, path: Path, document: Any, source: Positions) -> Path:
