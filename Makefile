@@ -158,7 +158,7 @@ tex:
 
 # The extras that the default environment has, and those that heavy.lock adds: all but vllm.
 LIGHT := --extra local --extra pandas --extra start --extra stats --extra view
-MORE := $(LIGHT) --extra embeddings --extra gpt4all --extra hf --extra inspect --extra ray --extra testing
+MORE := $(LIGHT) --extra gpt4all --extra hf --extra inspect --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready

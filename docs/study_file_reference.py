@@ -23,7 +23,6 @@ _SEE = {
     "evaluators": ("Evaluators", "evaluators.md"),
     "measures": ("Every measure", "measures/index.md"),
     "conclusions": ("Check a conclusion", "conclusions.md"),
-    "meaning": ("Check the meaning", "paraphrases.md#check-that-the-meaning-stays-the-same"),
     "budget": ("Set a budget", "collecting.md#set-a-budget"),
     "reuse": ("Reuse answers", "collecting.md#reuse-answers-of-other-studies"),
     "annotations": ("Use labels that you already have", "import.md"),

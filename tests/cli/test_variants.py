@@ -1,8 +1,7 @@
-"""``quaver variants`` as a program: what it shows, makes, writes and takes back."""
+"""``quaver variants`` as a program: what it shows and makes."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -29,7 +28,7 @@ def model(text, prompt):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     family = "variants: [{use: paraphrases, engine: llm, model: fake, k: 2}]\n"
-    written(tmp_path, STUDY + family + "meaning: {by: lexical}\n")
+    written(tmp_path, STUDY + family)
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     return tmp_path
 
@@ -46,7 +45,6 @@ def test_every_variant_is_shown_with_what_differs_marked(folder: Path, command: 
     assert 2 in numbers(done.stderr)
     assert "paraphrase=original\n" in done.stdout
     assert "paraphrase=t0.7-1\n  paraphrase: llm (temperature 0.7, seed " in done.stdout
-    assert "similarity 0." in done.stdout
     assert "[-Is this positive-]{+Positive,+} or negative?" in done.stdout
     assert "\\x1b[31m[red]" in done.stdout  # text, and no markup
     assert "\x1b" not in done.stdout  # and no control
@@ -54,19 +52,6 @@ def test_every_variant_is_shown_with_what_differs_marked(folder: Path, command: 
     again = command(folder, "variants", "study.yaml", *MODEL)
     assert again.stderr == ""
     assert again.stdout == done.stdout
-
-
-def test_a_table_is_written_edited_and_taken_back(folder: Path, command: Command) -> None:
-    done = command(folder, "variants", "study.yaml", "--export", "table.csv", *MODEL)
-    assert (numbers(done.stdout), "table.csv" in done.stdout) == ([2], True)
-    table = folder / "table.csv"
-    table.write_text(
-        table.read_text(encoding="utf-8").replace("Positive, or", "Positive or"), encoding="utf-8"
-    )
-    done = command(folder, "variants", "study.yaml", "--import", "table.csv", *MODEL)
-    assert numbers(done.stdout.splitlines()[-1]) == [1]
-    (edit,) = json.loads((folder / "paraphrases.json").read_text(encoding="utf-8"))["edits"]
-    assert (edit["before"], edit["after"]) == ("Positive, or negative?", "Positive or negative?")
 
 
 def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder: Path, command: Command) -> None:
@@ -96,6 +81,3 @@ def test_a_collection_shows_the_prompts_of_each_of_its_studies(command: Command,
     shown = command(folder, "variants", "both.yaml", *MODEL).stdout
     assert shown.index("Study short") < shown.index("Which?") < shown.index("Study long")
     assert "Which of these?" in shown
-    refused = command(folder, "variants", "both.yaml", "--export", "texts.csv", *MODEL)
-    assert refused.returncode != 0
-    assert not (folder / "texts.csv").exists()

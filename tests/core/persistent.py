@@ -88,9 +88,7 @@ DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
     },
     "study.lock.json": lambda text: {"models": {"m": {"identity": text}}},
     "paraphrases.json": lambda text: {
-        "edits": [
-            {"factor": "f", "level": "l", "part": "instruction", "before": text, "after": "b", "remark": ""}
-        ]
+        "drafts": [{"asked": {}, "paraphrases": [{"name": "w", "text": text}], "answers": {}, "dropped": {}}]
     },
     "labelled.json": lambda text: {"file": text, "sha256": text},
     "accepted.json": lambda text: {"asked": {"text": text}, "found": {}},

@@ -45,7 +45,6 @@ WHOLE: dict[str, Any] = {
         {"use": "label_order", "orders": "reversed"},
         {"use": "shots", "k": [0, 1], "draws": 1, "place": "turns"},
     ],
-    "meaning": {"by": "lexical", "threshold": 0.2},
     "models": [{"name": "fake", "use": "function", "price": {"input": 1, "output": 2}, "only": {}}],
     "decoding": {
         "greedy": {"max_tokens": 4, "repeats": 1, "only": {"words": "curt"}},

@@ -9,8 +9,8 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Variant
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
 from quaver.estimation.statistic import Cell, Statistic

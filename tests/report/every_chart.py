@@ -99,7 +99,6 @@ def _variants() -> list[dict[str, Any]]:
                 },
                 "covariates": {
                     "paraphrase_temperature": temperature,
-                    "distance": round(0.02 + 0.11 * temperature + 0.05 * paraphrase, 3),
                 },
                 "answers": {code: code for code in LABELS},
                 "example": [["user", f"{strategy}, {temperature}, {paraphrase}"]],

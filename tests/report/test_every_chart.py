@@ -28,7 +28,6 @@ NAMES = {
         "consistency",
     ),
     *("accuracy", "inter-pss-by-paraphrase-temperature", "intra-pss-repeats"),
-    *("paraphrase-stability-by-distance", "original-agreement-by-distance"),
     *("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"),
     *("consistency-matrices", "consistency-histograms", "reliability", "calibration-shift", "parse-rates"),
     *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),

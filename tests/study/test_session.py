@@ -323,7 +323,7 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
 @pytest.mark.parametrize(
     ("name", "document", "found"),
     [
-        ("paraphrases.json", '{"edits": [{"factor": "paraphrase"}]}', r"edits\.0\.level"),
+        ("paraphrases.json", '{"spent": [{"model": "m"}]}', r"spent\.0\.asked"),
         ("paraphrases.json", '{"drafts": {"a": 1}}', "drafts"),
         ("paraphrases.json", '{"spent": [5]}', r"spent\.0"),
         ("noise.json", '{"fake": [{"way": "again"}]}', r"fake\.0\.answers"),
@@ -404,11 +404,11 @@ def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
 
 
 def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_path: Path) -> None:
-    """A paraphrase's distance and whether it is the original are columns, and the same comparison again."""
+    """Whether a paraphrase is the original, and is flagged, are columns, and the same comparison again."""
     text = STUDY + "variants:\n  - {use: instructions, texts: {b: 'Positive or negative?', c: 'Which?'}}\n"
     study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
     study.run()
-    assert {"original", "distance"} <= set(study.annotations().columns)
+    assert {"original", "flagged"} <= set(study.annotations().columns)
     found = study.measure("factor_effects", resamples=100)
     assert {one.cell["factor"] for one in found} == {"paraphrase"}
     assert {one.details["comparisons"] for one in found if "p" in one.details} == {9}  # 3 levels, 3 outcomes

@@ -1,58 +1,34 @@
-"""``quaver variants``: every prompt variant of a study, and the table to edit their texts in."""
+"""``quaver variants``: every prompt variant of a study."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from quaver.cli.console import plain, say, say_study, screen
 from quaver.cli.run_display import say_making
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, studies_of
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, studies_of
 
 if TYPE_CHECKING:
     from quaver.core.variant_display import Change
     from quaver.study.session import Study
 
 
-def command(
-    study: StudyArgument = HERE,
-    export: Path | None = None,
-    import_: Path | None = None,
-    again: bool = False,
-    function: FunctionOption = None,
-) -> None:
+def command(study: StudyArgument = HERE, again: bool = False, function: FunctionOption = None) -> None:
     """Show every prompt, and what differs from the original.
 
-    Edit the texts as a table: export them, change them, import them.
-
     Options:
-      export: Write the texts that vary to a CSV file that you can edit.
-      import_: Apply the edits of such a file.
-      again: Let the model make its paraphrases again; drops edits.
+      again: Let the model make its paraphrases again.
 
     Examples:
       quaver variants study.yaml
-      quaver variants study.yaml --export prompts.csv
-      quaver variants study.yaml --import prompts.csv
+      quaver variants study.yaml --again
     """
-    opened = studies_of(study, function)
-    if len(opened) > 1 and (import_ is not None or export is not None):
-        open_study(study, function)  # says that texts are edited study by study
-    for name, each in opened.items():
+    for name, each in studies_of(study, function).items():
         say_study(name)
         _make(each, again=again)
-        if import_ is not None:
-            edits = each.variants.edit(import_)
-            for edit in edits:
-                screen.print(f"{edit.factor}={edit.level}: {edit.part} edited")
-            screen.print(f"{len(edits):,} texts edited; paraphrases.json keeps them and the texts before.")
-        if export is not None:
-            count = each.variants.export(export)
-            screen.print(f"{count:,} texts are in {export}; edit its column `text`, then --import the file.")
-        if import_ is None and export is None:
-            _show(each)
+        _show(each)
 
 
 def _make(study: Study, *, again: bool) -> None:

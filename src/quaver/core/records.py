@@ -143,8 +143,8 @@ class Variant:
         schema: JSON schema that the answer must follow; empty for none.
         label_field: The field of the answer's JSON object that holds the label; empty for none.
         covariates: Further columns of the annotation frame: numbers, flags and texts that are not levels,
-            such as the ``distance`` of its instruction from the original.
-        origin: The origin of each level: the family, its parameters, the parent, edits.
+            such as whether its instruction lost something.
+        origin: The origin of each level: the family, its parameters, the parent.
     """
 
     id: str

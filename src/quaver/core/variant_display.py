@@ -97,26 +97,18 @@ def marked_messages(
     return result
 
 
-_LEFT_OUT = frozenset(["family", "parent", "meaning", "edits", "by"])
+_LEFT_OUT = frozenset(["family", "parent", "by"])
 
 
 def origin_in_words(origin: Mapping[str, Any], covariates: Mapping[str, Any]) -> list[str]:
-    """The origin of each of a variant's levels, the comparison of meaning, and the number of edits."""
+    """The origin of each of a variant's levels, and what a paraphrase has lost."""
     lines = []
     for factor, one in origin.items():
         maker = one.get("engine") or one.get("family", "")
         facts = [f"{key} {_plain(value)}" for key, value in one.items() if key not in {*_LEFT_OUT, "engine"}]
-        edits = one.get("edits", ())
-        facts += [f"edited {len(edits)} time{'s' * (len(edits) != 1)} by hand"] if edits else []
         parts = ", ".join(facts)
         by = f", by {one['by']}" if one.get("by") else ""
         lines.append(f"{factor}: {maker}{by}" + (f" ({parts})" if parts else ""))
-        meaning = one.get("meaning")
-        if meaning and not covariates.get("original"):
-            lines.append(
-                f"similarity {meaning['similarity']:.2f} ({meaning['by']}), "
-                f"length ×{meaning['length']:.2f}, words ×{meaning['words']:.2f}"
-            )
     if covariates.get("flagged"):
         lines.append(f"flagged: {covariates.get('flags', '')}")
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Variant
-from quaver.design.prompt_edits import ORIGINAL, cross
+from quaver.design.factor_levels import ORIGINAL, cross
 from quaver.design.variants.perturbations import VariantFamily
 from quaver.testing.prompts import LABELS, PROMPT, context
 from quaver.testing.recipes import VariantRecipe, built, plugins, recipe_of

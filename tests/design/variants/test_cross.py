@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from quaver.core.records import Variant
-from quaver.design.prompt_edits import LevelOfFactor, columns_of, cross
+from quaver.design.factor_levels import LevelOfFactor, columns_of, cross
 from quaver.errors import SpecError
 
 PROMPT = Variant("", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"a": "A", "b": "B"})

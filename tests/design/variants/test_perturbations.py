@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from quaver.core.records import Item, Label, LabelSet, Message, Response, Variant
+from quaver.design.factor_levels import cross
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import cross
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.perturbations import Perturbations

@@ -10,8 +10,8 @@ import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
 from quaver.core.records import Item, Label, LabelSet, Variant
+from quaver.design.factor_levels import cross
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import cross
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_factors import Factors

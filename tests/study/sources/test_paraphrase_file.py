@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +22,6 @@ ASKED: dict[str, Any] = {
     "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
     "prompt": {"instruction": "Is this good or bad?", "postfix": "Say good or bad."},
     "variants": [{"use": "paraphrases", "engine": "llm", "model": "mine", "temperatures": [0.5, 1], "k": 2}],
-    "meaning": {"by": "lexical"},
     "models": [{"name": "mine", "use": "function"}],
     "measures": ["inter_pss"],
 }
@@ -108,7 +106,6 @@ def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Pat
     assert [one["text"] for one in made["paraphrases"]] == REWORDED
     lock = document(tmp_path, "study.lock.json")
     assert lock["variants"][1]["origin"]["paraphrase"]["engine"] == "llm"
-    assert lock["variants"][1]["origin"]["paraphrase"]["meaning"]["by"].startswith("lexical")
     assert lock["paraphrases"]["made"][0]["answers"] == {"0.5": 2, "1": 2}
 
 
@@ -233,143 +230,16 @@ def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------- edits
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def rewritten(path: Path, rows: list[dict[str, str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-@pytest.fixture
-def exported(tmp_path: Path) -> tuple[Study, Path]:
+def test_a_paraphrase_is_edited_in_the_file_that_keeps_it(tmp_path: Path) -> None:
+    opened(tmp_path).variants.make()
+    path = tmp_path / "paraphrases.json"
+    kept = {name: value for name, value in document(tmp_path).items() if name != "checksum"}
+    path.write_text(json.dumps(kept).replace("Is it fine?", "Is it good, or is it bad?"), encoding="utf-8")
     study = opened(tmp_path)
-    study.variants.make()
-    path = tmp_path / "table.csv"
-    assert study.variants.export(path) == 4
-    return study, path
-
-
-def test_an_edit_is_kept_with_what_stood_before(exported: tuple[Study, Path], tmp_path: Path) -> None:
-    study, path = exported
-    rows = table(path)
-    assert rows[3]["text"] == "'=Is this bad or good?"  # text, and no formula
-    assert rows[2]["remarks"].endswith("lost labels: good, bad")
-    rows[2]["text"] = "Is it good, or is it bad?"
-    rewritten(path, rows)
-    (edit,) = study.variants.edit(path)
-    assert (edit.level, edit.before, edit.after) == ("t1-1", "Is it fine?", "Is it good, or is it bad?")
     changed = {variant.id: variant for variant in study.experiment.variants}["paraphrase=t1-1"]
     assert changed.instruction == "Is it good, or is it bad?"
-    assert changed.covariates["flagged"] is False  # what is compared is what stands there now
-    study.run()
-    lock = document(tmp_path, "study.lock.json")
-    assert lock["paraphrases"]["edits"] == [
-        {
-            "factor": "paraphrase",
-            "level": "t1-1",
-            "part": "instruction",
-            "before": "Is it fine?",
-            "after": "Is it good, or is it bad?",
-        }
-    ]
-    assert lock["variants"][3]["origin"]["paraphrase"]["edits"][0]["before"] == "Is it fine?"
-    page = study.report().read_text(encoding="utf-8")
-    assert "Edits by hand" in page
-    assert "<ins>" in page
-    assert "&lt;b&gt;" in page
-    assert "<b>good" not in page
-    shown = {one.id: one for one in study.variants}["paraphrase=t1-1"]
-    assert any("1 time by hand" in line for line in shown.origin)
-
-
-def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: Path) -> None:
-    study, path = exported
-    for text in ("Is it good or bad, then?", "Is it good or bad?"):
-        rows = table(path)
-        rows[0]["text"] = text
-        rewritten(path, rows)
-        study.variants.edit(path)
-    assert [one["after"] for one in document(tmp_path)["edits"]] == [
-        "Is it good or bad, then?",
-        "Is it good or bad?",
-    ]
-    assert opened(tmp_path).experiment.variants[1].instruction == "Is it good or bad?"
-
-
-def test_nothing_changed_is_no_edit(exported: tuple[Study, Path], tmp_path: Path) -> None:
-    study, path = exported
-    assert study.variants.edit(path) == []
-    assert "edits" not in document(tmp_path)
-
-
-def broken(rows: list[dict[str, str]], how: str) -> list[dict[str, str]]:
-    if how == "missing":
-        return rows[1:]
-    if how == "unknown":
-        rows[0]["id"] = "paraphrase=t0.5-9"
-    if how == "twice":
-        rows[1] = rows[0]
-    if how == "empty":
-        rows[0]["text"] = " "
-    if how == "no template":
-        rows[0]["text"] = "Is it {{ good?"
-    if how == "unknown name":
-        rows[0]["text"] = "Is {{ it }} good or bad?"
-    return rows
-
-
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ("missing", "the row of paraphrase=t0.5-1 (instruction) is missing"),
-        ("unknown", "table.csv:2: id: unknown text 'paraphrase=t0.5-9 instruction'"),
-        ("twice", "table.csv:3: paraphrase=t0.5-1 (instruction) is there twice"),
-        ("empty", "table.csv:2: text: the text of paraphrase=t0.5-1 is empty"),
-        ("no template", "this template cannot be read"),
-        ("unknown name", "unknown template field 'it'"),
-    ],
-)
-def test_a_table_that_cannot_be_taken_over_is_one_error(
-    exported: tuple[Study, Path], tmp_path: Path, how: str, message: str
-) -> None:
-    study, path = exported
-    rewritten(path, broken(table(path), how))
-    before = document(tmp_path)
-    with pytest.raises(QuaverError) as raised:
-        study.variants.edit(path)
-    assert message in str(raised.value)
-    assert document(tmp_path) == before
-
-
-def test_a_table_without_its_columns_or_not_there_is_one_error(exported: tuple[Study, Path]) -> None:
-    study, path = exported
-    path.write_text("id,text\nx,y\n", encoding="utf-8")
-    with pytest.raises(UnknownName, match="unknown column 'part'"):
-        study.variants.edit(path)
-    with pytest.raises(SpecError, match="no such table"):
-        study.variants.edit(path.with_name("none.csv"))
-
-
-def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[Study, Path]) -> None:
-    study, path = exported
-    rows = table(path)
-    rows[0]["text"] = "Good or bad?"
-    rewritten(path, rows)
-    study.variants.edit(path)
-    home = study.folder
-    family = {"use": "paraphrases", "engine": "surface", "k": 1, "strengths": [0.5]}
-    with pytest.raises(SpecError, match="has changed"):
-        opened(home, variants=[family]).status()
-    again = opened(home, variants=[family])
-    with pytest.raises(SpecError, match="--again"):
-        again.variants.make()
-    again.variants.make(again=True)
-    assert document(home)["edits"] == []
+    assert changed.covariates["flagged"] is False  # what stands there now is looked at
+    assert study.variants.make() == []
 
 
 # ---------------------------------------------------------------------- measuring
@@ -398,15 +268,13 @@ def test_the_original_is_one_of_the_set_at_every_temperature(tmp_path: Path) -> 
     assert [float(one.cell["paraphrase_temperature"]) for one in found] == [0.5, 1.0]
 
 
-def test_agreement_with_the_original_is_drawn_against_the_distance(tmp_path: Path) -> None:
+def test_agreement_with_the_original(tmp_path: Path) -> None:
     study = opened(tmp_path, measures=["original_agreement"])
     study.run()
     agreement = {one.cell["variant"]: one.value for one in study.estimates()}
     assert agreement["paraphrase=t0.5-1"] == 1.0
     assert agreement["paraphrase=t1-1"] is not None
     assert agreement["paraphrase=t1-1"] < 0
-    assert "original-agreement-by-distance" in study.report().read_text(encoding="utf-8")
-    assert (tmp_path / "figures" / "original-agreement-by-distance.svg").exists()
 
 
 def test_each_model_answers_the_original_and_what_it_reworded_itself(tmp_path: Path) -> None:

@@ -37,8 +37,6 @@ NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
     "run": (lambda study, _: study.run(), ("can_ask",)),
     "measure noise": (lambda study, _: study.noise(2), ("can_ask",)),
     "make paraphrases": (lambda study, _: study.variants.make(), ("can_ask",)),
-    "export paraphrases": (lambda study, to: study.variants.export(to / "texts.csv"), ("can_ask",)),
-    "edit paraphrases": (lambda study, to: study.variants.edit(_texts(study, to)), ("can_ask",)),
     "show variants": (lambda study, _: list(study.variants), ("has_texts",)),
     "rescore": (lambda study, _: study.rescore(), ("has_answers",)),
     "another evaluator": (lambda study, _: _as_before(study, study.rescore(["exact"])), ("has_answers",)),
@@ -65,13 +63,6 @@ AGREES: dict[str, Operation] = {
     "prices": lambda study, _: dict(study.source.prices),
 }
 """What every source can do, and a bundle says as the study that it is of."""
-
-
-def _texts(study: Study, to: Path) -> Path:
-    path = to / "edited.csv"
-    if study.source.can_ask:
-        study.variants.export(path)
-    return path
 
 
 def _bundled(study: Study, to: Path) -> Any:

@@ -17,11 +17,11 @@ from quaver.core.labels import CellLabel, LabelCells
 from quaver.core.meter import little_garbage
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
+from quaver.design.factor_levels import ORIGINAL
 from quaver.design.items.item_labels import gold_labels, with_labels
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row, column_texts
-from quaver.design.prompt_edits import ORIGINAL
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions

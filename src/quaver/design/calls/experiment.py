@@ -28,7 +28,6 @@ from quaver.design.items.item_labels import notes_on_gold
 from quaver.design.items.item_table import load_items
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.paraphrase.paraphraser import NOTHING_KEPT, Keeper, PromptContext
-from quaver.design.prompt_edits import Editable
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
@@ -48,7 +47,6 @@ class Experiment:
         conditions: Model × variant × decoding, models outermost; then for each of these its follow-ups.
         notes: How the variants were chosen, as a reader must know it: aliases, samples, nested factors.
         follow_ups: The follow-ups by name.
-        editable: The templates that a person may edit: those that the factors' levels bring.
         prompt: The study file's own prompt; None where there is none.
     """
 
@@ -59,7 +57,6 @@ class Experiment:
     conditions: Sequence[Condition]
     notes: Sequence[str] = ()
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
-    editable: Sequence[Editable] = ()
     prompt: Variant | None = None
 
     @property
@@ -115,7 +112,7 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
     prompt, texts = prompt_of(spec, labels), tuple(spec.items.text.values())
     shown = LabelSet(()) if isinstance(labels, Codebook) else labels  # families change no field's labels
     context = PromptContext(prompt, shown, spec.seed, spare, source.home, items, texts, keeper)
-    variants, notes, editable = variants_of(spec, context, keeper, source)
+    variants, notes = variants_of(spec, context, source)
     notes = [*notes, *notes_on_gold(spec.items, items)]
     check_templates(spec, variants, items, source)
     check_postfixes(variants, labels, source)
@@ -141,7 +138,7 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
         for index, condition in enumerate(conditions)
         for name, follow_up in follow_ups.items()
     ]
-    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, editable, prompt)
+    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, prompt)
 
 
 def follow_ups_of(spec: StudySpec, source: Positions) -> dict[str, FollowUp]:

@@ -1,27 +1,20 @@
-"""A study's variants: every family's levels, edited by hand where somebody did so, and crossed."""
+"""A study's variants: every family's levels, crossed."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
+from quaver.design.factor_levels import LevelOfFactor, columns_of, cross
 from quaver.design.paraphrase.meaning import with_meaning
-from quaver.design.paraphrase.paraphraser import REPHRASER, Keeper, PromptContext
-from quaver.design.prompt_edits import (
-    Editable,
-    LevelOfFactor,
-    columns_of,
-    cross,
-    editable,
-    with_edits,
-)
+from quaver.design.paraphrase.paraphraser import REPHRASER, PromptContext
 from quaver.design.prompts.record_prompt import ASKS, asking_for_fields, levels_of_asking
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
@@ -275,14 +268,6 @@ def _of_variant(variant: Variant, source: Positions, part: str) -> str:
     return f"{source.where('variants')}: {variant.id}: {part}"
 
 
-class StudyVariants(NamedTuple):
-    """The variants, notes on how they were chosen, and the templates that a person may edit."""
-
-    variants: list[Variant]
-    notes: list[str]
-    editable: list[Editable]
-
-
 def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
     """The study file's own prompt."""
     given = spec.prompt
@@ -306,8 +291,10 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
     return asking_for_fields(prompt, labels, held=spec.task.held is not False, longest=longest)
 
 
-def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Positions) -> StudyVariants:
-    """Every variant of a study."""
+def variants_of(
+    spec: StudySpec, context: PromptContext, source: Positions
+) -> tuple[list[Variant], list[str]]:
+    """Every variant of a study, and notes on how they were chosen."""
     factors: dict[str, Sequence[LevelOfFactor]] = _texts(spec, source)
     labels = spec.task.label_set()
     if isinstance(labels, Codebook):
@@ -320,12 +307,10 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
         factor = asked.factor or family.factor
         own = replace(context, seed=derive(spec.seed, "variants", _DRAWN_AS.get(factor, factor)))
         with source.locating("variants", index):
-            levels = with_edits(factor, family.levels(own), context.prompt, keeper.edits)
+            levels = family.levels(own)
             if getattr(family, "rewords", False):
                 rewording = _only_one(rewording, factor)
-                levels = with_meaning(
-                    levels, context.prompt, context.labels, spec.meaning, keeper.similarities
-                )
+                levels = with_meaning(levels, context.prompt, context.labels)
         _check_columns(factor, levels, factors, spec, source.where("variants", index))
         factors[factor] = levels
         if asked.only and levels:
@@ -336,7 +321,7 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
     variants, drawn = sampled(variants, spec, source)
     for variant in variants:
         check_answers(variant, source)
-    return StudyVariants(variants, [*notes, *left_out, *drawn], editable(context.prompt, factors))
+    return variants, [*notes, *left_out, *drawn]
 
 
 def _texts(spec: StudySpec, source: Positions) -> dict[str, Sequence[LevelOfFactor]]:

@@ -20,10 +20,9 @@ from typing import Annotated, Any, Final, NamedTuple, Protocol, runtime_checkabl
 from pydantic import Field
 
 from quaver.core.records import Decoding, Item, LabelSet, Prompt, Response, Variant
+from quaver.design.factor_levels import ORIGINAL
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
-from quaver.design.paraphrase.meaning import By, compare
-from quaver.design.prompt_edits import ORIGINAL, Edit
 from quaver.errors import SpecError, UnknownName
 
 
@@ -166,7 +165,7 @@ class ToAsk(NamedTuple):
 
 
 class Keeper(Protocol):
-    """Keeps paraphrases that cost something and edits by hand."""
+    """Keeps paraphrases that cost something."""
 
     @property
     def stands_in(self) -> bool:
@@ -177,19 +176,10 @@ class Keeper(Protocol):
         """Record, for that plan, the calls that making them will take."""
         ...
 
-    @property
-    def edits(self) -> Sequence[Edit]:
-        """Edits by hand, in the order in which they were made."""
-        ...
-
     def paraphrases(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
     ) -> Sequence[Paraphrase]:
         """The requested paraphrases: those that are kept, and those that ``fill`` adds."""
-        ...
-
-    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
-        """Similarities of paraphrases to the original, as from `meaning.compare`."""
         ...
 
 
@@ -223,7 +213,6 @@ class NoWork:
 class _NothingKept:
     """For a study without a folder: it makes again what costs nothing, and nothing else."""
 
-    edits: Sequence[Edit] = ()
     stands_in = False
 
     def foresee(self, left: ToAsk) -> None:
@@ -233,9 +222,6 @@ class _NothingKept:
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
     ) -> Sequence[Paraphrase]:
         return fill(blank, NoWork())
-
-    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
-        return compare(by, original, paraphrases)
 
 
 NOTHING_KEPT: Keeper = _NothingKept()

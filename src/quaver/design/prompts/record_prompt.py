@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from quaver.core.label_values import ASKED, Codebook, TaskField
 from quaver.core.records import Numbers, Variant
-from quaver.design.prompt_edits import LevelOfFactor
+from quaver.design.factor_levels import LevelOfFactor
 from quaver.design.prompts.templates import literal
 
 ASKS: Final = "Answer with a JSON object that has these fields, and with nothing else:\n{{ fields }}"

@@ -26,7 +26,6 @@ from quaver.design.spec.task_spec import (
     NOT_ASKED,
     AnnotationsSpec,
     FamilySpec,
-    MeaningSpec,
     PromptSpec,
     SampleSpec,
     TaskSpec,
@@ -78,7 +77,6 @@ class StudySpec(Part):
         description="Families of prompt variants, fully crossed.",
         examples=[[{"use": "instructions", "texts": {"curt": "Positive or negative?"}}]],
     )
-    meaning: MeaningSpec = Field(MeaningSpec(), description="How paraphrases are compared with the original.")
     models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
         description="The models to ask.",
         examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],

@@ -308,21 +308,6 @@ class FamilySpec(PluginSpec):
     )
 
 
-class MeaningSpec(Part):
-    """How paraphrases are compared with the original. They are flagged, never dropped."""
-
-    by: Literal["auto", "embeddings", "lexical"] = Field(
-        "auto",
-        description="embeddings compares sentence embeddings (extra `embeddings`), lexical compares letters; "
-        "auto uses embeddings if they are installed.",
-    )
-    threshold: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None,
-        description="Paraphrases less similar than this are flagged; if left out, 0.5 for embeddings and 0.2 "
-        "for letters.",
-    )
-
-
 class SampleSpec(Part):
     """A sample of the variants, if there are too many."""
 

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from quaver.core.records import Label, LabelSet, Variant
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.design.prompts.record_prompt import object_schema
 from quaver.design.prompts.templates import names_in, written_out
 from quaver.errors import SpecError

@@ -10,8 +10,8 @@ from math import factorial
 from typing import Literal
 
 from quaver.core.records import LabelSet, Variant
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.errors import SpecError
 
 _MOST = 720

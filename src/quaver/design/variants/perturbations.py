@@ -11,6 +11,7 @@ from pydantic import Field
 
 from quaver.core import registry
 from quaver.core.records import Variant
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, level
 from quaver.design.paraphrase.paraphraser import (
     NOTHING_KEPT,
     REPHRASER,
@@ -24,7 +25,6 @@ from quaver.design.paraphrase.paraphraser import (
     Work,
 )
 from quaver.design.paraphrase.surface_paraphraser import Surface
-from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor, level
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_frame import check_asks, question_moved

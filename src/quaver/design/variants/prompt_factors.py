@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from quaver.core.records import LabelSet, Variant
+from quaver.design.factor_levels import LevelOfFactor, check_names
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import LevelOfFactor, check_names
 from quaver.design.prompts.rendering import missing_in
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError, UnknownName

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from quaver.core.records import Variant
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, level
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import ORIGINAL, LevelOfFactor, level
 from quaver.design.prompts.templates import names_in, written_out
 from quaver.errors import SpecError
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Item, LabelSet, Variant
 from quaver.core.seeds import derive
+from quaver.design.factor_levels import LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompt_edits import LevelOfFactor, check_names, level
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, SpecError

@@ -264,6 +264,7 @@ _BYTES = 32_000_000
 
 
 @measure(
+    title="Stability of each paraphrase",
     section="stability",
     unit="coefficient",
     better="higher",
@@ -307,6 +308,7 @@ def paraphrase_stability(
 
 
 @measure(
+    title="Agreement of each paraphrase with the original",
     section="stability",
     unit="coefficient",
     better="higher",

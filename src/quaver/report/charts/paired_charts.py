@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import polars as pl
-
 from quaver.core.number_format import percent, promised, with_interval
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
@@ -85,66 +83,6 @@ def _turns(estimates: list[Estimate]) -> dict[str, int]:
     if all(one.isdecimal() for one in first) and len(set(first)) == len(first):
         return {name: int(one) for name, one in zip(every, first, strict=True)}
     return {name: index for index, name in enumerate(every)}
-
-
-def paraphrase_distances(words: Words, results: Results) -> Iterator[Figure]:
-    """A figure for each measure of single paraphrases, where their distances are known."""
-    known = _distances(results)
-    axes = {
-        "paraphrase_stability": "α over the paraphrase’s repeats",
-        "original_agreement": "α with the original paraphrase",
-    }
-    titles = ("Stability of each paraphrase", "Agreement of each paraphrase with the original")
-    covariates = {str(one["id"]): one.get("covariates", {}) for one in results.variants}
-    flagged = {name for name, of in covariates.items() if of.get("flagged")}
-    for (measure, axis), title in zip(axes.items(), titles, strict=True):
-        every = defined(results.main(measure))
-        estimates = [one for one in every if one.cell.get("variant") in known][:_MOST]
-        if len({known[one.cell["variant"]] for one in estimates}) < 2:
-            continue
-        columns = [name for name in varying(estimates) if name != "variant"]
-        rows = []
-        for one in estimates:
-            variant, name = one.cell["variant"], cell_name(one, columns, results, "")
-            doubted = "" if not flagged else "meaning in doubt" if variant in flagged else "meaning kept"
-            series = " · ".join(part for part in (name, doubted) if part)
-            rows.append(spot(known[variant], one, results, series=series))
-        named = list(dict.fromkeys(row["series"] for row in rows))[:MOST_SERIES]
-        rows = [row for row in rows if row["series"] in named]
-        ends = (0.0, max(0.1, *(row["x"] for row in rows)))
-        look: dict[str, Any] = {"x_ends": ends, "y_ends": _UNIT, "references": _BAR, "order": named}
-        yield Figure(
-            draw=partial(plane, rows, "distance from the original paraphrase", axis, **look),
-            estimates=estimates,
-            name=f"{slug(measure)}-by-distance",
-            measure=measure,
-            title=f"{title} against its distance from the original",
-            subtitle=f"A dot for each paraphrase. {BARS} "
-            f"Distance: 1 minus similarity ({_compared(results)}).",
-            covers=(measure,),
-        )
-
-
-def _distances(results: Results) -> dict[str, float]:
-    """Each variant's distance from the original, as the design or else the frame has it."""
-    frame = results.annotations
-    pairs: Mapping[str, Any] = {
-        str(one["id"]): one.get("covariates", {}).get("distance") for one in results.variants
-    }
-    if not any(value is not None for value in pairs.values()) and {"variant", "distance"} <= set(
-        frame.columns
-    ):
-        pairs = dict(frame.select(pl.col("variant").cast(pl.String), "distance").unique().iter_rows())
-    return {name: float(value) for name, value in pairs.items() if isinstance(value, (int, float))}
-
-
-def _compared(results: Results) -> str:
-    """How the similarity of meaning was measured."""
-    origins = (level for variant in results.variants for level in variant.get("origin", {}).values())
-    return (
-        " or ".join(sorted({str(one["meaning"]["by"]) for one in origins if "meaning" in one}))
-        or "of meaning"
-    )
 
 
 def stable_and_correct(words: Words, results: Results) -> Iterator[Figure]:

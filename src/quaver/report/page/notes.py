@@ -204,12 +204,3 @@ def marked(pieces: Sequence[Change]) -> Markup:
         opening, closing = _TAGS[name]
         parts.append(Markup(opening) + escape(piece) + Markup(closing))
     return Markup("").join(parts)
-
-
-def edits_table(results: Results) -> Table:
-    """What was changed by hand in the prompts, with the text before."""
-    edits = results.lock.get("paraphrases", {}).get("edits", ())
-    rows = tuple(
-        (f"{one['factor']}={one['level']}", one["part"], one["before"], one["after"]) for one in edits
-    )
-    return Table(("level", "part", "before", "after"), rows)

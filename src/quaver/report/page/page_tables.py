@@ -9,7 +9,6 @@ import polars as pl
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
 from quaver.report.page.figure_data import Behind
-from quaver.report.page.notes import edits_table
 from quaver.report.page.worst_tables import (
     cost_table,
     part_cost_table,
@@ -52,7 +51,6 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         "noise": noise_table(results),
         "unmeasured": undefined_table(results),
         "left-out": _left_out_table(results),
-        "edits": edits_table(results),
         "accepted": accepted_table(results),
         "treatment": treatment_table(results),
         "checklist": checklist(results, raw, paid),

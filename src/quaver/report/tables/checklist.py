@@ -32,7 +32,6 @@ _AUDIT: Final[Mapping[str, str]] = {
     "How many answers have a label, by cell": "parse_rates",
     "Confidence elicited in two ways, from tokens and in words": "elicitations",
     "The spread of results over variants, beside their mean": "spread",
-    "Edits by hand to the paraphrases": "edits",
     "What was fixed before the results were known": "design",
     "What the estimates exclude": "exclusions",
     "Seeds": "seeds",

@@ -39,7 +39,7 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
         return []
     evaluators = frame["evaluator"].unique(maintain_order=True).cast(pl.String).to_list()
     variants = frame["variant"].n_unique()  # what tells nearly every variant apart says no more than these
-    there = [name for name in factors if name in frame.columns and name != "distance"]  # its band says it
+    there = [name for name in factors if name in frame.columns]
     varying = [name for name in there if 1 < frame[name].n_unique() <= variants / 2]
     specs = [MeasureSpec(use="compliance")]
     specs += [MeasureSpec(use="compliance", by=(*_CONDITION, name)) for name in varying]
@@ -219,7 +219,7 @@ def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[
 def _varied(study: StudySource, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
     """The factors of the variants that have several levels, without what was measured of a variant.
 
-    A paraphrase's distance, or whether it is the original, goes with the paraphrase: as factors of their own
+    Whether a paraphrase is the original, or is flagged, goes with the paraphrase: as factors of their own
     they would be the same comparisons once more.
     """
     levels: dict[str, set[str]] = {}

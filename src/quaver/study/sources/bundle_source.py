@@ -38,7 +38,6 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 class _Paraphrases(TypedDict, total=False):
     made: list[dict[str, Any]]
-    edits: list[dict[str, Any]]
     spent: list[dict[str, Any]]
 
 

@@ -1,7 +1,7 @@
-"""``paraphrases.json``: paraphrases that models made and what they took, edits made by hand, and meanings.
+"""``paraphrases.json``: paraphrases that models made, and what they took.
 
 Paraphrases that cost something are made once. What is kept here is used by every later command and never made
-again, unless that is asked for; the file can be read, and goes with the study's folder.
+again, unless that is asked for; the file can be read and edited, and goes with the study's folder.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from quaver.collect.run.model_answers import taken
 from quaver.collect.run.progress import written
 from quaver.core.model import Model
 from quaver.core.records import Call, Decoding, Prompt, Request, Response
-from quaver.design.paraphrase.meaning import EMBEDDINGS, By, compare
 from quaver.design.paraphrase.paraphraser import Draft, NoWork, Paraphrase, ToAsk, Work
-from quaver.design.prompt_edits import Edit
 from quaver.study.sources.study_folder import StudyFolder
 
-_EDITS, _PARAPHRASES = TypeAdapter(list[Edit]), TypeAdapter(list[Paraphrase])
+_PARAPHRASES = TypeAdapter(list[Paraphrase])
 
 
 class KeptParaphrases:
@@ -46,7 +44,6 @@ class KeptParaphrases:
         self._files, self._model = files, model
         self._document = files.read("paraphrases.json")
         self._making = self._again = False
-        self._writes = True
         self._remade: list[Mapping[str, Any]] = []
         self._watch: Callable[[str], None] = lambda _: None
         self._afford: Callable[[Request], None] = lambda _: None
@@ -64,9 +61,6 @@ class KeptParaphrases:
         """From now on, have made what is missing."""
         self._making, self._again, self._watch, self._afford = True, again, watch, afford
         self._remade, self.made = [], []
-        if again and self._document.get("edits"):
-            self._document["edits"] = []
-            self._write()
 
     def foresee(self, left: ToAsk) -> None:
         """Note what making what is missing will ask."""
@@ -140,53 +134,18 @@ class KeptParaphrases:
         """
         return list(self._document.get("spent", ()))
 
-    # ---------------------------------------------------------------------- edits
-
-    @property
-    def edits(self) -> list[Edit]:
-        """Edits by hand, in their order."""
-        return _EDITS.validate_python(self._document.get("edits", []))
-
-    def add_edits(self, edits: Sequence[Edit]) -> None:
-        """Keep further edits."""
-        self._document["edits"] = [asdict(edit) for edit in [*self.edits, *edits]]
-        self._write()
-
-    def with_edits(self, edits: Sequence[Edit]) -> KeptParaphrases:
-        """The same with further edits, nothing written: to see whether they are any good."""
-        other = KeptParaphrases(self._files, self._model)
-        other._document = {**self._document, "edits": [asdict(edit) for edit in [*self.edits, *edits]]}
-        other._writes = False
-        return other
-
     def for_lock(self) -> dict[str, Any]:
-        """What the lock file says of them: how models made them, and every edit."""
+        """What the lock file says of them: how models made them, and what that took."""
         drafts = [
             {name: value for name, value in one.items() if name != "paraphrases"}
             | {"paraphrases": len(one["paraphrases"])}
             for one in self._document.get("drafts", ())
         ]
         spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
-        return {"made": drafts, "edits": list(self._document.get("edits", ())), "spent": spent}
-
-    # -------------------------------------------------------------------- meaning
-
-    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
-        """Similarities; those of embeddings are kept, and so are the same where these are not installed."""
-        known: dict[str, float] = self._document.get("similarities", {}).get(EMBEDDINGS, {}).get(original, {})
-        if by != "lexical" and all(text in known for text in paraphrases):
-            return EMBEDDINGS, [known[text] for text in paraphrases]
-        method, found = compare(by, original, paraphrases)
-        if method == EMBEDDINGS:
-            new = known | dict(zip(paraphrases, found, strict=True))
-            self._document.setdefault("similarities", {}).setdefault(method, {})[original] = new
-            if self._making or self._files.path.is_dir():
-                self._write()
-        return method, found
+        return {"made": drafts, "spent": spent}
 
     def _write(self) -> None:
-        if self._writes:
-            self._files.write("paraphrases.json", {"format": 1, **self._document})
+        self._files.write("paraphrases.json", {"format": 1, **self._document})
 
 
 class _Work:

@@ -65,7 +65,7 @@ class StudyFile(StudySource):
 
     @cached_property
     def paraphrases(self) -> KeptParaphrases:
-        """The paraphrases that models made, and the edits by hand."""
+        """The paraphrases that models made."""
         return KeptParaphrases(self.files, lambda asked: self.plugins.one_model(asked, self.engines))
 
     @property

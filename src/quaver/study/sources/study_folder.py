@@ -19,7 +19,6 @@ from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import document_bytes, document_in, replace_document, writing
 from quaver.core.transaction import Transaction
 from quaver.design.paraphrase.paraphraser import Paraphrase
-from quaver.design.prompt_edits import Edit
 from quaver.errors import StoreError
 from quaver.study.sources.kept_annotations import replacing_kept
 
@@ -47,8 +46,6 @@ class _Spent(TypedDict):
 class _Paraphrases(TypedDict, total=False):
     drafts: list[_Draft]
     spent: list[_Spent]
-    edits: list[Edit]
-    similarities: dict[str, dict[str, dict[str, float]]]
 
 
 class _CanaryOptions(TypedDict):
@@ -150,7 +147,7 @@ class StudyFolder:
         responses: The store.
         annotations: The annotation frame.
         log: What happened in its runs, a line each, for people.
-        paraphrases: The paraphrases that models made and the edits by hand.
+        paraphrases: The paraphrases that models made.
         batches: Files of batches that you hand to a program.
         watch: The folder of its watch.
     """
@@ -227,9 +224,9 @@ class StudyFolder:
 def shaped(kind: Any, document: Any, *, exactly: bool = False) -> Any:
     """A document as what it must be; exactly so, or such that it can be converted.
 
-    >>> shaped(_Paraphrases, {"edits": [{"factor": "paraphrase"}]})
+    >>> shaped(_Paraphrases, {"spent": [{"model": "m"}]})
     Traceback (most recent call last):
-    ValueError: edits.0.level: Field required
+    ValueError: spent.0.asked: Field required
     >>> shaped(_Lock, {"models": {}})
     {'models': {}}
     """

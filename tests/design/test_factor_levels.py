@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quaver.core.records import Variant
-from quaver.design.prompt_edits import ORIGINAL, cross
+from quaver.design.factor_levels import ORIGINAL, cross
 from quaver.design.variants.perturbations import VariantFamily
 from quaver.testing.prompts import PROMPT, context
 from quaver.testing.recipes import VariantRecipe, built, recipe_of
