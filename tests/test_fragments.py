@@ -62,5 +62,4 @@ def test_commands_of_pages_about_one_study(tmp_path: Path) -> None:
     for name in (".", "STUDY"):
         path = written(tmp_path / name, varied, ITEMS)
         Study.open(path, functions={"fake": lambda text, prompt: "A positive."}).run()
-    assert run_page("paraphrases.md", tmp_path) == 2
     assert run_page("evaluators.md", tmp_path) == 3

@@ -128,7 +128,6 @@ SHORT_AND_LONG = [
     for v in TEXT_FIRST_PARAPHRASES
     for name, text in (("short", "{{ text }}"), ("long", "{{ text }} I am a {{ party }}."))
 ]
-ESSAYS = [f"{number} tells a story. " * 40 for number in range(12, 30)]
 DIFFERENT = [
     replace(v, id=f"{v.id}{name}", text=text)
     for v in TEXT_FIRST_PARAPHRASES
@@ -145,7 +144,6 @@ ORDERS = {
     "instruction first": (VOTERS, INSTRUCTION_FIRST_PARAPHRASES),
     "both": (VOTERS, PARAPHRASES),
     "one text the beginning of the other": (VOTERS, SHORT_AND_LONG),
-    "one long text the beginning of the other": (ESSAYS, SHORT_AND_LONG[:2]),
     "two texts that begin differently": (VOTERS, DIFFERENT),
     "system messages": (VOTERS, SYSTEMS),
     "first and last item alike": ([*VOTERS, VOTERS[0]], PARAPHRASES),
@@ -163,7 +161,6 @@ def test_the_order_of_work_shares_what_can_be_shared(texts: list[str], variants:
     assert len(prompts) == len(texts) * len(variants)
     assert read(prompts) == made.order.survey.new_characters
     assert made.order.survey.characters == sum(map(len, prompts))
-    assert made.order.survey.longest == max(map(len, prompts))
     assert read(prompts) <= 1.1 * fewest(prompts)
 
 
@@ -440,12 +437,10 @@ def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], *
     ),
 )
 @settings(max_examples=150)
-def test_prompts_that_occur_twice_are_found_without_a_look_at_all(
-    texts: list[str], parts: list[dict[str, Any]]
-) -> None:
+def test_prompts_that_occur_twice_are_found(texts: list[str], parts: list[dict[str, Any]]) -> None:
     made = plan(experiment(texts, [variant(str(at), **part) for at, part in enumerate(parts)]))
-    assert made.order.survey.twins <= made.order.twins
-    assert made.order.twins <= {hash(prompt) for prompt in prompts_in_order(made)}
+    prompts = list(prompts_in_order(made))
+    assert made.order.survey.twins == {hash(prompt) for prompt in prompts if prompts.count(prompt) > 1}
 
 
 @pytest.mark.parametrize("frame", ["chat", "plain"])

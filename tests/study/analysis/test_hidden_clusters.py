@@ -143,7 +143,7 @@ def test_a_group_declared_after_the_answers_came_in_needs_no_new_answer(tmp_path
 def test_near_duplicates_of_a_study_file_are_its_group(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     texts = [" ".join(rng.choice(WORDS, 15)) for _ in range(10)]
-    rows = "".join(f"i{at},{texts[at // 3]} {at % 3}\n" for at in range(30))
+    rows = "".join(f"i{at},{texts[at // 3]}{'.!?'[at % 3]}\n" for at in range(30))
     study = STUDY.replace("  gold: truth\n", "").replace("  id: id\n", "  id: id\n  group: near_duplicates\n")
     path = written(tmp_path, f"{study}measures: [label_shares]\n", f"id,text\n{rows}")
     opened = Study.open(path, functions={"fake": lambda text, prompt: "positive"})

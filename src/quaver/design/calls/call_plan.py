@@ -272,7 +272,7 @@ class Plan:
     def _walk(self, model: str, made: Callable[[_Cell, int, Prompt, int], _Made]) -> Iterator[_Made]:
         """What is made of each item's prompt in each of a model's conditions, in the order of work."""
         cells = self._cells(model)
-        twins, seen = self.order.twins, dict[bytes, int]()
+        twins, seen = self.order.survey.twins, dict[bytes, int]()
         for variant, item, prompt in self.order.prompts():
             occurrence = 0
             if twins and hash(joined(prompt)) in twins:
