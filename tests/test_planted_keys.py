@@ -23,7 +23,7 @@ from quaver.study.analysis.call_export import raw_answers
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("plan", "study.yaml"),
     ("variants", "study.yaml"),
-    ("run", "study.yaml", "--events", "events.jsonl"),
+    ("run", "study.yaml"),
     ("status", "study.yaml", "--json"),
     ("status", "study.yaml"),
     ("measure", "study.yaml", "accuracy", "--json"),

@@ -1,9 +1,8 @@
-"""The commands about collecting: plan's costs, run's events, status, export."""
+"""The commands about collecting: plan's costs, status, export."""
 
 from __future__ import annotations
 
 import csv
-import json
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -52,25 +51,6 @@ def test_status_by_condition_and_for_programs(quaver: Command, tmp_path: Path) -
     found = status(quaver("status", *FAKE, "--json"))
     assert (found["answered"], found["total"], found["errors"], found["left"]) == (4, 6, 0, None)
     assert sum(one["answered"] for one in found["conditions"]) == 4
-
-
-def test_events_on_standard_output_stand_alone(quaver: Command) -> None:
-    run = quaver("run", *FAKE, "--events", "-")
-    assert run.returncode == 0, run.stderr
-    events = [json.loads(line) for line in run.stdout.splitlines()]
-    assert [events[0]["event"], events[-1]["event"]] == ["started", "ended"]
-    first, *_, last = run.stderr.splitlines()
-    assert numbers(first)[0] == 6
-    assert last.endswith("quaver report")
-
-
-def test_events_are_added_to_a_file(quaver: Command, tmp_path: Path) -> None:
-    for _ in range(2):
-        assert quaver("run", *FAKE, "--events", "events.jsonl").returncode == 0
-    events = [json.loads(line)["event"] for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert events.count("started") == 1, "a finished study writes no events"
-    assert "6 of 6" not in (tmp_path / "run.log").read_text()
-    assert quaver("run", *FAKE, "--events", "no/folder/events").returncode == 2
 
 
 def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:

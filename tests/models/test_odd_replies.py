@@ -16,8 +16,8 @@ from tests.collect.fakes import answers, opened, request, run
 from tests.models.odd_replies import ANSWER, OddReply, odd_replies
 from tests.models.odd_replies.player import playing
 
+from quaver.collect.run.journal import Journal
 from quaver.collect.run.model_answers import taken
-from quaver.collect.run.writer import Journal
 from quaver.core.records import Decoding, Request, Response
 from quaver.errors import ModelError
 from quaver.models.openai_compatible import OpenAICompatible

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.console import errors, say_study, screen
+from quaver.cli.console import say_study, screen
 from quaver.cli.run_display import (
     say_making,
     show_outcome,
     watching,
-    writing_events,
 )
 from quaver.cli.status_command import say_verdict
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, studies_of
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 def command(
     study: StudyArgument = HERE,
     retry_errors: bool = False,
-    events: str = "",
     batch: bool = False,
     wait: bool = False,
     cancel_batches: bool = False,
@@ -45,7 +43,6 @@ def command(
 
     Options:
       retry_errors: Ask again for what failed.
-      events: Where to write events as JSON lines: a file, or - for standard output.
       batch: Ask in the providers' batches where there are any: half the price, within a day.
       wait: Stay until every batch is over, and collect it.
       cancel_batches: Ask nothing; end every batch that is out and store what it answered.
@@ -79,20 +76,18 @@ def command(
     for name, one in opened.items():
         say_study(name)
         path = one.source.positions.path or study if name or small else study
-        if _run(one, path, events, asked, small=small).ended == "interrupted":
+        if _run(one, path, asked, small=small).ended == "interrupted":
             raise typer.Exit(130)
 
 
-def _run(opened: Study, path: Path, events: str, asked: Mapping[str, Any], *, small: bool) -> Outcome:
+def _run(opened: Study, path: Path, asked: Mapping[str, Any], *, small: bool) -> Outcome:
     """Run a study, and say how it ended."""
     if small:
         _say_small(opened)
     opened.variants.make(watch=say_making)
-    with writing_events(events) as stream, watching(opened) as watch, stopping(opened.folder):
-        outcome = opened.run(watch=watch, events=stream, **asked)
-    shown = errors if events == "-" else screen
-    status = show_outcome(outcome, opened, shown)
-    say_verdict(opened, status, path, shown)
+    with watching(opened) as watch, stopping(opened.folder):
+        outcome = opened.run(watch=watch, **asked)
+    say_verdict(opened, show_outcome(outcome, opened), path)
     return outcome
 
 

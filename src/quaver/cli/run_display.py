@@ -1,14 +1,12 @@
-"""What the commands show of a run: progress, events, how it ended."""
+"""What the commands show of a run: progress, how it ended."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -16,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from quaver.cli.console import errors, plain, printer, say, screen, table
-from quaver.errors import QuaverError, StoreError
+from quaver.errors import StoreError
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress
@@ -33,22 +31,6 @@ _CONDITIONS = 8
 
 _SECONDS = 15
 """Between two lines of progress, where there is no terminal."""
-
-
-@contextmanager
-def writing_events(target: str) -> Iterator[TextIO | None]:
-    """Where events go: appended to a file, to standard output for ``-``, nowhere for an empty name."""
-    if target in ("", "-"):
-        yield sys.stdout if target else None
-        return
-    try:
-        file = Path(target).open("a", encoding="utf-8")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise QuaverError(
-            "the events cannot be written", where=target, found=error.strerror or str(error)
-        ) from error
-    with file:
-        yield file
 
 
 @contextmanager

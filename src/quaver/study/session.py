@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import polars as pl
 from pydantic import Field
@@ -175,7 +175,6 @@ class Study:
         watch: Callable[[Progress], None] | None = None,
         retry_errors: bool = False,
         requests: Annotated[int, Field(ge=0)] | None = None,
-        events: TextIO | None = None,
         batch: bool = False,
         wait: bool = False,
         cancel_batches: bool = False,
@@ -187,7 +186,6 @@ class Study:
             watch: Called with the progress as responses are stored. If left out, a notebook shows a bar.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
             requests: Send at most this many requests of each model, spread over the study.
-            events: Where a line of JSON is written for everything that happens.
             batch: Ask every model in batches whose provider takes them: the run hands over what is left and
                 collects what is ready; later runs collect the rest.
             wait: Stay until every batch is over.
@@ -203,7 +201,7 @@ class Study:
             SpecError: More is spent already than the budget allows.
         """
         watch = watching_in_notebook() if watch is None else watch
-        asked = RunAsked(watch, retry_errors, requests, events, batch, wait, cancel_batches, where)
+        asked = RunAsked(watch, retry_errors, requests, batch, wait, cancel_batches, where)
         return run(asking(self.source), asked)
 
     def status(self) -> StudyStatus:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from quaver.collect.batch.batch_collecting import SETTLES, BatchCollector, BatchSender, BatchWriter, Taken
+from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Budget
-from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import BatchRow, StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.core.batch import BatchService, Gone, NotNow
@@ -86,7 +86,7 @@ class Batching:
                 continue
             writer = BatchWriter(self._store, model, sources[model], service, budget, self._most(model))
             for row in writer.write(left):
-                self._journal.batch(row)
+                self._say(row)
                 if model not in self.held and model not in self.failures:
                     self._guarded(row, service, self._advance)
 
@@ -128,7 +128,7 @@ class Batching:
                 self._close(row, "cancelled", "cancelled before it was sent")
             elif row.model not in self.held:
                 row = sender.send(row)
-                self._journal.batch(row)
+                self._say(row)
         if row.remote is not None:
             self._collect(row, service)
 
@@ -151,7 +151,7 @@ class Batching:
     def _note(self, row: BatchRow, taken: Taken) -> None:
         now = self._batches.row(row.id)
         if now.state != row.state or taken.closed:
-            self._journal.batch(now)
+            self._say(now)
         if now.state == "expired" and taken.closed and not now.done and row.requests > 1:
             self._batches.change(row.id, alone=2)
         if taken.queue:
@@ -164,7 +164,11 @@ class Batching:
 
     def _close(self, row: BatchRow, state: str, note: str) -> None:
         self._batches.close(row, state, note)  # type: ignore[arg-type]
-        self._journal.batch(self._batches.row(row.id))
+        self._say(self._batches.row(row.id))
+
+    def _say(self, row: BatchRow) -> None:
+        note = f": {row.note}" if row.note else ""
+        self._journal.line(f"batch {row.name} of {row.model}, {row.calls:,} calls: {row.state}{note}")
 
     def _guarded(
         self, row: BatchRow, service: BatchService, step: Callable[[BatchRow, BatchService], None]

@@ -18,9 +18,10 @@ from queue import Empty, Queue
 from typing import Any
 
 from quaver.collect.run.feed import Feed, Following
+from quaver.collect.run.journal import Journal
 from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Budget, Outcome, Progress
-from quaver.collect.run.writer import AskedModel, Journal, Kept, Writer
+from quaver.collect.run.writer import AskedModel, Kept, Writer
 from quaver.collect.store.response_store import Store
 from quaver.core.conversation import Converser, Conversing
 from quaver.core.event_loop import in_thread, started

@@ -2,202 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from quaver._secrets import Keys, without_keys
+from quaver._secrets import Keys
 from quaver.collect.run.feed import Feed
-from quaver.collect.run.progress import Budget, Outcome, Progress, kind_of
-from quaver.collect.store.batch_rows import BatchRow
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.progress import Budget, Progress, kind_of
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
 from quaver.collect.store.spill import Receipt, Spill, line_of, receipts
-from quaver.core.line_file import append_line
 from quaver.core.meter import NO_TRAFFIC, Meter, Metered
 from quaver.core.model import Answered, Model
-from quaver.core.records import Call, Condition, Response
+from quaver.core.records import Response
 from quaver.core.response_validation import error_line, error_response
-
-_EVERY = 10.0
-"""Seconds between progress lines in the log."""
-
-_LISTED = 5
-"""Errors of a kind that the log lists one by one; the events list all."""
-
-
-_OF_BATCH = ("name", "model", "state", "calls", "done", "refused", "remote", "note")
-"""What the events tell of a batch, beside whether it is closed."""
-
-
-class Journal:
-    """A run's log and events; lines that cannot be written, as on a full disk, are dropped.
-
-    Args:
-        log: The log file, which is appended to; None for no log.
-        events: Receives each event as a line of JSON; None for no events.
-        conditions: The study's conditions, whose names identify errors.
-        items: The ids of its items.
-
-    The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
-    (calls, by folder), ``stored`` (done, total, errors,
-    tokens, money, rate), ``batch`` (one that was written, sent or closed: name, model, state,
-    calls, done, refused, remote, closed, note), ``error`` (one call's: model, variant, decoding, follow_up,
-    item, repeat, kind,
-    error), ``fingerprint`` (a model answers from another configuration), ``note`` (what was
-    learnt about a server: model, note), ``given_up`` (a model that cannot be
-    used) and ``ended`` (how, done, missing; if how is ``error``, the error instead). Each has a ``time``, in
-    seconds since 1970.
-    """
-
-    def __init__(
-        self,
-        log: Path | None = None,
-        events: TextIO | None = None,
-        *,
-        conditions: Sequence[Condition] = (),
-        items: Sequence[str] = (),
-    ) -> None:
-        self._log, self._events = log, events
-        self._conditions, self._items = conditions, items
-        self._by_kind: Counter[str] = Counter()
-        self._served: dict[str, tuple[str | None, str | None]] = {}
-        self._due = time.monotonic() + _EVERY
-
-    def started(self, progress: Progress, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """A run has started."""
-        self._line(
-            f"run: {progress.before:,} of {progress.total:,} calls are stored; asking {', '.join(models)}"
-        )
-        self._event("started", calls=progress.total, stored=progress.before, models=models)
-
-    def tried(self, model: str, facts: Mapping[str, Any]) -> None:
-        """A server was probed."""
-        for feature, reason in (facts.get("downgrades") or {}).items():
-            self._line(f"the server of {model} does not honour {feature} ({reason}); asking without it")
-        self._event("tried", model=model, provenance=facts)
-
-    def reused(self, folders: Mapping[str, int]) -> None:
-        """Answers were taken from other studies."""
-        for folder, calls in folders.items():
-            self._line(f"took {calls:,} answers from {folder}")
-        self._event("reused", folders=folders)
-
-    def batch(self, row: BatchRow) -> None:
-        """A batch was written, sent or closed, or stands elsewhere than before."""
-        note = f": {row.note}" if row.note else ""
-        self._line(f"batch {row.name} of {row.model}, {row.calls:,} calls: {row.state}{note}")
-        facts = {name: value for name, value in asdict(row).items() if name in _OF_BATCH}
-        self._event("batch", **facts, closed=row.closed is not None)
-
-    def stored(self, group: Sequence[Answered], progress: Progress) -> None:
-        """A group of answers was stored."""
-        if self._log is None and self._events is None:
-            return
-        for request, responses in group:
-            for call, response in zip(request.calls, responses, strict=True):
-                if response.finish == "error":
-                    self._error(request.model, call, response)
-                if response.served_model or response.fingerprint:
-                    self._watch_served(request.model, response)
-        self._event(
-            "stored",
-            done=progress.before + progress.done,
-            total=progress.total,
-            errors=progress.errors,
-            tokens=round(progress.tokens),
-            money=round(progress.money, 6),
-            rate=round(progress.rate, 2),
-        )
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + _EVERY
-            self._line(str(progress))
-
-    def note(self, model: str, news: str) -> None:
-        """Something was learnt about a model's server."""
-        self._line(f"{model}: {news}")
-        self._event("note", model=model, note=news)
-
-    def given_up(self, model: str, error: Exception) -> None:
-        """A model was given up; the others continue."""
-        self._line(f"{model} is given up: {error}")
-        self._event("given_up", model=model, error=str(error))
-
-    def ended(self, outcome: Outcome) -> None:
-        """A run has ended."""
-        self._line(
-            f"ended: {outcome.ended}; {outcome.done:,} calls in {outcome.seconds:,.1f} s, "
-            f"{outcome.errors:,} errors, {outcome.missing:,} calls still to ask"
-        )
-        for kind, count in self._by_kind.items():
-            if count > _LISTED:
-                self._line(f"  {count:,} errors in all: {kind}")
-        self._event(
-            "ended",
-            how=outcome.ended,
-            done=outcome.done,
-            missing=outcome.missing,
-            errors=outcome.errors,
-            seconds=round(outcome.seconds, 3),
-            tokens=round(outcome.tokens),
-            money=round(outcome.money, 6),
-        )
-
-    def broken_off(self, error: Exception) -> None:
-        """A run ended early: a model cannot be used, or nothing can be written."""
-        self._line(f"ended with an error: {error}")
-        self._event("ended", how="error", error=str(error))
-
-    def _error(self, model: str, call: Call, response: Response) -> None:
-        kind = kind_of(response.error)
-        self._by_kind[kind] += 1
-        about: dict[str, Any] = {"model": model, "repeat": call.repeat}
-        if call.condition < len(self._conditions):
-            condition = self._conditions[call.condition]
-            about |= {"variant": condition.variant, "decoding": condition.decoding}
-            about |= {"follow_up": condition.follow_up} if condition.follow_up else {}
-        if call.item < len(self._items):
-            about["item"] = self._items[call.item]
-        if self._by_kind[kind] <= _LISTED:
-            where = ", ".join(f"{name} {value}" for name, value in about.items())
-            self._line(f"error ({where}): {response.error}")
-        self._event("error", **about, kind=kind, error=response.error)
-
-    def _watch_served(self, model: str, response: Response) -> None:
-        now = (response.served_model, response.fingerprint)
-        if self._served.get(model) == now:
-            return
-        before = self._served.get(model)
-        self._served[model] = now
-        if before is not None:
-            self._line(f"{model} answers from another configuration: {_named(now)}, before {_named(before)}")
-            self._event("fingerprint", model=model, served_model=now[0], fingerprint=now[1], before=before)
-
-    def _line(self, text: str) -> None:
-        if self._log is None:
-            return
-        shown = "".join(c if c.isprintable() else " " for c in without_keys(text))
-        with suppress(OSError):
-            append_line(self._log, f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {shown}")
-
-    def _event(self, event: str, **facts: Any) -> None:
-        if self._events is None:
-            return
-        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, default=str)
-        with suppress(OSError, ValueError):
-            self._events.write(without_keys(line) + "\n")
-            self._events.flush()
-
-
-def _named(served: tuple[str | None, str | None]) -> str:
-    return " ".join(part for part in served if part)
-
 
 _GROUP, _GROUP_BYTES = 5000, 2**21
 """Responses, and their bytes, that are written together. Each touches a page of the index of keys, so that a
@@ -315,7 +136,7 @@ class Writer:
     def give_up(self, model: str, error: Exception) -> None:
         """A model is given up."""
         self._progress.given_up[model] = error
-        self._journal.given_up(model, error)
+        self._journal.line(f"{model} is given up: {error}")
 
     def is_due(self) -> bool:
         """Whether the group should be written now."""
@@ -331,7 +152,7 @@ class Writer:
             if asked.meter is None:
                 continue
             for news in asked.meter.take_news():
-                self._journal.note(name, news)
+                self._journal.line(f"{name}: {news}")
             self._progress.waits[name] = asked.meter.waits
             if (traffic := asked.meter.take()) != NO_TRAFFIC:
                 self._store.add_traffic(asked.source, traffic)

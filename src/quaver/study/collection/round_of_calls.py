@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import polars as pl
 
 from quaver.collect.run.driver import collect
+from quaver.collect.run.journal import Journal
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Budget, Ended, Outcome, Progress, Spent
-from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
@@ -66,7 +66,6 @@ class RunAsked:
     watch: Callable[[Progress], None]
     retry_errors: bool = False
     requests: int | None = None
-    events: TextIO | None = None
     batch: bool = False
     wait: bool = False
     cancel_batches: bool = False
@@ -110,8 +109,8 @@ class Collecting:
         self._wait = asked.wait
         for name, model in self._models.items():
             model.prepare(self._repeats(name))
-        facts = {name: model.provenance() for name, model in self._models.items()}
-        journal.started(self._progress(), facts)
+        now = self._progress()
+        journal.line(f"run: {now.before:,} of {now.total:,} calls are stored; asking {', '.join(models)}")
 
     def _repeats(self, model: str) -> int:
         """The most repeats of a condition of a model."""
@@ -259,9 +258,12 @@ class Collecting:
                 self._probe(name, model)
             except Unavailable as error:
                 self._given_up[name] = error
-                self._journal.given_up(name, error)
-            else:
-                self._journal.tried(name, model.provenance())
+                self._journal.line(f"{name} is given up: {error}")
+                continue
+            for feature, reason in (model.provenance().get("downgrades") or {}).items():
+                self._journal.line(
+                    f"the server of {name} does not honour {feature} ({reason}); asking without it"
+                )
         if left and left <= set(self._given_up):
             raise next(iter(self._given_up.values()))
 
@@ -289,8 +291,8 @@ class Collecting:
                 taken += found  # and once more where calls may follow from what was taken
                 if self._following is None:
                     break
-        if taken:
-            self._journal.reused(taken)
+        for folder, calls in taken.items():
+            self._journal.line(f"took {calls:,} answers from {folder}")
         return taken.total()
 
     def _requests(self, model: str, most: int | None = None, *, every: bool = False) -> Iterator[Request]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from quaver.collect.batch.batch_collecting import MOST_TRIES
 from quaver.collect.batch.batching import FIRST_PAUSE, Batching
+from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Budget, Price, Progress, Spent, kind_of
-from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.core.batch import Batched, BatchService

@@ -11,9 +11,9 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
+from quaver.collect.run.journal import Journal
 from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
-from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.model import Model
@@ -116,7 +116,7 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
             return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)
         ids = [item.id for item in experiment.items]
-        journal = Journal(study.files.log, asked.events, conditions=experiment.conditions, items=ids)
+        journal = Journal(study.files.log, experiment.conditions, ids)
         models = asked_models(study, run_at(study.spec.run, asked.where))
         collecting = Collecting(study, store, journal, asked, asked.watch, models)
         try:
@@ -125,7 +125,7 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
             else:
                 outcome = collecting.ask(asked.keep, most=asked.requests)
         except QuaverError as error:
-            journal.broken_off(error)
+            journal.line(f"ended with an error: {error}")
             raise
         finally:
             collecting.close()
