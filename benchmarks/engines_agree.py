@@ -6,10 +6,10 @@
 token, whose probability can be compared; ``why`` lets the model write eight tokens of its own, where many
 continuations are about as likely and engines part sooner.
 
-One GGUF file is asked about voters of 1996 by llama.cpp in process, by llama.cpp's HTTP server, and by
-transformers, which unpacks the file to float32. llama.cpp does not unpack: it rounds the activations to
-eight bits too, to multiply them with the packed weights. So a last engine is llama.cpp with the file
-unpacked: what then remains between it and transformers is not that rounding.
+One GGUF file is asked about voters of 1996 by llama.cpp in process, by llama.cpp's HTTP server, and by vLLM's
+server, which has the file unpacked to float32. llama.cpp does not unpack: it rounds the activations to eight
+bits too, to multiply them with the packed weights. So a last engine is llama.cpp with the file unpacked:
+what then remains between it and vLLM is not that rounding.
 
 vLLM's server takes part where its address is given; ``benchmarks/checkpoint.py`` writes the weights as it
 reads them, and says how to start it. It gives 20 log-probabilities, not 500, so its labels' probabilities are
@@ -38,7 +38,6 @@ from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.weights import find_weights
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.transformers_models import Transformers
 from quaver.score.evaluators.logprob import label_masses
 
 MODEL = "smollm2-135m-instruct"
@@ -183,7 +182,6 @@ def compare(items: int, question: str, vllm: str = "") -> Mapping[str, Agreement
         engines = {
             "llamacpp": LlamaCpp(model=MODEL, context=512),
             "llamacpp, unpacked": LlamaCpp(model=whole, context=512),
-            "transformers": Transformers(model=MODEL, device="cpu"),
         }
         for name, model in engines.items():
             started = time.perf_counter()
@@ -194,10 +192,10 @@ def compare(items: int, question: str, vllm: str = "") -> Mapping[str, Agreement
         found["llama.cpp's server"] = served(server, asked, "fast")
         found["llama.cpp's server, repeatable"] = served(server, asked, "repeatable")
         server.close()
+    pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
     if vllm:
         found["vLLM's server"] = by_vllm(vllm, asked)
-    pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
-    pairs += [("llamacpp, unpacked", name) for name in ("transformers", "vLLM's server") if name in found]
+        pairs += [("llamacpp", "vLLM's server"), ("llamacpp, unpacked", "vLLM's server")]
     return {f"{one} and {other}": agreement(found[one], found[other], question) for one, other in pairs}
 
 

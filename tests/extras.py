@@ -10,16 +10,14 @@ __all__ = ["needs"]
 
 MODULES = {
     "gpt4all": ("gpt4all",),
-    "hf": ("gguf", "sentencepiece", "torch", "transformers"),
     "inspect": ("inspect_ai",),
+    "pegasus": ("sentencepiece", "torch", "transformers"),
     "ray": ("ray",),
-    "vllm": ("gguf", "transformers", "vllm"),
 }
 
 
 def needs(*extras: str) -> list[pytest.MarkDecorator]:
     """Marks for ``pytestmark`` or ``pytest.param``: heavy, and skipped where an extra is missing."""
     missing = [extra for extra in extras if any(find_spec(module) is None for module in MODULES[extra])]
-    target = "test-vllm" if "vllm" in missing else "test-heavy"
-    reason = f"needs quaver[{','.join(missing)}]; `make {target}` sets it up"
+    reason = f"needs quaver[{','.join(missing)}]; `make test-heavy` sets it up"
     return [pytest.mark.heavy, pytest.mark.skipif(bool(missing), reason=reason)]

@@ -119,33 +119,3 @@ def older_smollm2() -> dict[str, Any]:
 def another_older() -> dict[str, Any]:
     """Options of the same with other bytes in the file."""
     return {"model": str(_older("other")), "context": 256}
-
-
-@cache
-def _folder() -> TemporaryDirectory[str]:
-    return TemporaryDirectory(prefix="quaver-unpacked-")
-
-
-def unpacked_smollm2() -> Path:
-    """The folder, made when it is first asked for and removed at the end of the process."""
-    folder = Path(_folder().name)
-    if not (folder / "config.json").is_file():
-        unpack(folder)
-    return folder
-
-
-def unpack(folder: Path) -> None:
-    """Write weights, tokenizer and chat template."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    packed = find_weights("smollm2-135m-instruct")
-    source = {"pretrained_model_name_or_path": str(packed.parent), "gguf_file": packed.name}
-    model = AutoModelForCausalLM.from_pretrained(**source, dtype="float32")
-    # What was packed is unpacked now, which transformers does not take note of and so refuses to write.
-    model.hf_quantizer, model.is_quantized = None, False
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(**source).save_pretrained(folder)

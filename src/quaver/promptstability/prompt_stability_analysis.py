@@ -55,7 +55,7 @@ class PromptStabilityAnalysis:
         parse_function: Makes a label of what the function returned; None or NaN is no label.
         load_generation_models: As in promptstability; here a model is loaded when it first paraphrases.
         paraphraser: Who rewords the prompt: ``"surface"`` (small edits, without a model), ``"pegasus"`` (as
-            in promptstability; needs ``quaver[hf]`` and downloads its weights once), or a function
+            in promptstability; needs ``quaver[pegasus]`` and downloads its weights once), or a function
             ``reword(text, count, temperature)`` that returns the texts.
         concurrency: How many calls are made at a time, in threads.
         seed: Where paraphrases and resamples start.

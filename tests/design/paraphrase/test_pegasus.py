@@ -17,7 +17,7 @@ from quaver.errors import ModelError, SpecError, Unavailable
 
 
 def _needs(tests: type) -> type:
-    for mark in needs("hf"):
+    for mark in needs("pegasus"):
         tests = mark(tests)
     return tests
 

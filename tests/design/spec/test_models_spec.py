@@ -28,7 +28,6 @@ _STUDY = {
         ("llamacpp/models/a.gguf", ("a", "llamacpp", None, "models/a.gguf")),
         ("/data/A.GGUF", ("A", "llamacpp", None, "/data/A.GGUF")),
         ("smollm2-135m-instruct", ("smollm2-135m-instruct", "llamacpp", None, "smollm2-135m-instruct")),
-        ("hf/org/name", ("name", "transformers", None, "org/name")),
         ("inspect/bedrock/nova", ("nova", "inspect", None, "bedrock/nova")),
     ],
 )
@@ -38,10 +37,10 @@ def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize(
-    "name", sorted({*registry.names("models")} - {"function", "openai_compatible", "replay", "vllm"})
+    "name", sorted({*registry.names("models")} - {"function", "openai_compatible", "replay"})
 )
 def test_every_registered_model_that_takes_a_name_is_named_by_its_own(name: str) -> None:
-    """A package's too, with nothing to add here; ``vllm`` is the server of that name."""
+    """A package's too, with nothing to add here."""
     assert model_of_name(f"{name}/some/thing") == {"name": "thing", "use": name, "model": "some/thing"}
 
 

@@ -27,7 +27,7 @@ _LIMIT = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Pegasus(Sampled):
-    """A Pegasus model as paraphraser; needs the extra ``hf``.
+    """A Pegasus model as paraphraser; needs the extra ``pegasus``.
 
     Args:
         model: A model's name on the Hugging Face hub, or its folder, relative to the study file or absolute.
@@ -150,7 +150,7 @@ class _Sampler:
             raise Unavailable(
                 "rewording with Pegasus needs PyTorch and transformers",
                 found=str(error),
-                fix='pip install "quaver[hf]"',
+                fix='pip install "quaver[pegasus]"',
             ) from None
         try:
             tokenizer = AutoTokenizer.from_pretrained(self._name)

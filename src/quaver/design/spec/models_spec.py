@@ -46,7 +46,7 @@ _UNNAMED: Final = ("function", "openai_compatible", "replay")
 def providers() -> dict[str, str]:
     """What may stand before the first slash, with the model that is used for it: every registered one may."""
     engines = {name: name for name in registry.names("models") if name not in _UNNAMED}
-    return {"hf": "transformers", **engines, **dict.fromkeys(_PRESETS, "openai_compatible")}
+    return {**engines, **dict.fromkeys(_PRESETS, "openai_compatible")}
 
 
 def model_of_name(text: str, where: str = "model") -> dict[str, Any]:

@@ -1,16 +1,12 @@
-"""Checks that an engine's extra is installed, and that what came with it fits."""
+"""Checks that an engine's extra is installed, and how many threads it takes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from quaver.errors import Unavailable
-
-_PICTURES_AND_SOUND = ("torchvision", "torchaudio", "torchcodec")
-"""Libraries that are built for one PyTorch each, and that language models do without."""
 
 
 def require(extra: str, *modules: str) -> None:
@@ -22,20 +18,6 @@ def require(extra: str, *modules: str) -> None:
             expected=f"the extra {extra!r}",
             fix=f'pip install "quaver[{extra}]"',
         )
-
-
-def unfit_library(error: BaseException) -> str | None:
-    """What to do about an error of a library for pictures or sound, built for another PyTorch."""
-    said = " ".join(str(one) for one in _causes(error))
-    if any(library in said for library in _PICTURES_AND_SOUND):
-        return f"pip uninstall {' '.join(_PICTURES_AND_SOUND)}; they were built for another PyTorch"
-    return None
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 _SPINS = "5000"

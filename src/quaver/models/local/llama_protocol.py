@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from quaver.core.records import Decoding, Message, Request, Response, Token
+from quaver.core.records import Message, Request, Response, Token
 from quaver.errors import ModelError
-from quaver.models._defaults import before_stop, grammar, plain_text, sendable, too_long
-from quaver.models.local.checkpoint import Floats, choose, likeliest, log_probabilities
+from quaver.models._defaults import grammar, plain_text, sendable, too_long
 
 
 def request_body(request: Request) -> dict[str, Any]:
@@ -109,117 +105,3 @@ def _tokens(logprobs: Mapping[str, Any] | None) -> tuple[Token, ...]:
         )
         for place in logprobs["content"]
     )
-
-
-class Words:
-    """How tokens are spelled.
-
-    Args:
-        tokenizer: A tokenizer of transformers.
-    """
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._spelled: dict[int, str] = {}
-
-    def text(self, tokens: Sequence[int]) -> str:
-        """The text of tokens, without special ones."""
-        decoded: str = self._tokenizer.decode(
-            tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        return decoded
-
-    def tokens(self, text: str) -> list[int]:
-        """A text as tokens, without special ones."""
-        result: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return result
-
-    def spell(self, token: int) -> str:
-        """The text of one token; empty for a special one."""
-        if token not in self._spelled:
-            self._spelled[token] = self.text([token])
-        return self._spelled[token]
-
-    def token(self, token: int, logprobs: Floats, count: int) -> Token:
-        """A token with its log-probability and the most likely alternatives."""
-        top = tuple((self.spell(other), float(logprobs[other])) for other in likeliest(logprobs, count))
-        return Token(self.spell(token), float(logprobs[token]), top)
-
-
-class Draft:
-    """One answer.
-
-    Args:
-        prompt: The prompt's tokens.
-        decoding: How to choose.
-        seed: Seeds its own random numbers, one per token.
-        words: How tokens are spelled.
-        ends: The tokens that end it.
-        room: The tokens that the context leaves for it.
-    """
-
-    def __init__(
-        self,
-        prompt: Sequence[int],
-        decoding: Decoding,
-        seed: int,
-        *,
-        words: Words,
-        ends: Collection[int],
-        room: int,
-    ) -> None:
-        self._prompt, self._decoding, self._words, self._ends = prompt, decoding, words, ends
-        self._most = min(decoding.max_tokens, room)
-        self._random = np.random.default_rng(seed)
-        self._seen = set(prompt) if decoding.repeat_penalty != 1 else set()
-        self._tokens: list[int] = []
-        self._places: list[Token] = []
-        self._text: str | None = None
-        self._ended = False
-
-    def take(self, logits: npt.NDArray[np.floating]) -> int | None:
-        """Choose the next token.
-
-        Returns:
-            The token to read next; None if the answer is complete.
-        """
-        token = choose(logits, self._decoding, self._random.random(), self._seen)
-        self._tokens.append(token)
-        if self._decoding.logprobs:
-            logprobs = log_probabilities(logits)
-            self._places.append(self._words.token(token, logprobs, self._decoding.logprobs))
-        if self._decoding.repeat_penalty != 1:
-            self._seen.add(token)
-        self._ended = token in self._ends or self._stopped()
-        return None if self._ended or len(self._tokens) >= self._most else token
-
-    def _stopped(self) -> bool:
-        """Whether a stop text has appeared; the answer is cut before the first."""
-        if not self._decoding.stop:
-            return False
-        self._text = before_stop(self._words.text(self._tokens), self._decoding.stop)
-        return self._text is not None
-
-    def response(self) -> Response:
-        """The answer so far."""
-        return Response(
-            text=self._words.text(self._tokens) if self._text is None else self._text,
-            finish="stop" if self._ended else "length",
-            tokens=tuple(self._places),
-            prompt_tokens=len(self._prompt),
-            cached_tokens=0,
-            completion_tokens=len(self._tokens),
-        )
-
-
-def draw_text(texts: Sequence[str], likelihoods: Floats, decoding: Decoding, seed: int) -> tuple[str, Token]:
-    """Draw one of the allowed texts from their exact distribution.
-
-    Returns:
-        The text, and a token that stands for it, with the log-probabilities of all choices.
-    """
-    plain = Decoding("", decoding.temperature, decoding.top_p, decoding.top_k, decoding.min_p)
-    index = choose(likelihoods, plain, np.random.default_rng(seed).random())
-    ranked = likeliest(likelihoods, len(texts))
-    top = tuple((texts[other], float(likelihoods[other])) for other in ranked)
-    return texts[index], Token(texts[index], float(likelihoods[index]), top)

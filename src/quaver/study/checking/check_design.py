@@ -157,7 +157,7 @@ def with_prompt(annotate: Callable[..., Any]) -> Callable[..., Any]:
 _TOKENS_OF_SERVED = 256
 """What a model may write; one that reasons first gets room for that beside."""
 
-HERE = ("llamacpp", "transformers")
+HERE = ("llamacpp",)
 """Engines in this process: small models, which are held to the labels."""
 
 _REPEATS, _REPEATS_ALONE = 2, 5
