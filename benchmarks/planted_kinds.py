@@ -91,6 +91,14 @@ _CLASSES = {
         bad=(2,),
         doubtful=(1,),
     ),
+    "one label of three (7%), lost by each prompt in half, without gold": Kind(
+        Plan(texts=600, shares=(0.6, 0.33, 0.07), lost={2: (0, 0.5)}, wrong=0.02, gold=0.0),
+        (EXCEPT,),
+        bad=(2,),
+    ),
+    "one label of three (7%), lost by each prompt in one of twelve, without gold": Kind(
+        Plan(texts=600, shares=(0.6, 0.33, 0.07), lost={2: (0, 1 / 12)}, wrong=0.02, gold=0.0), (USE,)
+    ),
     "one label of ten rare (5%), never found": Kind(
         Plan(texts=600, shares=_even(10, 0.05), confused={9: (0, 1.0)}, wrong=0.02),
         (EXCEPT,),

@@ -87,6 +87,7 @@ class Plan:
         noise: The chance that a prompt labels a text anew, by prompt.
         again: The chance that a repeat is labelled anew.
         confused: By label: the label given instead, and how often.
+        lost: By label: the label given instead, and how often by each prompt, whatever the others do.
         always: The prompts whose every answer is the first label.
         pulled: The chance that a prompt gives the label of its own number, whatever the text says.
         groups: Of texts that come in groups.
@@ -113,6 +114,7 @@ class Plan:
     noise: Chances = 0.02
     again: float = 0.0
     confused: Mapping[int, tuple[int, float]] = field(default_factory=dict, hash=False)
+    lost: Mapping[int, tuple[int, float]] = field(default_factory=dict, hash=False)
     always: tuple[int, ...] = ()
     pulled: float = 0.0
     groups: Groups | None = None
@@ -231,6 +233,9 @@ def _labels(plan: Plan, truth: Ints, rng: np.random.Generator) -> Ints:
         given = np.arange(kinds)
     fresh = given[rng.integers(0, given.size, labels.shape)]
     labels = np.where(rng.random(labels.shape) < np.broadcast_to(plan.noise, plan.prompts), fresh, labels)
+    for label, (instead, often) in plan.lost.items():
+        is_lost = (truth == label)[:, None] & (rng.random(labels.shape) < often)
+        labels = np.where(is_lost, instead, labels)
     own = np.arange(plan.prompts) % kinds
     labels = np.where(rng.random(labels.shape) < plan.pulled, own, labels)
     labels[:, list(plan.always)] = 0
