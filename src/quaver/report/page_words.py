@@ -83,7 +83,15 @@ def visible(text: str) -> str:
 _SHARES = frozenset(
     (
         *("level_shares", "label_range", "label_shift", "deviation_share"),
-        *("flips_repeats", "flips_prompts", "flips_chance", "flips_noise", "label_in_use", "wrong_labels"),
+        *(
+            "flips_repeats",
+            "flips_prompts",
+            "flips_chance",
+            "flips_noise",
+            "label_in_use",
+            "wrong_labels",
+            "gold_total",
+        ),
         *("failed_calls", "unlabelled_answers", "truncated_answers"),
         *("corrected_share", "corrected_accuracy", "corrected_compliance"),
         *("rest_wrong", "rest_unlabelled", "best_prompt_wrong", "best_prompt_better"),

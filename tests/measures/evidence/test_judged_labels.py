@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate, Label, LabelSet
+from quaver.core.records import Estimate, Label, LabelSet, Numbers
 from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
@@ -101,3 +101,13 @@ def test_sets_are_judged_label_by_label() -> None:
     # gold has a in 3 texts and b in 3; the answers give a 3 times, all right, and b 3 times, twice right
     assert recall == {"a": 1.0, "b": pytest.approx(2 / 3)}
     assert right == {"a": 1.0, "b": pytest.approx(2 / 3)}
+
+
+def test_numbers_are_held_against_what_the_gold_labels_add_up_to() -> None:
+    codes = [0.0, 10.0, 30.0, 90.0]
+    numbers = Numbers(tuple(Label(f"{code:g}", f"{code:g}", value=code) for code in codes), "ratio")
+    frame = pl.DataFrame(
+        {"item": list("wxyz"), "label": ["0", "30", "90", "10"], "gold": ["0", "10", "30", "10"]}
+    )
+    found = {one.measure: one.value for one in verdict_evidence(frame, labels=numbers)}
+    assert found["gold_total"] == pytest.approx((130 - 50) / 50)

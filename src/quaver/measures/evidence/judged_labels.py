@@ -40,8 +40,10 @@ def correctness(table: AnswerTable) -> Iterator[Estimate]:
     ``wrong_labels``, the share of labels that are not the item's gold label, with the most frequent wrong one
     in the details; ``gold_agreement``, what they agree beyond chance (`agreement_with_gold`); ``gold_bias``,
     of labels that have an order, how much higher than the gold labels they are, in standard deviations of
-    these; and ``correct_answers``, the share of answers that are the gold label, one without a label, or a
-    call that failed, being wrong: what the measure ``accuracy`` with ``missing: wrong`` is over all prompts.
+    these; ``gold_total``, of numbers that are not below 0, by what share of the gold labels' sum the labels
+    add up to more; and ``correct_answers``, the share of answers that are the gold label, one without a
+    label, or a call that failed, being wrong: what the measure ``accuracy`` with ``missing: wrong`` is over
+    all prompts.
     """
     judged = table.of_items(table.judged)
     labelled = judged.labelled
@@ -61,6 +63,8 @@ def correctness(table: AnswerTable) -> Iterator[Estimate]:
         yield labelled.share("wrong_labels", WRONG, wrong, whole, details=details)
         yield agreement_with_gold(labelled, "gold_agreement")
         yield _bias(labelled)
+        if isinstance(table.labels, Numbers):
+            yield from _total(labelled, table.labels)
     method = "share of right answers, unanswered ones wrong"
     asked = judged.counts.sum((1, 2)) + judged.failed
     right = (judged.given * judged.gold).sum(1)
@@ -122,6 +126,20 @@ def _bias(table: AnswerTable) -> Estimate:
     return table.number(
         "gold_bias", _BIAS, under, n=n, spread=partial(mean_within, low=-furthest, high=furthest)
     )
+
+
+def _total(table: AnswerTable, numbers: Numbers) -> Iterator[Estimate]:
+    """By what share of the gold labels' sum the labels add up to more; nothing where some are below 0."""
+    at = np.array([label.value or 0.0 for label in numbers.labels])
+    true = table.gold @ at
+    if (true < 0).any() or not true.any():
+        return
+    whole = table.given.sum(1) * true
+    apart = table.given @ at - whole
+    spread = partial(mean_within, low=-1.0, high=float(np.ptp(at) / true.mean()))
+    method = "sum of the labels less that of the gold labels, as a share of this"
+    under = Ratio(apart[:, None], whole[:, None])
+    yield table.number("gold_total", method, under, n=table.units.count, spread=spread)
 
 
 def vouched_parts(

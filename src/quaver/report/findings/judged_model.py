@@ -53,7 +53,7 @@ _UNSEEN: Final = 0.05
 
 _CHOICE: Final = (
     *("rest_", "best_prompt_", "broken_prompts"),
-    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ", "others_wrong"),
+    *("gold_agreement", "gold_bias", "gold_total", "correct_answers", "coders_differ", "others_wrong"),
     *("hand_labels", "reader_disagreement"),
 )
 """What the estimates begin with that are known beside a verdict's own."""
@@ -139,7 +139,7 @@ class JudgedModel(NamedTuple):
     @property
     def has_labels(self) -> bool:
         """Whether more than half of the calls gave a label."""
-        return bool(self.model) and self.value("failed_calls") + self.value("unlabelled_answers") < _HALF
+        return bool(self.evidence) and self.value("failed_calls") + self.value("unlabelled_answers") < _HALF
 
     def value(self, name: str) -> float:
         """A share; 0 where there is none."""
@@ -152,6 +152,14 @@ class JudgedModel(NamedTuple):
     def high(self, name: str) -> float:
         """The upper end."""
         return ends_of(self.estimates.get(name))[1]
+
+    def beyond(self, name: str, bar: float) -> bool:
+        """Whether a number is surely above a bar, or below its negative."""
+        return self.has(name) and (self.low(name) > bar or self.high(name) < -bar)
+
+    def within(self, name: str, bar: float) -> bool:
+        """Whether it surely lies between the two."""
+        return self.low(name) >= -bar and self.high(name) <= bar
 
     def worst(self, name: str) -> float:
         """The upper end of a share; of groups of texts, no less than where others like them are all wrong.
@@ -250,11 +258,14 @@ def _correctness(labels: JudgedModel, wrong: str, agreement: str) -> Correctness
 
 def _on_a_scale(labels: JudgedModel, agreement: str, *, whole: bool) -> Correctness:
     """Whether labels that have an order are right: by how far they are off, and whether in one direction."""
-    if whole and (labels.low("gold_bias") > _BIASED or labels.high("gold_bias") < -_BIASED):
+    if whole and (labels.beyond("gold_bias", _BIASED) or labels.beyond("gold_total", BAR)):
         return "biased"
     if labels.high(agreement) < ON_A_SCALE:
         return "wrong"
-    unbiased = not whole or (labels.low("gold_bias") >= -_UNBIASED and labels.high("gold_bias") <= _UNBIASED)
+    unbiased = not whole or (
+        labels.within("gold_bias", _UNBIASED)
+        and (not labels.has("gold_total") or labels.within("gold_total", _SURELY * BAR))
+    )
     return "right" if labels.low(agreement) >= ON_A_SCALE and unbiased else "unclear"
 
 

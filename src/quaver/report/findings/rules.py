@@ -33,7 +33,14 @@ FORMATS: Final = frozenset(
 )
 """Families of variants, and names of imported factors, for the order of labels and the form of the answer."""
 
-_GOLD: Final = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ")
+_GOLD: Final = (
+    "correct_answers",
+    "wrong_labels",
+    "gold_agreement",
+    "gold_bias",
+    "gold_total",
+    "coders_differ",
+)
 _MOVES: Final = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
 _REST: Final = ("rest_agreement", "rest_wrong", "flips_prompts")
 _BEST: Final = ("best_prompt_wrong", "best_prompt_better", "flips_prompts")
@@ -232,7 +239,7 @@ _ARE: Final = "labels are stable, and"
 _CHANGE: Final = "labels change with the prompt"
 
 RULES: Final[tuple[Rule, ...]] = (
-    Rule("there are no answers", "cannot tell", "no answers", lambda labels: not labels.model),
+    Rule("there are no answers", "cannot tell", "no answers", lambda labels: not labels.evidence),
     Rule("half of the calls or more failed", "do not use", "failed", _is_failed, ("failed_calls",)),
     Rule(
         "fewer than 10 texts have a label",

@@ -64,6 +64,7 @@ _OF_GOLD = (
     "wrong_labels",
     "gold_agreement",
     "gold_bias",
+    "gold_total",
     "correct_answers",
     "class_found",
     "group_wrong",
