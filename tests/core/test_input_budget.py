@@ -63,7 +63,6 @@ OWN = {
     "study/labelling/labelling.py": "a table that was read before",
     "study/sources/kept_annotations.py": "annotations of the study's own folder",
     "study/sources/labels_source.py": "annotations of the study's own folder",
-    "view/index_builder.py": "the page's index, which is made again",
     "view/index_parts.py": "the page's index, which is made again",
     "view/query_scope.py": "the page's index, which is made again",
     "view/serving.py": "what its own process says",

@@ -102,7 +102,7 @@ def test_killed_at_each_step_it_goes_on(browser: Any, server: str, tmp_path: Pat
         walk.at("plan")
         walk.click("button:has-text('Ask ')")
         walk.at("run")
-        walk.page.locator(".qv-run td").first.wait_for()
+        walk.page.locator(".qv-progress:has-text('a second')").wait_for()
 
     def fourth(walk: Walk) -> None:
         go_on(walk)
@@ -131,7 +131,7 @@ def test_a_run_is_paused_and_goes_on(browser: Any, server: str, tmp_path: Path) 
         walk.at("plan")
         walk.click("button:has-text('Ask ')")
         walk.at("run")
-        walk.page.locator(".qv-run td").first.wait_for()
+        walk.page.locator(".qv-progress:has-text('a second')").wait_for()
         walk.click("text=Pause")
         walk.page.locator(".qv-progress:has-text('paused')").wait_for()
         walk.click("text=Go on asking")
@@ -149,7 +149,6 @@ def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str
         walk.upload(REFORM)
         walk.to_the_model()
         walk.to_the_verdict()
-        walk.page.locator(".qv-chart img").wait_for()
         walk.click("text=Edit the codebook and ask again")
         walk.page.wait_for_url("**/reform-check-2/codebook")
         walk.at("codebook")
@@ -157,10 +156,7 @@ def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str
         walk.click("text=Next: the model")
         walk.at("model")
         walk.to_the_verdict()
-        walk.page.locator("text=Compared with reform-check").wait_for()
-        compared = walk.page.locator("table", has_text="difference").inner_text()
-        assert "accuracy" in compared
-        assert " to " in compared
+        walk.page.locator("code:has-text('quaver compare reform-check reform-check-2')").wait_for()
         walk.context.close()
     assert walk.wrong == []
 
@@ -257,7 +253,6 @@ def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
         walk.page.locator(".qv-tried >> nth=2").wait_for()
         assert walk.page.evaluate("window.ran") is None
         walk.to_the_verdict()
-        walk.page.locator(".qv-chart img").wait_for()
         base = walk.page.url.rpartition("/")[0]
         for step in STEPS[3:]:
             walk.page.goto(f"{base}/{step}")
@@ -289,7 +284,7 @@ def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(
             walk.page.locator("tr:has-text('Texts'):has-text('more that have a hand label')").wait_for()
             walk.click("button:has-text('Ask ')")
             walk.at("run")
-            walk.page.locator(".qv-run td").first.wait_for()
+            walk.page.locator(".qv-progress:has-text('a second')").wait_for()
             process = int((tmp_path / "reform-check" / ".run.pid").read_text())
             second = Walk(browser, two)
             second.page.goto(f"{two}study/reform-check/run")

@@ -125,8 +125,6 @@ def test_marks_keep_these_labels(browser: TestClient) -> None:
     marks = "api/studies/or/marks"
     for word in WORDS:
         assert browser.post(marks, json={"item": word, "label": word, "who": "none"}).status_code == 200
-    rows = csv.DictReader(io.StringIO(browser.get(f"{marks}/export").text))
-    assert [(row["item"], row["label"], row["coder"]) for row in rows] == [(w, w, "none") for w in WORDS]
     for word in WORDS:
         query = f"marked:{json.dumps(word)}"
         rows = browser.get("api/studies/or/rows", params={"q": query}).json()["rows"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from starlette.testclient import TestClient
-from tests.view.viewed import STUDY, client_of, collected
+from tests.view.viewed import client_of, collected
 
 import quaver
-from quaver.errors import QuaverError, UnknownName
 from quaver.view.index_keeper import keep
-from quaver.view.serving import check_functions, studies_of
+from quaver.view.serving import studies_of
 
 ROWS = [
     f"i{n},{variant},{'pos' if (n + at) % 3 else 'neg'}" for n in range(8) for at, variant in enumerate("xy")
@@ -80,22 +77,3 @@ def test_a_mark_stays_with_its_study(browser: TestClient) -> None:
         for name in ("tones", "tones-2", "packed", "coded")
     }
     assert counts == {"tones": 0, "tones-2": 1, "packed": 0, "coded": 0}
-
-
-def test_a_function_must_belong_to_one_of_the_studies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own_model.py").write_text("def said(text, prompt):\n    return 'positive'\n")
-    path = collected(tmp_path / "study", STUDY, count=2)
-    (path.parent / "study.lock.json").unlink()  # without it, what the model is must be asked of the function
-    study = studies_of([path])["tones"]
-    with pytest.raises(QuaverError, match="was not given"):
-        keep(study.path, study.root, wanted=False)
-    keep(study.path, study.root, wanted=False, functions=["fake=own_model:said"])
-    assert study.index.state.done == 18
-    check_functions([path], ["fake=own_model:said"])
-    with pytest.raises(UnknownName):
-        check_functions([path], ["other=own_model:said"])
-    with pytest.raises(QuaverError):
-        check_functions([path], ["fake=own_model:nothing"])

@@ -137,7 +137,7 @@ def test_answers_that_come_in_are_taken_in(tmp_path: Path) -> None:
     studies = studies_of([path])
     tone, _, amount = studies.values()
     builders = [
-        IndexBuilder(index_keeper.opened(path, one.root, (), one.field), one.root) for one in (tone, amount)
+        IndexBuilder(index_keeper.opened(path, one.root, one.field), one.root) for one in (tone, amount)
     ]
     assert all(builder.update() for builder in builders)
     quaver.Study.open(path, functions=functions).run(watch=lambda _: None)

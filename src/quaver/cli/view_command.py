@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import say
-from quaver.cli.study_options import HERE, FieldOption, FunctionOption, studies
+from quaver.cli.study_options import HERE, FieldOption, studies
 
 
 def command(
@@ -18,7 +18,6 @@ def command(
     no_open: bool = False,
     at: str = "",
     field: FieldOption = None,
-    function: FunctionOption = None,
 ) -> None:
     """Look at every answer of a study in the browser.
 
@@ -52,4 +51,4 @@ def command(
         if not no_open:
             webbrowser.open(shown)
 
-    serving.serve(studies, port=port, functions=function or (), field=field, begun=begun)
+    serving.serve(studies, port=port, field=field, begun=begun)

@@ -10,25 +10,21 @@ from nicegui import ui
 
 from quaver.collect.run.progress import to_do_about
 from quaver.core.number_format import count, duration
-from quaver.core.options import with_defaults
-from quaver.start.asking_process import last_answers
 from quaver.start.page_frame import (
     StepPage,
     facts_table,
-    heading,
     main_button,
+    option_field,
     other_button,
     words,
 )
 from quaver.study.checking.check_design import MOST, left_to_ask, spends
-from quaver.study.checking.check_options import READERS, CheckOptions
+from quaver.study.checking.check_options import READERS
 from quaver.study.collection.study_status import StudyStatus
 from quaver.study.forecasts.forecast import Forecast
 
 _SECONDS: Final = 1.0
 """Between two looks at a run."""
-
-_CONDITIONS: Final = 30
 
 
 def assumed_width(items: int) -> float:
@@ -48,7 +44,6 @@ async def plan(page: StepPage) -> None:
     """The fourth step."""
     begun = page.begun
     await page.do(lambda: begun.table)
-    given = with_defaults(CheckOptions, begun.options)
     rows = len(begun.table.rows)
     page.title(
         "What will be asked?",
@@ -69,26 +64,13 @@ async def plan(page: StepPage) -> None:
         await show()
 
     with ui.element("div").classes("qv-sliders"):
-        most = min(rows, 1000)
-        _slider("Texts", min(given["n"], most), 1, most, lambda value: change(n=value))
-        _slider("Prompts", given["prompts"], 1, 2 * MOST, lambda value: change(prompts=value))
-        _slider("Times each", given["repeats"] or 2, 1, 5, lambda value: change(repeats=value))
-        budget = ui.number(label="Limit in US dollars", value=given["budget"], min=0.01, format="%.2f")
-        budget.props("outlined dense").on("change", lambda: change(budget=budget.value or None))
-        reader = ui.select([*READERS], value=given["evaluator"] or READERS[0], label="Read answers with")
-        reader.props("outlined dense").on_value_change(lambda event: change(evaluator=event.value))
+        for name, most in (("n", min(rows, 1000)), ("prompts", 2 * MOST), ("repeats", 5)):
+            option_field(begun, name, change, most=most)
+        option_field(begun, "budget", change)
+        option_field(begun, "evaluator", change, choices=READERS)
     shown = ui.element("div")
     page.command(begun.command())
     await show()
-
-
-def _slider(label: str, value: int, least: int, most: int, change: Any) -> None:
-    with ui.element("div").classes("slider"):
-        title = words("p", f"{label}: {value:,}")
-        slider = ui.slider(min=least, max=max(least + 1, most), value=value)
-        slider.props["aria-label"] = label
-        slider.on_value_change(lambda event: setattr(title, "text", f"{label}: {int(event.value):,}"))
-        slider.on("change", lambda: change(int(slider.value)))
 
 
 def _plan(page: StepPage) -> _Planned:
@@ -172,7 +154,7 @@ class RunPanel:
         found = await self.page.do(self._found)
         if found is None:
             return
-        status, runs, failure, answers = found
+        status, runs, failure = found
         self.bar.value = status.answered / max(1, status.total)
         self.line.text = self._line(status, runs)
         state = (runs, status.answered, status.errors, failure)
@@ -183,13 +165,13 @@ class RunPanel:
         self._state = state
         self.tables.clear()
         with self.tables:
-            _show_tables(status, answers)
+            _show_tables(status)
 
-    def _found(self) -> tuple[StudyStatus, bool, str, Any]:
+    def _found(self) -> tuple[StudyStatus, bool, str]:
         study = self.page.site.here.study(self.path)
         status = study.status()
         runs = status.process is not None or self.page.site.asking.runs(self.path)
-        return status, runs, self.page.site.asking.failure(self.path), last_answers(study)
+        return status, runs, self.page.site.asking.failure(self.path)
 
     def _show_buttons(self, status: StudyStatus, runs: bool, failure: str) -> None:
         asking, here, page, path = self.page.site.asking, self.page.site.here, self.page, self.path
@@ -224,27 +206,12 @@ class RunPanel:
         return ", ".join(parts)
 
 
-def _show_tables(status: StudyStatus, answers: list[dict[str, Any]]) -> None:
+def _show_tables(status: StudyStatus) -> None:
     if status.by_kind:
         rows = [(number, kind, to_do_about(kind)) for kind, number in status.by_kind.most_common(10)]
         facts_table(("failed", "why", "what to do"), rows)
     for warning in status.warnings:
         words("p", warning).classes("qv-doubt")
-    if answers:
-        heading("The latest answers", 2)
-        facts_table(
-            ("text", "answer"), [(_short(answer["text"]), _short(answer["answer"])) for answer in answers]
-        )
-    with ui.expansion("By model and prompt"):
-        rows = [
-            (row["model"], row["variant"], f"{row['answered']:,} of {row['wanted']:,}")
-            for row in status.rows()
-        ]
-        facts_table(("model", "prompt", "answered"), rows[:_CONDITIONS])
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 120 else f"{text[:120]}…"
 
 
 async def asked(page: StepPage) -> None:

@@ -6,15 +6,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from quaver._secrets import without_keys
 from quaver.collect.store.store_lock import ask_to_stop, who_collects
-from quaver.design.prompts.rendering import PromptWriter
 from quaver.study.session import Study
-
-_LOOKED_AT: Final = 50
-"""How many of the latest answers are looked through for different texts."""
 
 _MOST: Final = 2000
 """Characters of what a process said last."""
@@ -52,24 +48,3 @@ class AskingProcesses:
         said.seek(0)
         text = without_keys(said.read()[-_MOST:].decode(errors="replace"))
         return text.rpartition("Error: ")[2].strip() or "The process ended."
-
-
-def last_answers(study: Study, most: int = 5) -> list[dict[str, Any]]:
-    """The latest answers of a study, each with its text, as it came."""
-    if not study.source.files.responses.exists():
-        return []
-    design = study.experiment
-    writer = PromptWriter(design.variants[0], design.labels)
-    sql = """SELECT a.item, r.text, r.error FROM calls a JOIN responses r ON r.id = a.response
-        WHERE r.id > (SELECT max(id) FROM responses) - ? ORDER BY r.id DESC LIMIT ?"""
-    with study.source.answers() as store:
-        rows = store.rows(sql, (_LOOKED_AT, _LOOKED_AT))
-    latest = {item: (answer, error) for item, answer, error in reversed(rows)}
-    return [
-        {
-            "text": writer.text(design.items[item]),
-            "answer": error or answer,
-        }
-        for item, (answer, error) in reversed(latest.items())
-        if item < len(design.items)
-    ][:most]

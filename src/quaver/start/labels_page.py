@@ -13,11 +13,8 @@ from nicegui import events, ui
 
 from quaver.bundles.packing import pack_study
 from quaver.collect.store.store_lock import who_collects
-from quaver.core.annotations import FIELD
 from quaver.core.number_format import count, enumeration
-from quaver.core.records import NO_LABEL
 from quaver.core.replaced_file import replace_bytes, replace_text
-from quaver.design.prompts.rendering import PromptWriter
 from quaver.report.page_templates import quoted
 from quaver.start.asking_pages import RunPanel, cost_of
 from quaver.start.begun_check import BegunCheck
@@ -31,17 +28,15 @@ from quaver.start.page_frame import (
     upload_box,
     words,
 )
-from quaver.start.verdict_page import origin
+from quaver.start.verdict_page import open_viewer
 from quaver.study.checking.check_design import left_to_ask, spends
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.labelling.labelling import Labelled, Labelling
-from quaver.study.session import Study
 
 _MADE: Final = "study.labels.yaml"
 """The study of all texts, beside the check's."""
 
 _MOST_BYTES: Final = 50 << 20
-_DOUBTFUL: Final = 20
 
 
 def install(site: Site, server: FastAPI) -> None:
@@ -226,31 +221,10 @@ def _show_labelled(page: StepPage, labelled: Labelled) -> None:
                 link = ui.link(f"Download {file.name}", f"/study/{page.begun.name}/file/{number}")
                 link.props["download"] = file.name
     facts_table(("what", "said in the table"), [note for note in labelled.notes if note[1]])
-    doubtful = labelled.table.filter(labelled.table["needs_person"].is_not_null())
-    if doubtful.height:
-        _show_doubtful(page, labelled.study, doubtful.sort("agreement", nulls_last=False))
-
-
-def _show_doubtful(page: StepPage, study: Study, doubtful: pl.DataFrame) -> None:
-    """The texts that need a person, in the order in which to look at them."""
-    heading("Look at these first", 2)
-    texts = _texts(study)
-    heads = {"item": "text", FIELD: "field", "label": "label", "needs_person": "why"}
-    shown = doubtful.head(_DOUBTFUL).select(name for name in heads if name in doubtful.columns)
-    shown = shown.with_columns(
-        pl.col("item").replace(texts).str.slice(0, 200), pl.col("label").fill_null(NO_LABEL)
-    )
-    people = doubtful["item"].n_unique()
-    facts_table([heads[name] for name in shown.columns], shown.rows(), f"{people:,} texts need a person")
-
-    async def judge() -> None:
-        where = study.source.positions.path or study.folder
-        if (path := await page.do(page.site.viewer, Path(where))) is not None:
-            ui.navigate.to(f"{origin()}{path}#/judge?what=items&sort=instability", new_tab=True)
-
-    other_button("Judge them in the viewer", judge)
-
-
-def _texts(study: Study) -> dict[str, str]:
-    writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
-    return {item.id: writer.text(item) for item in study.experiment.items}
+    doubtful = labelled.table.filter(pl.col("needs_person").is_not_null())["item"].n_unique()
+    if not doubtful:
+        return
+    words("p", f"{count(doubtful, 'text')}: a person should look at them.").classes("qv-doubt")
+    where = labelled.study.source.positions.path or labelled.study.folder
+    judge = "#/judge?what=items&sort=instability"
+    other_button("Judge them in the viewer", lambda: open_viewer(page, Path(where), judge))

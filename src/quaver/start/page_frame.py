@@ -11,10 +11,12 @@ from urllib.parse import quote
 from nicegui import run, ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from quaver.core.options import options_in
 from quaver.design.items.table_files import FORMATS
 from quaver.errors import QuaverError
 from quaver.start.asking_process import AskingProcesses
 from quaver.start.begun_check import BegunCheck, Here
+from quaver.study.checking.check_options import CheckOptions
 from quaver.view.guard import MARK
 
 ValueT = TypeVar("ValueT")
@@ -176,6 +178,52 @@ def main_button(text: str, action: Callable[[], Any]) -> ui.button:
 def other_button(text: str, action: Callable[[], Any]) -> ui.button:
     """Something else that can be done."""
     return ui.button(text, on_click=action, color=None).props("no-caps outline").classes("other-action")
+
+
+def option_field(
+    begun: BegunCheck,
+    name: str,
+    change: Callable[..., Any],
+    *,
+    most: float | None = None,
+    choices: Sequence[str] = (),
+) -> None:
+    """A field for an option of a check, as the options' own record declares it.
+
+    Args:
+        begun: The check.
+        name: The option.
+        change: Called with the option and its value once it was changed.
+        most: The largest number; a slider then.
+        choices: The values to choose from, the default first.
+    """
+    kind, option = options_in(CheckOptions)[name]
+    value = begun.options.get(name, option.default)
+    label = option.help.rstrip(".")
+    field: Any
+    if choices:
+        field = ui.select([*choices], value=value or choices[0], label=label)
+    elif most is not None:
+        field = ui.slider(min=1, max=max(2, most), value=min(value or 2, most))
+        field.props["aria-label"] = label
+    elif kind in (int | None, float | None, int, float):
+        field = ui.number(label=label, value=value, min=option.least)
+    else:
+        field = ui.input(label=label, value=value)
+    if most is None:
+        field.props("outlined dense").classes("qv-wide")
+    else:
+        title = words("p", f"{label}: {field.value:,}")
+        field.on_value_change(lambda event: setattr(title, "text", f"{label}: {int(event.value):,}"))
+
+    async def changed() -> None:
+        shown = field.value
+        await change(**{name: int(shown) if most is not None else shown or None})
+
+    if choices:
+        field.on_value_change(changed)
+    else:
+        field.on("change", changed)
 
 
 def facts_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:

@@ -20,6 +20,7 @@ from quaver.start.page_frame import (
     framed,
     heading,
     main_button,
+    option_field,
     other_button,
     upload_box,
     words,
@@ -147,16 +148,18 @@ async def texts(page: StepPage) -> None:
 
 def _how_written(page: StepPage) -> None:
     """How the file is to be read, where that cannot be seen."""
-    given = page.begun.options
+    given = dict[str, Any]()
+
+    async def take(**option: Any) -> None:
+        given.update(option)
+
+    async def read() -> None:
+        page.begun.give(**given)
+        ui.navigate.reload()
+
     with ui.expansion("Another sheet, encoding or separator", value="sheets" in page.reported):
-        inputs = {name: ui.input(label=name.capitalize(), value=given.get(name)) for name in _WRITTEN}
-        for one in inputs.values():
-            one.props("outlined dense")
-
-        async def read() -> None:
-            page.begun.give(**{name: one.value or None for name, one in inputs.items()})
-            ui.navigate.reload()
-
+        for name in _WRITTEN:
+            option_field(page.begun, name, take)
         other_button("Read it so", read)
 
 

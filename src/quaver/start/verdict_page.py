@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any, Final
+import shlex
+from pathlib import Path
+from typing import Final
 
 from nicegui import ui
 
-from quaver.comparison.comparison_result import Comparison, rows_of
-from quaver.comparison.paired_comparison import compare
-from quaver.core.number_format import decimals, short_name, span
-from quaver.report.charts.svg import svg_text
+from quaver.core.number_format import short_name
 from quaver.report.findings.verdict_card import Card
 from quaver.start.page_frame import (
     StepPage,
@@ -38,11 +36,10 @@ async def verdict(page: StepPage) -> None:
     with place:
         _show_card(card)
         _show_next(page, card)
-        chart = ui.element("div").classes("qv-chart")
-        if page.begun.options.get("before"):
-            await _show_before(page)
-    page.command(f"quaver report {folder.name}", f"quaver view {folder.name}")
-    ui.timer(0.1, lambda: _show_chart(page, chart), once=True)
+    lines = [f"quaver report {folder.name}", f"quaver view {folder.name}"]
+    if before := page.begun.options.get("before"):
+        lines.append(shlex.join(["quaver", "compare", before, folder.name]))
+    page.command(*lines)
 
 
 def _show_card(card: Card) -> None:
@@ -51,55 +48,14 @@ def _show_card(card: Card) -> None:
         words("h1", card.recommendation)
         for line in (card.verdict, *card.misread):
             words("p", line)
+    heads = ("model", "field", "what to do with its labels", "what decided", "next")
     rows = [
-        (
-            short_name(recommendation.model),
-            recommendation.field or "label",
-            recommendation.kind,
-            recommendation.reason,
-            recommendation.next_step,
-        )
-        for recommendation in card.recommendations
+        (short_name(one.model), one.field or "label", one.kind, one.reason, one.next_step)
+        for one in card.recommendations
     ]
-    facts_table(("model", "field", "what to do with its labels", "what decided", "next"), rows)
-    evidence = [
-        (
-            recommendation.field or "label",
-            estimate.measure,
-            "undefined" if estimate.value is None else f"{estimate.value:.3f}",
-            _interval(estimate),
-            estimate.n,
-        )
-        for recommendation in card.recommendations
-        for estimate in recommendation.evidence
-    ]
-    with ui.expansion("What moves the labels, and the numbers that decided"):
-        words("p", card.moves)
-        facts_table(("field", "measure", "estimate", "95% interval", "n"), evidence)
+    facts_table(heads, rows)
+    words("p", card.moves)
     words("p", " · ".join(f"{name}: {value}" for name, value in card.facts)).classes("qv-small")
-
-
-async def _show_chart(page: StepPage, place: Any) -> None:
-    """The first chart of the report, of each field, as a picture in which nothing runs."""
-
-    def drawn() -> list[tuple[str, str]]:
-        result = []
-        whole = page.site.here.study(page.begun.folder)
-        for field, study in (whole.fields or {"": whole}).items():
-            for name, one in [*study.charts().items()][:1]:
-                picture = base64.b64encode(svg_text(one).encode()).decode()
-                result.append((f"{name}, {field}" if field else name, picture))
-        return result
-
-    for name, drawing in await page.do(drawn) or ():
-        with place:
-            picture = ui.element("img")
-            picture.props["src"] = f"data:image/svg+xml;base64,{drawing}"
-            picture.props["alt"] = f"The report’s chart of {name}; the table above has its numbers"
-
-
-def _interval(one: Any) -> str:
-    return span(one.low, one.high, decimals)
 
 
 def _show_next(page: StepPage, card: Card) -> None:
@@ -117,12 +73,10 @@ def _show_next(page: StepPage, card: Card) -> None:
         page.go("plan")
 
     async def judge() -> None:
-        if (path := await page.do(page.site.viewer, begun.folder)) is not None:
-            ui.navigate.to(f"{origin()}{path}#/judge?what=items&blind=1", new_tab=True)
+        await open_viewer(page, begun.folder, "#/judge?what=items&blind=1")
 
     async def look() -> None:
-        if (path := await page.do(page.site.viewer, begun.folder)) is not None:
-            ui.navigate.to(f"{origin()}{path}", new_tab=True)
+        await open_viewer(page, begun.folder)
 
     steps = {
         "label": ("Label all texts", lambda: page.go("labels")),
@@ -154,26 +108,8 @@ _BEST: Final = {
 """What is done on these pages for a next step; for all others the codebook is edited."""
 
 
-def origin() -> str:
-    """The address of this server, as the browser knows it."""
-    return f"http://{ui.context.client.request.headers['host']}"
-
-
-async def _show_before(page: StepPage) -> None:
-    """The same measures before and after the codebook was edited, paired by text."""
-    here, before = page.site.here, page.begun.options["before"]
-
-    def compared() -> Comparison:
-        return compare(here.study(here.begun(before).folder), here.study(page.begun.folder))
-
-    comparison = await page.do(compared)
-    if comparison is None:
-        return
-    heading(f"Compared with {before}", 2)
-    rows = [
-        (row.measure, *row[1:6])
-        for row in rows_of(comparison.verdicts)
-        if row.verdict.estimate.value is not None
-    ]
-    heads = ("measure", "of", "before", "after", "difference", "95% interval")
-    facts_table(heads, rows, f"{comparison.items:,} texts that both have, paired")
+async def open_viewer(page: StepPage, path: Path, at: str = "") -> None:
+    """Open the viewer of a study, which this server has too, in another window."""
+    if (place := await page.do(page.site.viewer, path)) is not None:
+        host = ui.context.client.request.headers["host"]
+        ui.navigate.to(f"http://{host}{place}{at}", new_tab=True)

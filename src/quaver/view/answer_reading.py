@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from codecs import iterdecode
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple
 
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import COLUMNS, WRITTEN, response_of
-from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of
@@ -76,7 +74,7 @@ def follow_ups_of(db: sqlite3.Connection, number: int) -> dict[str, int]:
     return {str(row[0]): int(row[1]) for row in db.execute(_FURTHER, (number,))}
 
 
-def beginning(db: sqlite3.Connection, table: str, column: str, number: int, longest: int) -> Part:
+def beginning(db: sqlite3.Connection, table: str, column: str, number: int, longest: int = LONGEST) -> Part:
     """The first characters of a text; empty where there is none."""
     kind = db.execute(f"SELECT typeof({column}) FROM {table} WHERE id = ?", (number,)).fetchone()
     if kind is None or kind[0] == "null":
@@ -103,16 +101,15 @@ def whole_response(db: sqlite3.Connection, number: int) -> Response | None:
     return None if row is None else response_of(tuple(row))
 
 
-def messages_of(db: sqlite3.Connection, number: int, longest: int) -> list[dict[str, Any]]:
+def messages_of(db: sqlite3.Connection, number: int) -> list[dict[str, Any]]:
     """The messages of a prompt as they were sent, long ones cut."""
-    part = beginning(db, "prompts", "messages", number, 20 * longest)
+    part = beginning(db, "prompts", "messages", number, 20 * LONGEST)
     if not part.text:
         return []
-    if not part.whole:
-        return [{"role": "user", "content": part.text[:longest], "length": part.size, "cut": True}]
+    messages = json.loads(part.text) if part.whole else [("user", part.text)]
     return [
-        {"role": role, "content": content[:longest], "length": len(content), "cut": len(content) > longest}
-        for role, content in json.loads(part.text)
+        {"role": role, "content": text[:LONGEST], "length": len(text), "cut": len(text) > LONGEST}
+        for role, text in messages
     ]
 
 
@@ -125,51 +122,40 @@ def excerpts(index: Index, numbers: Sequence[int | None], longest: int) -> list[
 
 
 _LONGEST = 50_000
-_MOST_MENTIONS, _MOST_WORDS = 100, 300
-_WORD = re.compile(r"[^\W_]+(?:[.,][^\W_]+)*")
+_MOST_MENTIONS = 100
 _COVER = "▮"
 
-Span = tuple[int, int]
+Place = tuple[int, int]
 
 
-class Spans(NamedTuple):
-    """Where a label was read.
+def spans_of(
+    response: Response, reader: Reader, labels: LabelSet, variant: Variant
+) -> tuple[list[Place], bool]:
+    """The characters of a response's text that a reader's label rests on.
 
-    Attributes:
-        places: The first character of each place, and the one after its last, in the response's text.
-        exact: Whether the label is read there and nowhere else; otherwise one of these places was enough.
+    Returns:
+        The first character of each place, and the one after its last; and whether the label is read there and
+        nowhere else, otherwise one of these places was enough. No places where they cannot be found.
     """
-
-    places: tuple[Span, ...] = ()
-    exact: bool = True
-
-
-def spans_of(response: Response, reader: Reader, labels: LabelSet, variant: Variant) -> Spans:
-    """The characters of a response's text that a reader's label rests on; none where they cannot be found."""
     answer = Answer(response)
     if not answer.text or len(answer.text) > _LONGEST:
-        return Spans()
-    mentions = [
-        (one.start, one.end)
-        for one in islice(forms_of(labels, variant).mentions(answer), _MOST_MENTIONS)
-        if one.codes
-    ]
-    words = [match.span() for match in islice(_WORD.finditer(answer.text), _MOST_WORDS)]
-    whole = _said(reader(answer))
-    for candidates in (mentions, words):
-        needed = tuple(one for one in candidates if _said(reader(_covered(answer, [one]))) != whole)
-        if needed:
-            return _in_response(Spans(needed, True), answer, response)
-        if candidates and _said(reader(_covered(answer, candidates))) != whole and candidates is mentions:
-            return _in_response(Spans(tuple(candidates), False), answer, response)
-    return Spans()
+        return [], True
+    mentions = islice(forms_of(labels, variant).mentions(answer), _MOST_MENTIONS)
+    places = [(mention.start, mention.end) for mention in mentions if mention.codes]
+    whole = _read(reader, answer)
+    needed = [place for place in places if _read(reader, _covered(answer, [place])) != whole]
+    if not needed and _read(reader, _covered(answer, places)) == whole:
+        return [], True
+    return _in_response(needed or places, answer, response), bool(needed)
 
 
-def _said(reading: Reading) -> tuple[object, ...]:
+def _read(reader: Reader, answer: Answer) -> tuple[object, ...]:
+    reading = reader(answer)
     return reading.label, reading.status, reading.confidence
 
 
-def _covered(answer: Answer, places: Sequence[Span]) -> Answer:
+def _covered(answer: Answer, places: Sequence[Place]) -> Answer:
+    """An answer with other characters at some places."""
     text = answer.text
     for start, end in reversed(places):
         text = f"{text[:start]}{_COVER * (end - start)}{text[end:]}"
@@ -178,11 +164,11 @@ def _covered(answer: Answer, places: Sequence[Span]) -> Answer:
     return other
 
 
-def _in_response(found: Spans, answer: Answer, response: Response) -> Spans:
+def _in_response(places: Sequence[Place], answer: Answer, response: Response) -> list[Place]:
     """The same places in the text as it came, of which an answer is a part in plainer characters."""
     plainer = [(char, index) for index, raw in enumerate(response.text) for char in plain(raw)]
     first = "".join(char for char, _ in plainer).rfind(answer.text)  # what comes before it was thinking
     if first < 0:
-        return Spans()
+        return []
     at = [index for _, index in plainer[first:]]
-    return Spans(tuple((at[start], at[end - 1] + 1) for start, end in found.places), found.exact)
+    return [(at[start], at[end - 1] + 1) for start, end in places]

@@ -21,7 +21,7 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Given, given_in
-from quaver.view.marked_labels import marks_table, to_gold
+from quaver.view.marked_labels import to_gold
 from quaver.view.query_language import QueryError
 from quaver.view.study_index import error_document
 from quaver.view.viewed_study import ViewedStudy
@@ -32,7 +32,6 @@ _KINDS = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
-    ".svg": "text/plain; charset=utf-8",  # a drawing is put into the page as text, and is no document
     ".woff2": "font/woff2",
 }
 _MOST_BYTES = 64 << 20
@@ -80,9 +79,7 @@ class Viewer:
             ("GET", "/answers"): grid_documents.answers,
             ("GET", "/answer"): answer_document.answer,
             ("GET", "/raw"): raw,
-            ("GET", "/charts/{name}"): chart,
             ("GET", "/marks"): answer_document.marks,
-            ("GET", "/marks/export"): export_marks,
             ("POST", "/marks"): self.add_mark,
             ("POST", "/marks/gold"): to_gold,
             ("DELETE", "/marks/{name}"): answer_document.remove_mark,
@@ -205,12 +202,6 @@ def _without_labels(document: Any, hidden: int) -> Any:
 # --------------------------------------------------------------------------- what is no document
 
 
-def export_marks(study: ViewedStudy, given: Given) -> Response:
-    """The marks as a file."""
-    headers = _as_file(f"{study.id}-marks.csv")
-    return Response(marks_table(study), media_type="application/octet-stream", headers=headers)
-
-
 def cells(study: ViewedStudy, given: Given) -> Response:
     """A window of cells."""
     window = given.window(0, 100_000)
@@ -225,23 +216,20 @@ def raw(study: ViewedStudy, given: Given) -> Response:
     """A long text as a file, in pieces."""
     if given.part not in _PARTS:
         raise UnknownName("part", given.part, _PARTS, where="part")
-    seen = answer_document.seen_in(study, None, *answer_document.place_of(study, given.item, given.column))
+    place = answer_document.place_of(study, given.item, given.column)
+    seen = answer_document.Seen(study, None, *place)
     body = _pieces(study, seen.number, given.part)
-    return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=_as_file("answer.txt"))
+    return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=_AS_FILE)
 
 
 _PARTS = ("text", "thinking", "raw")
+_AS_FILE = {"Content-Disposition": 'attachment; filename="answer.txt"'}
 
 
 def _pieces(study: ViewedStudy, number: int, part: str) -> Iterator[str]:
     with stored(study.index) as db:
         if db is not None and number:
             yield from pieces(db, part, number)
-
-
-def chart(study: ViewedStudy, given: Given) -> Response:
-    """A chart as SVG."""
-    return _file(study.index.folder / "charts", given.name, (".svg",))
 
 
 def report(study: ViewedStudy, given: Given) -> Response:
@@ -257,12 +245,6 @@ def report(study: ViewedStudy, given: Given) -> Response:
 def page(given: Given) -> Response:
     """A file of the page."""
     return _file(PAGE, given.name or "index.html", tuple(_KINDS))
-
-
-def _as_file(name: str) -> dict[str, str]:
-    """The header that has a browser keep a body as a file."""
-    plain = "".join(one if one.isascii() and (one.isalnum() or one in "._-") else "-" for one in name)
-    return {"Content-Disposition": f'attachment; filename="{plain}"'}
 
 
 def _file(folder: Path, name: str, endings: tuple[str, ...]) -> Response:

@@ -139,7 +139,7 @@ def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
 def siblings(study: ViewedStudy, scope: Scope, row: int, most: int) -> list[dict[str, Any]]:
     """The answers to an item in the first columns, and what is known of calls that have none."""
     places = pl.DataFrame({"column": range(min(most, study.index.width))}, schema={"column": pl.UInt16})
-    known = study.index.cells([row], places["column"], scope.evaluator)
+    known = study.index.cells(row, scope.evaluator)
     found = places.join(known, on="column", how="left", maintain_order="left")
     legend = found["legend"].fill_null(0)
     names = study.index.design.legend[legend].cast(pl.String)

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from quaver._secrets import Keys
 from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import StoreError
 from quaver.study.sources.gold_files import gold_beside
 from quaver.view.asked import Given
 from quaver.view.viewed_study import ViewedStudy
-
-_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("item", "label", "coder", "note", "mark", "when"), pl.String),
-    "blind": pl.Boolean,
-    **dict.fromkeys(("seen", "model", "prompt", "decoding"), pl.String),
-    "repeat": pl.Int64,
-}
-
-
-def marks_table(study: ViewedStudy) -> bytes:
-    """The marks as CSV, whose first columns are those of a coder's sheet."""
-    out_of, file = Keys().out_of, io.BytesIO()
-    rows = [{**asdict(mark), "coder": mark.who} for mark in study.book.marks()]
-    write_csv(pl.DataFrame(rows, schema=_COLUMNS, strict=False), file)
-    return out_of(file.getvalue().decode("utf-8", "replace")).encode()
-
 
 REASON = "marked in quaver view"
 _GOLD_COLUMNS = ["item", "label", "coder", "note"]

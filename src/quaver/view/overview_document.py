@@ -70,34 +70,18 @@ def pulse(study: ViewedStudy) -> dict[str, Any]:
     }
 
 
-def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
+def overview(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """The first screen."""
     index = study.index_or_none()
-    progress = study.document("progress.json") or {}
-    verdict = study.document("verdict.json") or {"state": "none"}
-    made = {
-        "lines": [],
-        "card": None,
-        "error": None,
-        "made": None,
-        "answers": 0,
-        "too_large": False,
-    } | verdict
-    result = {
+    progress, verdict = study.document("progress.json") or {}, study.document("verdict.json") or {}
+    report = index is not None and report_of(study) is not None
+    return {
         "brief": brief(study),
-        "progress": {**_NO_PROGRESS, **progress, "process": study.collecting},
-        "verdict": {name: value for name, value in made.items() if name != "charts"},
-        "charts": [_chart(study, one) for one in made.get("charts", ())],
-        "report": None,
-        "task": {"instruction": "", "kind": ""},
-        "design": None,
-    }
-    if index is None:
-        return result
-    return result | {
-        "report": f"../{study.ticket}/" if report_of(study) else None,
-        "task": index.design.task,
-        "design": design_document(study),
+        "progress": {"answered": 0, "total": 0, "money": None, **progress, "process": study.collecting},
+        "verdict": {"state": "none", **verdict},
+        "report": f"../{study.ticket}/" if report else None,
+        "task": None if index is None else index.design.task,
+        "design": None if index is None else design_document(study),
     }
 
 
@@ -105,24 +89,6 @@ def report_of(study: ViewedStudy) -> Path | None:
     """The study's report; None where it was not made."""
     path = Path(study.index.design.folder) / "report.html"
     return path if path.is_file() else None
-
-
-_NO_PROGRESS: dict[str, Any] = {
-    "answered": 0,
-    "total": 0,
-    "errors": 0,
-    "rate": 0.0,
-    "left": None,
-    "last": None,
-    "money": None,
-    "tokens": 0,
-    "warnings": [],
-}
-
-
-def _chart(study: ViewedStudy, chart: dict[str, Any]) -> dict[str, Any]:
-    place = f"api/studies/{study.id}/charts/{chart['name']}"
-    return {**chart, "href": f"{place}.svg", "narrow": f"{place}.narrow.svg"}
 
 
 def judge(study: ViewedStudy, given: Given) -> dict[str, Any]:

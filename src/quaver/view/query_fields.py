@@ -25,36 +25,12 @@ from quaver.core.records import LabelSet
 from quaver.errors import nearest
 from quaver.view.query_language import QueryError, Term, Value, condition
 
-FIELDS = {
-    "label": "the label that was read",
-    "status": "whether the answer has a label, and why not",
-    "confidence": "how sure the model was, from 0 to 1",
-    "answer": "a text in the answer",
-    "thinking": "a text in the thinking",
-    "length": "characters of the answer",
-    "is": "right, wrong, flip, unlabelled, …",
-    "no": "what is absent: label, gold, mark, …",
-    "model": "the model that answered",
-    "prompt": "the prompt that was sent",
-    "decoding": "how the answer was drawn",
-    "repeat": "which time it was asked, from 0",
-    "item": "the item's id",
-    "gold": "the item's gold label",
-    "text": "a text in the item",
-    "modal": "the item's most frequent label",
-    "instability": "share of the item's labels that differ from the most frequent one",
-    "agreement": "share of the item's labels that are the most frequent one",
-    "accuracy": "share of the item's answers that are right",
-    "labels": "how many labels the item got",
-    "valid": "share of the item's answers with a label",
-    "flipped": 'the label differs between A and B: flipped:"A~B"',
-    "mark": "agree, disagree or unclear",
-    "marked": "the label that somebody gave",
-    "by": "who marked it",
-    "note": "a text in a note",
-    "evaluators": "differ: not all ways of reading the answer give this label",
-}
-"""The fields that every study has, and what they mean."""
+FIELDS = (
+    *("label", "status", "confidence", "answer", "thinking", "length", "is", "no", "model"),
+    *("prompt", "decoding", "repeat", "item", "gold", "text", "modal", "instability", "agreement"),
+    *("accuracy", "labels", "valid", "flipped", "mark", "marked", "by", "note", "evaluators"),
+)
+"""The fields that every study has."""
 
 NUMBERS = ("confidence", "length", "repeat", "instability", "agreement", "accuracy", "labels", "valid")
 """The fields that are compared with numbers."""

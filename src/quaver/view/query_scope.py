@@ -103,8 +103,8 @@ class StudyFields(Fields):
         }
         text, lower = pl.element(), pl.element().str.to_lowercase()
         self.values |= {
-            "answer": lambda value: self._contains("text", value.text),
-            "thinking": lambda value: self._contains("thought", value.text),
+            "answer": lambda value: self._answer("text", value),
+            "thinking": lambda value: self._answer("thought", value),
             "text": self._text,
             "flipped": self._flipped,
             "marked": lambda value: self._any("marked", text.is_in([*self.fitting("marked", value)])),
@@ -118,7 +118,7 @@ class StudyFields(Fields):
         if self._design.has["texts"]:
             condition |= self._text(value)
         if self._design.has["answers"]:
-            condition |= self._contains("text", value.text)
+            condition |= self._answer("text", value)
         return condition
 
     def _absent(self, value: Value) -> pl.Expr:
@@ -136,10 +136,11 @@ class StudyFields(Fields):
         items = pl.scan_parquet(self._index.folder / "items.parquet")
         return pick(self._index.collected(items.select(contains(value.text))).to_series(), "row")
 
-    def _contains(self, texts: str, wanted: str) -> pl.Expr:
-        """Answers one of whose texts contains a text."""
-        holds = self._index.collected(self._index.texts(texts).select(contains(wanted))).to_series()
-        return pick(holds, texts).fill_null(False)
+    def _answer(self, name: str, value: Value) -> pl.Expr:
+        """Answers of which the text or the thinking contains a text."""
+        found = self._index.texts().filter(contains(value.text, name)).select("response")
+        numbers = self._index.collected(found)["response"]
+        return pl.col("response").is_in(numbers.implode()).fill_null(False)
 
     def _drawn(self, value: Value) -> pl.Expr:
         draw = gold_beside(Path(self._design.folder)).state().draw
@@ -178,9 +179,9 @@ class StudyFields(Fields):
         raise unknown_in(name, dict.fromkeys(known), "prompt or model", value.at)
 
 
-def contains(wanted: str) -> pl.Expr:
+def contains(wanted: str, name: str = "text") -> pl.Expr:
     """Whether a text contains another, without the difference between capital and small letters."""
-    text, folded = pl.col("text").str.to_lowercase(), wanted.casefold()
+    text, folded = pl.col(name).str.to_lowercase(), wanted.casefold()
     if "ss" in folded:
         text = text.str.replace_all("ß", "ss", literal=True)
     return text.str.contains(folded, literal=True).fill_null(False)

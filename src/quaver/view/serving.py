@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from quaver.design.spec.task_spec import FieldName
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.sources.archive import document_in
 from quaver.study.sources.gold_files import gold_beside
-from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_folder import FIELDS
 from quaver.view.study_index import FAILURE
@@ -44,12 +44,10 @@ def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, Vie
     result: dict[str, ViewedStudy] = {}
     for path in paths:
         for of in [field] if field else fields_in(path):
-            folder, root = place_of(path, of)
-            name = base = re.sub(r"[^\w.-]+", "-", folder).strip("-.") or "study"
-            number = 1
-            while name in result:
-                number += 1
-                name = f"{base}-{number}"
+            title, root = place_of(path, of)
+            base = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "study"
+            names = chain([base], (f"{base}-{number}" for number in count(2)))
+            name = next(name for name in names if name not in result)
             result[name] = ViewedStudy(name, path.resolve(), root, of)
     return result
 
@@ -114,41 +112,25 @@ def _own_cache(path: Path) -> Path:
 
 def listening(port: int | None) -> socket.socket:
     """A socket on this machine alone."""
-    wanted = [PORT, 0] if port is None else [port]
-    for one in wanted:
+    for number in [PORT, 0] if port is None else [port]:
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
-            connection.bind(("127.0.0.1", one))
+            connection.bind(("127.0.0.1", number))
         except OSError as error:
             connection.close()
-            if one == wanted[-1]:
-                raise QuaverError(
-                    "the server cannot listen there",
-                    where="--port",
-                    found=f"port {one}: {error.strerror}",
-                    fix="name another port, or none",
-                ) from error
+            found = f"port {number}: {error.strerror}"
             continue
         connection.listen(128)
         return connection
-    raise AssertionError  # the last one was made or raised
-
-
-def check_functions(paths: Sequence[Path], functions: Sequence[str]) -> None:
-    """Each function must be there, and belong to a model of one of the studies."""
-    if not functions:
-        return
-    known = dict.fromkeys(model.name for path in paths for model in open_source(path).spec.models)
-    for name in functions_of(functions):
-        if name not in known:
-            raise UnknownName("model", name, list(known), where="--function")
+    raise QuaverError(
+        "the server cannot listen there", where="--port", found=found, fix="name another port, or none"
+    )
 
 
 def serve(
     paths: Sequence[Path],
     *,
     port: int | None = None,
-    functions: Sequence[str] = (),
     field: str | None = None,
     begun: Callable[[str], None] = print,
 ) -> None:
@@ -166,10 +148,9 @@ def serve(
             fix="pip install 'quaver[view]'",
         ) from error
     studies = studies_of(paths, field)
-    check_functions(paths, functions)
     connection = listening(port)
     number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
-    processes = [IndexProcess(study, functions) for study in studies.values()]
+    processes = [IndexProcess(study) for study in studies.values()]
     viewer = Viewer(studies)
     guarded = Guard(viewer.app(), token, number, viewer.reports)
     for process in processes:
@@ -202,12 +183,11 @@ class IndexProcess:
 
     Args:
         study: The study as the server has it.
-        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
     """
 
-    def __init__(self, study: ViewedStudy, functions: Sequence[str] = ()) -> None:
-        self._study, self._functions = study, functions
-        self._child: subprocess.Popen[bytes] | None = None
+    def __init__(self, study: ViewedStudy) -> None:
+        self._study = study
+        self._child: subprocess.Popen[str] | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -225,59 +205,48 @@ class IndexProcess:
                 self._child.wait(5)
 
     def _run(self) -> None:
+        """Begin a process whenever a file has changed and none is at work."""
         seen: object = None
         while not self._ended.is_set():
-            now = self._files()
-            running = self._child is not None and self._child.poll() is None
-            if not running:
-                self._note_failure()
-                if now != seen or self._study.verdict_wanted.is_set():
-                    seen = now
-                    self._begin()
+            if self._child is not None and self._child.poll() is not None:
+                self._study.failure, self._child = _failure_of(self._child, self._study), None
+            now, wanted = self._files(), self._study.verdict_wanted
+            if self._child is None and (now != seen or wanted.is_set()):
+                seen, options = now, ["--verdict"] * wanted.is_set()
+                wanted.clear()
+                about = (str(self._study.path), str(self._study.root), self._study.field)
+                self._child = subprocess.Popen(
+                    [*_KEEPER, *about, *options],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
+                )
             self._ended.wait(_LOOK)
 
-    def _begin(self) -> None:
-        options = [*self._functions, *(["--verdict"] if self._study.verdict_wanted.is_set() else [])]
-        self._study.verdict_wanted.clear()
-        study = self._study
-        self._child = subprocess.Popen(
-            [*_KEEPER, str(study.path), str(study.root), study.field, *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-
-    def _note_failure(self) -> None:
-        """Take over the error that ended the process."""
-        if self._child is None or self._child.returncode is None:
-            return
-        if self._child.returncode == 0:
-            self._study.failure = None
-            return
-        try:
-            known = json.loads((self._study.root / FAILURE).read_text(encoding="utf-8"))
-            self._study.failure = QuaverError(known.pop("problem"), **known)
-        except (OSError, ValueError, TypeError, KeyError):
-            said = self._child.stderr.read() if self._child.stderr and not self._child.stderr.closed else b""
-            if said or self._study.failure is None:
-                last = said.decode(errors="replace").strip().rpartition("\n")[2] or "it was killed"
-                self._study.failure = StoreError(
-                    "the study could not be read", where=str(self._study.path), found=last
-                )
-
-    def _files(self) -> tuple[tuple[int, int], ...]:
+    def _files(self) -> list[tuple[int, int]]:
         """The sizes and times of the files that a change would show in."""
-        index = self._study.index_or_none()
-        files = [self._study.path]
+        index, path = self._study.index_or_none(), self._study.path
         if index is not None and index.design.store:
             store = Path(index.design.store)
-            files += [store, journal(store), gold_beside(Path(index.design.folder)).path("labels.csv")]
-        elif self._study.path.is_dir():
-            files.append(self._study.path / "responses.db")
+            files = [store, journal(store), gold_beside(Path(index.design.folder)).path("labels.csv")]
         else:
-            files.append(self._study.path.parent / "responses.db")
-            files.append(self._study.path.with_suffix("") / "responses.db")
-        return tuple(_stamp(file) for file in files)
+            files = [folder / "responses.db" for folder in (path, path.parent, path.with_suffix(""))]
+        return [_stamp(file) for file in (path, *files)]
+
+
+def _failure_of(child: subprocess.Popen[str], study: ViewedStudy) -> QuaverError | None:
+    """The error that ended a process; None where it did its work."""
+    said = child.communicate()[1]
+    if not child.returncode:
+        return None
+    try:
+        known = json.loads((study.root / FAILURE).read_text(encoding="utf-8"))
+        return QuaverError(known.pop("problem"), **known)
+    except (OSError, ValueError, TypeError, KeyError):
+        last = said.strip().rpartition("\n")[2] or "it was killed"
+        return StoreError("the study could not be read", where=str(study.path), found=last)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from quaver.core.records import LabelSet, Variant
 from quaver.core.replaced_file import replace_text
-from quaver.errors import StoreError
+from quaver.errors import QuaverError, StoreError
 
 CURRENT = "current"
 """The file that names the index in use."""
@@ -36,7 +36,6 @@ class Column:
     prompt: str
     decoding: str
     repeat: int
-    condition: int
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -77,29 +76,18 @@ class IndexDesign:
     variants: tuple[Variant, ...]
     groups: dict[str, tuple[str, ...]]
     has: dict[str, bool]
-    task: dict[str, str] = field(default_factory=dict)
-    decodings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    readers: list[dict[str, Any]] = field(default_factory=list)
-    store: str = ""
-    folder: str = ""
-    marks: str = ""
+    task: dict[str, str]
+    decodings: dict[str, dict[str, Any]]
+    readers: list[dict[str, Any]]
+    store: str
+    folder: str
+    marks: str
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column, conditions outermost."""
-        columns: list[Column] = []
-        for index, (model, variant, decoding, repeats) in enumerate(self.conditions):
-            for repeat in range(repeats):
-                columns.append(Column(len(columns), model, variant, decoding, repeat, index))
-        return tuple(columns)
-
-    @cached_property
-    def starts(self) -> tuple[int, ...]:
-        """The first column of each condition."""
-        starts = [0]
-        for *_, repeats in self.conditions:
-            starts.append(starts[-1] + repeats)
-        return tuple(starts[:-1])
+        names = [(one[:3], repeat) for one in self.conditions for repeat in range(one[3])]
+        return tuple(Column(at, *condition, repeat) for at, (condition, repeat) in enumerate(names))
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -118,17 +106,12 @@ class IndexDesign:
         columns: dict[str, Any] = {"row": pl.UInt32, "column": pl.UInt16, "evaluator": pl.UInt8}
         columns |= {"legend": codes, "confidence": pl.Float32}
         columns |= dict.fromkeys(("truncated", "looping"), pl.Boolean)
-        columns |= dict.fromkeys(("response", "length", "text", "thought"), pl.UInt32)
-        return pl.Schema(columns)
+        return pl.Schema(columns | dict.fromkeys(("response", "length"), pl.UInt32))
 
     @property
     def hidden(self) -> int:
         """The legend code of a cell that must not be seen."""
         return 255 if self.cell_type == "uint8" else 65535
-
-    def status_code(self, status: str) -> int:
-        """The legend code of a status without a label."""
-        return 1 + len(self.codes) + STATUSES.index(status)
 
     @cached_property
     def meanings(self) -> tuple[tuple[str | None, str], ...]:
@@ -137,56 +120,35 @@ class IndexDesign:
         return ((None, "missing"), *((code, "valid") for code in self.codes), *statuses)
 
     @cached_property
-    def label_type(self) -> pl.Enum:
-        """The type of labels, which are sorted as their codes are in the alphabet."""
-        return pl.Enum(sorted(self.codes))
-
-    @cached_property
     def legend(self) -> pl.DataFrame:
-        """The labels and statuses by legend code."""
-        schema: dict[str, Any] = {"label": self.label_type, "status": pl.String}
+        """The labels and statuses by legend code; labels are sorted as their codes are in the alphabet."""
+        schema: dict[str, Any] = {"label": pl.Enum(sorted(self.codes)), "status": pl.String}
         return pl.DataFrame(self.meanings, schema=schema, orient="row")
-
-    @cached_property
-    def legend_codes(self) -> dict[str | None, int]:
-        """The legend codes of labels; 0 for none."""
-        return {None: 0, **{code: legend for legend, code in enumerate(self.codes, start=1)}}
 
     @cached_property
     def columns_frame(self) -> pl.DataFrame:
         """What a query may ask of the columns: names, repeats, and the levels of the variants' factors."""
         factors = dict.fromkeys(name for variant in self.variants for name in variant.factors)
-        rows: list[dict[str, Any]] = [
-            {"prompt": column.prompt, "model": column.model, "decoding": column.decoding}
-            | {"repeat": column.repeat}
-            | {name: self.variants_by_id[column.prompt].factors.get(name) for name in factors}
-            for column in self.columns
-        ]
-        names = ("prompt", "model", "decoding")
-        schema: dict[str, Any] = {**dict.fromkeys(names, pl.String), "repeat": pl.Int32}
-        return pl.DataFrame(rows, schema=schema | dict.fromkeys(factors, pl.String))
-
-    @cached_property
-    def prompts(self) -> tuple[str, ...]:
-        """The variants that are asked, in order."""
-        return tuple(dict.fromkeys(variant for _, variant, _, _ in self.conditions))
+        rows = []
+        for one in self.columns:
+            levels = self.variants_by_id[one.prompt].factors
+            rows.append((one.prompt, one.model, one.decoding, one.repeat, *map(levels.get, factors)))
+        names = dict.fromkeys(("prompt", "model", "decoding"), pl.String())
+        schema: dict[str, Any] = {**names, "repeat": pl.Int32(), **dict.fromkeys(factors, pl.String())}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     @cached_property
     def variants_by_id(self) -> dict[str, Variant]:
         """Every variant by its id."""
         return {variant.id: variant for variant in self.variants}
 
-    def document(self) -> dict[str, Any]:
-        """All of it as a mapping for JSON."""
-        return asdict(self)
+    @cached_property
+    def prompts(self) -> tuple[str, ...]:
+        """The variants that are asked, in order."""
+        return tuple(dict.fromkeys(variant for _, variant, _, _ in self.conditions))
 
 
-_ADAPTER = TypeAdapter(IndexDesign)
-
-
-def design_of(document: Any) -> IndexDesign:
-    """The design in a JSON document."""
-    return _ADAPTER.validate_python(document)
+_DESIGN = TypeAdapter(IndexDesign)
 
 
 class State(NamedTuple):
@@ -214,15 +176,10 @@ def write_json(path: Path, document: Any) -> None:
     replace_text(path, json.dumps(document, ensure_ascii=True, default=str))
 
 
-def error_document(error: Exception) -> dict[str, Any]:
+def error_document(error: QuaverError) -> dict[str, Any]:
     """An error for the page."""
     names = ("problem", "where", "expected", "found", "fix")
-    return {name: getattr(error, name, None) for name in names} | (
-        {} if hasattr(error, "problem") else {"problem": str(error)}
-    )
-
-
-ITEM_COLUMNS = ("item", "text", "fields")
+    return {name: getattr(error, name) for name in names}
 
 
 class Index:
@@ -234,17 +191,14 @@ class Index:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.design: IndexDesign = design_of(json.loads((folder / "design.json").read_text(encoding="utf-8")))
+        self.design: IndexDesign = _DESIGN.validate_json((folder / "design.json").read_bytes())
         self.width = len(self.design.columns)
         self._gold: tuple[int, pl.Series] = (0, pl.Series())
+        groups = {f"group-{position}": name for position, name in enumerate(self.design.groups)}
         with self._whole():
-            self.items = pl.read_parquet(folder / "items.parquet", columns=["item", *self._groups])
-        self.items = self.items.rename({**self._groups})
+            items = pl.read_parquet(folder / "items.parquet", columns=["item", *groups])
+        self.items = items.select("item", *(pl.col(name).alias(group) for name, group in groups.items()))
         self.ids = self.items["item"]
-
-    @property
-    def _groups(self) -> dict[str, str]:
-        return {f"group-{position}": name for position, name in enumerate(self.design.groups)}
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -270,13 +224,13 @@ class Index:
         path = self.folder / "gold.parquet"
         if (written := path.stat().st_mtime_ns) != self._gold[0]:
             with self._whole():
-                self._gold = written, pl.read_parquet(path)["gold"].cast(self.design.label_type)
+                self._gold = written, pl.read_parquet(path)["gold"].cast(self.design.legend["label"].dtype)
         return self._gold[1]
 
     @property
     def state(self) -> State:
         """How far it has come."""
-        return State(**json.loads((self.folder / "state.json").read_text(encoding="utf-8")))
+        return state_in(self.folder)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -285,28 +239,18 @@ class Index:
 
     def annotations(self, evaluator: int | None = None) -> pl.LazyFrame:
         """The answers as an evaluator reads them, or all do, with legend codes of labels or of why none."""
-        frame = self._scanned("answers", self.design.schema)
+        frame = scanned(self.folder, "answers", self.state.files, self.design.schema)
         if evaluator is None or len(self.design.evaluators) == 1:
             return frame
         return frame.filter(pl.col("evaluator") == evaluator)
 
-    def cells(
-        self, rows: Iterable[int], columns: Iterable[int], evaluator: int | None = None
-    ) -> pl.DataFrame:
-        """The answers to some items in some columns, as all evaluators read them or one does."""
-        frame, wanted = self.annotations(evaluator), {"row": [*rows], "column": [*columns]}
-        for name, some in wanted.items():
-            values = pl.Series(some, dtype=self.design.schema[name])
-            frame = frame.filter(pl.col(name).is_in(values.implode()))
-        return self.collected(frame)
+    def cells(self, row: int, evaluator: int | None = None) -> pl.DataFrame:
+        """The answers to an item, as all evaluators read them or one does."""
+        return self.collected(self.annotations(evaluator).filter(pl.col("row") == row))
 
-    def texts(self, name: str) -> pl.LazyFrame:
-        """The distinct texts of answers (``text``) or of thinking (``thought``), by their number."""
-        return self._scanned(name, pl.Schema({"text": pl.String}))
-
-    def _scanned(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
-        files = [self.folder / file for file in self.state.files.get(name, ())]
-        return pl.scan_parquet(files) if files else pl.LazyFrame(schema=schema)
+    def texts(self) -> pl.LazyFrame:
+        """The ``text`` and the ``thought`` (thinking) of each ``response``; null where it is empty."""
+        return scanned(self.folder, "texts", self.state.files, TEXTS)
 
     def item_texts(self, rows: Iterable[int], longest: int | None = None) -> dict[int, str]:
         """The texts of some items as the first prompt shows them, or their beginnings, by row."""
@@ -325,6 +269,20 @@ class Index:
         return self.collected(frame.filter(pl.col("row").is_in(some.implode())))
 
 
+TEXTS = pl.Schema({"response": pl.UInt32, "text": pl.String, "thought": pl.String})
+
+
+def scanned(folder: Path, name: str, files: Mapping[str, Sequence[str]], schema: pl.Schema) -> pl.LazyFrame:
+    """A frame of an index."""
+    paths = [folder / file for file in files.get(name, ())]
+    return pl.scan_parquet(paths) if paths else pl.LazyFrame(schema=schema)
+
+
+def state_in(folder: Path) -> State:
+    """How far the index in a folder has come."""
+    return State(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+
+
 def index_in(root: Path) -> Index | None:
     """The index in use among those of a folder; None where none was made yet, or it is not whole."""
     try:
@@ -332,10 +290,3 @@ def index_in(root: Path) -> Index | None:
         return Index(root / Path(name).name)
     except (OSError, ValueError, EOFError):
         return None
-
-
-def require(index: Index | None) -> Index:
-    """An index that there is."""
-    if index is None:
-        raise StoreError("the study is still being read", where="quaver view", fix="try again in a moment")
-    return index

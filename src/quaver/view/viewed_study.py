@@ -12,12 +12,12 @@ from typing import Any
 import polars as pl
 
 from quaver.collect.store.store_lock import who_collects
-from quaver.errors import QuaverError, UnknownName
+from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.view.asked import Asked
 from quaver.view.grid_view import GridView, grid_view
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_scope import MARKS, Scope, numbers_of
-from quaver.view.study_index import Index, index_in, require
+from quaver.view.study_index import Index, index_in
 
 
 class ViewedStudy:
@@ -47,7 +47,11 @@ class ViewedStudy:
     @property
     def index(self) -> Index:
         """The index in use."""
-        return require(self.index_or_none())
+        index = self.index_or_none()
+        if index is None:
+            fix = "try again in a moment"
+            raise StoreError("the study is still being read", where="quaver view", fix=fix)
+        return index
 
     def index_or_none(self) -> Index | None:
         """The index in use; None before there is one."""

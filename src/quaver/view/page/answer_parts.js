@@ -27,7 +27,7 @@ export function highlighted(text, spans) {
     const [from, to] = [Math.max(at, span.from16), Math.min(text.length, span.to16)];
     if (to <= from) continue;
     if (from > at) parts.push(text.slice(at, from));
-    parts.push(made("mark", {class: "read", title: span.why || "read by the evaluator"}, text.slice(from, to)));
+    parts.push(made("mark", {class: "read", title: "what the label rests on"}, text.slice(from, to)));
     at = to;
   }
   parts.push(text.slice(at));
@@ -37,19 +37,18 @@ export function highlighted(text, spans) {
 /** What the model wrote. */
 export function rawAnswer({response, reading, evaluator}, fileOf) {
   if (!response) return [made("p", {class: "missing"}, reading?.label ? "Only the label is known; its answer was not imported." : "There is no answer here.")];
-  const spans = reading?.in === "thinking" ? [] : reading?.spans || [];
+  const spans = reading?.spans || [];
   const rest = response.rest ? made("p", {class: "soft"}, `This answer has ${count(response.length)} characters. `, made("a", {href: fileOf("text"), download: ""}, "Save all of it")) : null;
   const box = response.text ? longText(response.text, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "answer", "aria-label": "The answer as it was written"}}) : made("p", {class: "missing"}, response.error ? "The call failed." : "The answer is empty.");
   const says = spans.length ? made("p", {class: "soft read-by"}, made("mark", {class: "read"}, "Marked"), ` is what ${evaluator} read${reading.spans_exact === false ? ", or at least one of these places" : ""}.`) : null;
   return [box, says, response.error ? made("p", {class: "missing"}, response.error) : null];
 }
 
-export function thinking({response, reading}, fileOf) {
+export function thinking({response}, fileOf) {
   if (!response?.thinking) return null;
-  const spans = reading?.in === "thinking" ? reading.spans || [] : [];
   const rest = response.thinking_length > response.thinking.length ? made("p", {class: "soft"}, made("a", {href: fileOf("thinking"), download: ""}, "Save all of it")) : null;
-  const box = longText(response.thinking, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "thinking"}});
-  return made("details", {open: spans.length > 0 || response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking_length ?? response.thinking.length)} characters)`), box);
+  const box = longText(response.thinking, {more: rest, attributes: {class: "thinking"}});
+  return made("details", {open: response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking_length ?? response.thinking.length)} characters)`), box);
 }
 
 /** The labels' probabilities as bars. */

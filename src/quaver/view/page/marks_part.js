@@ -1,4 +1,4 @@
-// All marks of a study: whose they are, how they go out, and how they become gold labels.
+// All marks of a study: whose they are, and how they become gold labels.
 
 import { button, counted, fill, made, tick } from "./elements.js";
 
@@ -6,15 +6,11 @@ import { button, counted, fill, made, tick } from "./elements.js";
 export function marksPart(app) {
   const people = made("p", {class: "soft"}, "…");
   const said = made("p", {role: "status", class: "soft"});
-  const whole = made("section", {class: "all-marks"}, made("h2", {}, "All marks of this study"), people, made("div", {class: "columns"}, outgoing(app), golden(app, said)), said);
+  const whole = made("section", {class: "all-marks"}, made("h2", {}, "All marks of this study"), people, made("div", {class: "columns"}, golden(app, said)), said);
   app.source.marks(app.study, {count: 1}).then((known) => {
     people.textContent = known.total ? `${counted(known.total, "mark")}: ${known.who.map((one) => `${one.who} ${one.marks}`).join(", ")}.` : "No marks yet. They are kept in the study’s folder, with your name and the time.";
   }).catch((error) => app.refused(error, whole));
   return whole;
-}
-
-function outgoing(app) {
-  return made("div", {}, made("h3", {}, "Take them out"), made("a", {href: app.source.marksFile(app.study), download: ""}, "CSV"), made("p", {class: "soft"}, "quaver gold --take reads it too."));
 }
 
 function golden(app, said) {

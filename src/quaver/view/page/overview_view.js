@@ -1,13 +1,6 @@
-// The overview: what to do with the labels, how far the run is, and the report's charts.
+// The overview: what to do with the labels, and how far the run is.
 
 import { button, count, counted, fill, made, money, percent } from "./elements.js";
-import { picture } from "./svg_chart.js";
-import { term } from "./query_terms.js";
-
-const SECTIONS = {
-  finding: "What was found", readiness: "Your criteria", factors: "What moves the labels", conclusions: "Conclusions", stability: "Stability", sensitivity: "Sensitivity",
-  accuracy: "Accuracy", coders: "People and model", answers: "Answers without a usable label", more: "More",
-};
 
 export class OverviewView {
   constructor(app) {
@@ -15,9 +8,7 @@ export class OverviewView {
     this.card = made("section", {class: "card", "aria-label": "Verdict"});
     this.run = made("section", {class: "run", "aria-label": "Progress and cost"});
     this.ways = made("section", {class: "ways", "aria-labelledby": "ways-title"});
-    this.charts = made("section", {class: "charts", "aria-label": "Charts"});
-    this.element = made("div", {class: "page"}, this.card, made("div", {class: "beside"}, this.run, this.ways), this.charts);
-    this.drawn = "";
+    this.element = made("div", {class: "page"}, this.card, made("div", {class: "beside"}, this.run, this.ways));
   }
 
   async update() {
@@ -27,7 +18,6 @@ export class OverviewView {
     this.#card(known);
     this.#run(known);
     this.#ways(known.design);
-    await this.#charts(known);
   }
 
   refresh() {
@@ -110,37 +100,6 @@ export class OverviewView {
       ...design.examples.slice(0, 5).map((one) => [app.href("answers", {q: one.query}), one.query, one.means]),
     ];
     fill(this.ways, made("h2", {id: "ways-title"}, "Look closer"), made("ul", {}, ...ways.map(([href, name, means], at) => made("li", {}, made("a", {href, class: at ? "code" : ""}, name), made("span", {class: "means"}, means)))));
-  }
-
-  async #charts({charts, design, verdict}) {
-    const key = `${verdict.made} ${charts.map((one) => one.href).join(" ")}`;
-    if (key === this.drawn) return;
-    this.drawn = key;
-    const lead = (prompt, model) => {
-      const one = design.prompts[prompt];
-      const models = design.models.length > 1 && model >= 0 ? ` ${term("model", design.models[model])}` : "";
-      return one ? this.app.href("answers", {q: term("prompt", one.id) + models}) : null;
-    };
-    const sections = new Map();
-    for (const one of charts) sections.set(one.section, [...(sections.get(one.section) || []), one]);
-    const parts = [];
-    for (const [section, some] of sections) {
-      parts.push(made("h2", {}, SECTIONS[section] || section));
-      for (const one of some) parts.push(await this.#figure(one, lead));
-    }
-    fill(this.charts, ...parts);
-  }
-
-  async #figure(chart, lead) {
-    const narrow = innerWidth < 672 && chart.narrow;
-    const figure = made("figure", {}, made("figcaption", {}, made("b", {}, chart.title), chart.caption ? ` ${chart.caption}` : ""));
-    try {
-      const drawing = picture(await this.app.source.chart(narrow || chart.href), chart.name, chart.alternative || chart.title, lead);
-      if (drawing) figure.append(drawing);
-    } catch (error) {
-      figure.append(made("p", {class: "missing"}, error.words || "The chart did not arrive."));
-    }
-    return figure;
   }
 }
 

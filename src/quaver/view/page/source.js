@@ -85,10 +85,6 @@ export class ServerSource {
     return wholeDesign(await this.#read(`${this.#of(study)}/design`));
   }
 
-  async chart(href) {
-    return (await this.#sent(href)).text();
-  }
-
   judge(study) {
     return this.#changed(`${this.#of(study)}/verdict`, "POST");
   }
@@ -143,10 +139,6 @@ export class ServerSource {
 
   marksToGold(study, given) {
     return this.#changed(`${this.#of(study)}/marks/gold`, "POST", given);
-  }
-
-  marksFile(study) {
-    return `${this.#of(study)}/marks/export`;
   }
 
   setWho(who) {
