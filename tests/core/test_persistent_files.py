@@ -19,7 +19,6 @@ ELSEWHERE = {
     "core/transaction.py": "the helper itself",
     "collect/store/spill.py": "opened for a run, written by the helper; what is stored is cut off",
     "models/local/weights.py": "a temporary folder",
-    "measures/correctness/_laplace_fit.py": "what a library printed, passed on",
     "core/spreadsheet.py": "writes to what its caller has opened",
     "labelling/spreadsheet_edits.py": "a new file, which its caller puts in place or removes",
     "labelling/labelled_file.py": "files of a transaction",

@@ -81,7 +81,7 @@ for name_of in registry.names("measures"):
     options = {"partiality": {"toward": "gold"}, "position_bias": {"order": "variant"}}
     options |= {"verbosity_bias": {"padding": "variant"}}
     options = options.get(name_of, {})
-    if name_of != "mixed_effects":  # gpboost's own arithmetic, and seconds of it
+    if name_of != "mixed_effects":  # seconds of arithmetic
         found[name_of] = ticks(lambda: registry.load("measures", name_of)(frame, seed=1, **options))
 for one in ("krippendorff_alpha", "cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement"):
     found[one] = ticks(lambda: getattr(quaver.agreement, one)(ratings))

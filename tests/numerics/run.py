@@ -46,7 +46,7 @@ def from_r() -> Table | None:
     if program is None:
         return None
     script = Path(__file__).with_name("reference.R")
-    command = [program, "--vanilla", str(script), str(DATA), str(FOLDER / "mixed_slopes.csv")]
+    command = [program, "--vanilla", str(script), str(DATA), str(FOLDER / "mixed_intercepts.csv")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"R could not run: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)

@@ -28,7 +28,6 @@ FUNCTIONS = {
     "item_stability": "quaver.measures.variation.label_shares",
     "label_movement": "quaver.measures.variation.label_movement",
     "least_consistent": "quaver.measures.variation.label_shares",
-    "likelihood_ratio": "quaver.measures.correctness.likelihood_ratio",
     "mcnemar": "quaver.measures.correctness.evaluator_flips",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "most_sensitive": "quaver.measures.variation.label_shares",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.core.rows import of_measures
 from quaver.papers.pivots import TEMPERATURE, cells_of, configuration, temperatures_of
 from quaver.papers.published_table import (
     UNKNOWN,
     Answers,
     TableRows,
-    Value,
     each_model,
     p_of,
 )
@@ -56,7 +54,7 @@ _KINDS = {"as a number": pl.Float64, "as a factor": pl.String}
 
 def mixed_model(answers: Answers) -> TableRows:
     """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
-    rows, found, alike = [], [], []
+    rows, found = [], []
     for one, model in each_model(answers):
         factors = [name for name in configuration(one) if name != TEMPERATURE]
         if not factors or not temperatures_of(one):
@@ -67,29 +65,11 @@ def mixed_model(answers: Answers) -> TableRows:
             mine = one.of(model).with_columns(
                 pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
             )
-            plain = one.take("mixed_effects", mine, by=[], formula=asked, random="intercept")
-            full = one.take("mixed_effects", mine, by=[], formula=asked, random="auto")
-            alike += _without_slopes(f"{one.name}, {model}, temperature {kind}", full)
-            beside = {(estimate.measure, estimate.cell.get("term", "")): estimate for estimate in full}
-            for estimate in plain:
+            for estimate in one.take("mixed_effects", mine, by=[], formula=asked):
                 found.append((f"{model}, {estimate.cell.get('term', '')}", estimate))
-                other = beside.get((estimate.measure, estimate.cell.get("term", "")), UNKNOWN)
-                rows.append((one.name, model, kind, _term(estimate), *_fitted(estimate), *_fitted(other)))
-    return TableRows(rows, found, notes=[*alike])
-
-
-def _without_slopes(where: str, full: Sequence[Estimate]) -> list[str]:
-    """What is said of a model whose slopes do not vary, so that it is the model of the intercepts alone."""
-    deviations = of_measures(full, "mixed_effects_sd")
-    left = [
-        f"{estimate.cell['term']} ({estimate.reason})" for estimate in deviations if estimate.value is None
-    ]
-    if len(deviations) - len(left) > 1 or not left:
-        return []
-    return [
-        f"{where}: the slopes have no variance that the answers show, so both models are one and the same: "
-        f"{'; '.join(left)}."
-    ]
+                numbers = (estimate.details.get(name) for name in ("se", "odds_ratio", "adjusted_se", "p"))
+                rows.append((one.name, model, kind, _term(estimate), estimate.value, *numbers))
+    return TableRows(rows, found)
 
 
 def _term(estimate: Estimate) -> str:
@@ -97,7 +77,3 @@ def _term(estimate: Estimate) -> str:
         return "interactions (χ²)"
     term = estimate.cell.get("term", "")
     return f"sd of {term}" if estimate.measure == "mixed_effects_sd" else term
-
-
-def _fitted(estimate: Estimate) -> Sequence[Value]:
-    return estimate.value, *(estimate.details.get(name) for name in ("se", "p", "odds_ratio"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,17 +15,14 @@ from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Encoded, Ints, combine, encode, encode_labels, ordered
+from quaver.estimation.encoding import Ints, encode_labels, ordered
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.intervals import Tails
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import judge, treatment
-from quaver.estimation.regression import design, parsed
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.correctness._laplace_fit import Counted
 from quaver.measures.correctness.number_errors import NUMBER_PARTS, number_errors
 from quaver.measures.variation.label_shares import ASKING
 
@@ -174,70 +171,3 @@ def baseline(
         values[old] if new < 0 <= old else said for old, new, said in zip(codes, found, text, strict=True)
     ]
     return frame.with_columns(pl.Series(label, kept, dtype=pl.String))
-
-
-def answer_rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows to fit, with ``correct`` made where it is wanted and not there."""
-    wanted = formula.partition("~")[0].strip() == "correct" and "correct" not in frame.columns
-    if not wanted or not {"label", "gold"} <= set(frame.columns):
-        return frame, {}
-    series = frame["gold"].is_not_null()
-    rows = frame.filter(series)
-    same = pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)
-    excluded = {"item without gold": int((~series).sum())} if not series.all() else {}
-    return rows.with_columns(correct=same.fill_null(value=False)), excluded
-
-
-def grouped(rows: pl.DataFrame, names: Sequence[str]) -> list[Encoded]:
-    """Each row's group, of every kind."""
-    if not names:
-        raise MeasureError("no column of items", where="group", expected="one or more", found="none")
-    codes = []
-    for name in names:
-        if name not in rows.columns:
-            raise UnknownColumn(name, rows.columns, where="group")
-        groups = encode(rows[name], name)
-        if (groups.codes < 0).any() or len(groups.values) < 2:
-            raise MeasureError(
-                "a column that does not group the rows",
-                where="group",
-                expected="a value in every row, two or more in all",
-                found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
-            )
-        codes.append(groups)
-    return codes
-
-
-def right_or_wrong(frame: pl.DataFrame, name: str) -> Floats:
-    """The response, 1 or 0 in each row."""
-    if name not in frame.columns:
-        raise UnknownColumn(name, frame.columns, where="formula")
-    column = frame[name]
-    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        raise MeasureError(
-            "a response that is not 0 or 1", where="formula", expected="0 and 1", found=str(column.dtype)
-        )
-    y = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    if not np.isin(y, (0.0, 1.0)).all():
-        strange = y[~np.isin(y, (0.0, 1.0))][0]
-        raise MeasureError(
-            "a response that is not 0 or 1", where="formula", expected="0 and 1", found=f"{strange:g}"
-        )
-    if not y.size or np.ptp(y) == 0:
-        found = f"only {y[0]:g}" if y.size else "no rows"
-        raise MeasureError("a response that does not vary", where="formula", expected="0 and 1", found=found)
-    return np.asarray(y)
-
-
-def combinations(
-    rows: pl.DataFrame, formula: str, y: Floats, groups: Sequence[Encoded]
-) -> tuple[tuple[str, ...], Counted, Ints]:
-    """The names of the terms, the answers counted, and a row of each combination."""
-    of = design(rows, formula)
-    named = dict.fromkeys(name for term in parsed(formula)[1] for name in term)
-    encoded = [*(("", one) for one in groups), *((name, encode(rows[name], name)) for name in named)]
-    codes = combine(encoded, rows.height).codes
-    first = np.unique(codes, return_index=True)[1]
-    right, asked = (np.bincount(codes, one).astype(np.float64) for one in (y, np.ones(y.size)))
-    counted = Counted(right, asked, of.matrix[first], groups[0].codes[first])
-    return of.names, counted, first

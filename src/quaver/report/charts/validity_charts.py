@@ -64,12 +64,10 @@ def mixed_effects(words: Words, results: Results) -> Iterator[Figure]:
     estimates, items, together = (defined(results.of(measure)) for measure in words["measures"])
     if not estimates:
         return
-    left_out = [estimate for estimate in results.of(words["measures"][1]) if estimate.value is None]
     said = {
-        "Random effects, standard deviation in log odds": [
+        "Random intercept, standard deviation in log odds": [
             _of(one, items, results) + printed(one.number) for one in items
         ],
-        "Random effects left out": [f"{_of(one, left_out, results)}({_why(one)})" for one in left_out],
         "Test of all interactions": [_of(one, together, results) + _test(one) for one in together],
     }
     beside = "".join(f" {name}: {'; '.join(parts)}." for name, parts in said.items() if parts)
@@ -88,15 +86,10 @@ def _of(estimate: Estimate, estimates: list[Estimate], results: Results) -> str:
     return f"{name} " if name else ""
 
 
-def _why(estimate: Estimate) -> str:
-    return (estimate.reason or "").removeprefix("left out of the model: ")
-
-
 def _test(estimate: Estimate) -> str:
-    p, draws = estimate.details.get("p"), estimate.details.get("draws")
+    p = estimate.details.get("p")
     said = f"χ² = {printed(estimate.number)} with {estimate.details.get('df', '?')} df"
-    said += f", p = {printed(p)}" if isinstance(p, float) else ""
-    return said + (f" from {draws} simulated sets of answers" if draws else "")
+    return said + (f", p = {printed(p)}" if isinstance(p, float) else "")
 
 
 _MOST_ROWS, _MOST_COLUMNS = 60, 8
