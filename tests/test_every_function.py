@@ -41,8 +41,6 @@ OF_SEVERAL = {
 
 OF_ANOTHER_TABLE = {
     "measure_agreement": "rater",
-    "least_consistent": "item_stability",
-    "most_sensitive": "item_stability",
 }
 """Functions that take another table, and the name that their error says."""
 

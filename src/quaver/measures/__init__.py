@@ -4,7 +4,7 @@ Each registered measure is here, a plug-in's too, and is loaded when it is first
 its formula and all its arguments. How a measure is made: `quaver.estimation.declaration`.
 
 Beside them are functions that no study file names as a measure: of annotations (``conclusion``,
-``consensus``, ``view`` …), of a table of items (``most_sensitive``), or of estimates (``dependability``).
+``consensus``, ``view`` …), or of estimates (``covariate_correlation``).
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ FUNCTIONS = {
     "distributions": "quaver.measures.variation.label_shares",
     "item_stability": "quaver.measures.variation.label_shares",
     "label_movement": "quaver.measures.variation.label_movement",
-    "least_consistent": "quaver.measures.variation.label_shares",
     "mcnemar": "quaver.measures.correctness.evaluator_flips",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
-    "most_sensitive": "quaver.measures.variation.label_shares",
     "reliability_curve": "quaver.measures.calibration.calibration_error",
     "repeated_answers": "quaver.measures.stability.repeated_answers",
     "sensitivity_with_consistency": "quaver.measures.variation.item_sensitivity",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Presentation
@@ -17,12 +19,12 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
+from quaver.estimation.intervals import Interval
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import Gap, gap
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.correctness.recovered_share import range_of_others
 
 
 @measure(
@@ -58,7 +60,7 @@ def spread(
 
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
     interval is of the true spread (`paired_differences.gap`) and reaches 0 where variants may not differ; for
-    other prompts it is `recovered_share.range_of_others`. In ``details``: ``corrected`` (see
+    other prompts it is `range_of_others`. In ``details``: ``corrected`` (see
     `corrected_spread`); ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
     item's (or group's) deviations from the variants' mean get a sign at random (as many times as there are
     resamples, less often where the data are large; variants may differ in their noise), and ``p`` of the
@@ -278,3 +280,42 @@ def _spread(statistic: Statistic, answers: _Accuracies, cell: Cell) -> Statistic
         ends=(0.0, 1.0),
         reach=known.reach,
     )
+
+
+def range_of_others(accuracies: Floats, real: float, confidence_level: float) -> Interval:
+    """The interval of the true range of Q accuracies, for prompts like these.
+
+    The variance s² of the accuracies is (σ² + ν) χ²/(Q − 1), and the share of it that is not noise is
+    ``real``. The interval is d_Q σ, with d_Q the expected range of Q standard normal numbers, over the
+    interval of σ² that χ² and ν leave. Simulated with 100 and 300 items and 3 to 30 prompts whose accuracies
+    have standard deviations of 0.015 to 0.14, it covers in 89 to 100%.
+
+    Source: Searle, Casella & McCulloch (1992), Variance Components, sections 3.5 and 3.6.
+
+    Returns:
+        Within 0 and 1.
+
+    Two prompts with the accuracies 0.8 and 0.7 say next to nothing of others:
+
+    >>> found = range_of_others(np.array([0.8, 0.7]), 0.9, 0.95)
+    >>> round(found.low, 2), found.high
+    (0.03, 1.0)
+    """
+    count, tail = accuracies.size, (1 - confidence_level) / 2
+    variance = float(accuracies.var(ddof=1))
+    expected, noise, freedom = _normal_range(count), variance * (1 - real), count - 1
+    ends = [freedom * variance / float(special.chdtri(freedom, share)) for share in (tail, 1 - tail)]
+    least, most = (expected * max(0.0, end - noise) ** 0.5 for end in ends)
+    return Interval(min(1.0, least), min(1.0, most))
+
+
+@lru_cache(maxsize=64)
+def _normal_range(count: int) -> float:
+    """The expected range of so many standard normal numbers: ∫ 1 − Φ(x)^Q − (1 − Φ(x))^Q dx.
+
+    >>> round(_normal_range(2), 6), round(_normal_range(10), 3)  # 2 / √π, and Tippett's table
+    (1.128379, 3.078)
+    """
+    x = np.linspace(-9, 9, 18_001)
+    below = special.ndtr(x)
+    return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))

@@ -56,17 +56,11 @@ def recovered_table(results: Results) -> Table:
     names = list(dict.fromkeys((*_PAIR, "variant", *_columns(estimates))))
     columns = (
         *(part_of_cell(name, results) for name in names),
-        text("of", _recovered),
         Column("gap", _gap),  # a share of a tiny gap can be any number, so the gap is shown, too
         plain("share recovered", "value"),
         both_ends(),
     )
     return listed(estimates, columns)
-
-
-def _recovered(estimate: Estimate) -> str:
-    kind = estimate.measure.removeprefix("recovered_share").removeprefix("_")
-    return kind.replace("_", " ") or "one model"
 
 
 def _gap(estimate: Estimate) -> Markup | str:
