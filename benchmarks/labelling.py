@@ -102,7 +102,7 @@ def one_study(rng: np.random.Generator, kind: Kind, promise: float, seed: int) -
     modal, agreement = counts.argmax(1), counts.max(1) / PROMPTS
     doubtful = agreement < SPLIT
     strata = np.char.add(modal.astype(str), np.where(doubtful, " split", ""))
-    draw = drawn(first_draw([str(at) for at in range(kind.items)], strata), kind.gold, seed, "stratified")
+    draw = drawn(first_draw([str(at) for at in range(kind.items)], strata), kind.gold, seed)
     known = draw["drawn"].to_numpy(), draw["probability"].to_numpy()
     both = np.where(doubtful, dear, modal)
     alone = accepted(true, modal, agreement, known, promise, seed)

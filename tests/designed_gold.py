@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS
-from quaver.gold.gold_draw import Design, drawn, first_draw
+from quaver.gold.gold_draw import FLOOR, allocated, drawn, first_draw, permanent_numbers
 
 
 def designed(
-    frame: pl.DataFrame, n: int, seed: int, design: Design = "simple", *, by: str | None = None
+    frame: pl.DataFrame, n: int, seed: int, design: str = "simple", *, by: str | None = None
 ) -> pl.DataFrame:
     """The frame as a study has it after gold labels of ``n`` items were collected; the others are hidden.
 
@@ -27,10 +28,18 @@ def designed(
     )
     strata = items["stratum"].cast(pl.String).fill_null("none").to_list() if design == "stratified" else None
     before = first_draw(items["item"].to_list(), strata)
-    worth = items["doubt"].to_numpy() + 0.1 if design == "poisson" else None
-    draw = drawn(before, n, seed, design, worth=worth)
+    draw = _poisson(before, n, seed, items["doubt"]) if design == "poisson" else drawn(before, n, seed)
     columns = draw.rename({name: f"gold_{name}" for name in draw.columns if name != "item"})
     kept = frame.drop(set(GOLD_COLUMNS[1:]) & set(frame.columns)).with_columns(pl.col("item").cast(pl.String))
     joined = kept.join(columns, on="item", how="left", maintain_order="left")
     gold = pl.when(pl.col("gold_drawn")).then(pl.col("gold"))
     return joined.with_columns(gold, pl.col("item").cast(frame.schema["item"]))
+
+
+def _poisson(before: pl.DataFrame, n: int, seed: int, doubt: pl.Series) -> pl.DataFrame:
+    """Each item drawn by itself, as whoever else draws gold labels may do."""
+    size = before.height
+    least = np.full(size, min(1.0, FLOOR * n / size))
+    chances = allocated(doubt.to_numpy() + 0.1, least, np.ones(size), n)
+    numbers = permanent_numbers(seed, before["item"])
+    return before.with_columns(probability=pl.Series(chances), drawn=pl.Series(numbers <= chances))

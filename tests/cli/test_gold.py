@@ -37,7 +37,7 @@ def test_a_sample_from_forecast_to_labels(
     status = json.loads(run("--json"))
     assert (status["drawn"], status["labelled"], status["complete"]) == (40, 40, True)
     assert "alpha 1.00 on 10 items" in run()
-    assert json.loads(run("--more", "10", "--json"))["forecast"]["size"] == 50
+    assert json.loads(run("--n", "50", "--json"))["forecast"]["size"] == 50
     assert "round-2-ada-2.label-studio.json" in run("--sheets", "--format", "label-studio")
 
 
@@ -69,7 +69,6 @@ def test_the_command_that_takes_sheets_back_can_be_typed_whatever_the_study_is_c
         ("--design", "poisson"),
         ("--n", "10", "--design", "cluster"),
         ("--n", "10", "--format", "pdf"),
-        ("--budget", "10"),
         ("--take", "none.csv"),
         ("--adjudicate", "carla"),
         ("--rule", "dice"),

@@ -48,13 +48,6 @@ def test_label_studio_has_tasks_and_an_interface_that_parses() -> None:
     assert tree.find("Header").get("value") == "Which <one>?"  # type: ignore[union-attr]
 
 
-def test_argilla_has_records_and_settings() -> None:
-    records, settings = (json.loads(content) for content in written(SHEET, "s", "argilla").values())
-    assert records[1]["id"] == "=1"
-    assert (records[1]["suggestions"], records[1]["responses"]) == ({}, {})
-    assert [one["value"] for one in settings["questions"][0]["settings"]["options"]] == ["l", "=r"]
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_adjudicator_sees_the_coders_labels(form: Format) -> None:
     sheet = Sheet(

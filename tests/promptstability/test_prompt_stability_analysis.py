@@ -47,17 +47,13 @@ def analysis(**options: Any) -> PromptStabilityAnalysis:
             "save_path save_csv return_summaries summary_threshold estimate_tolerance precision_tolerance",
         ),
         ("score_intra_annotations", "annotated_df bootstrap_samples analysis_modes"),
-        ("extract_intra_score_map", "annotated_df analysis_modes"),
-        ("extract_inter_score_map", "annotated_df"),
         ("summarize_intra_scores", "score_map threshold estimate_tolerance precision_tolerance"),
         ("summarize_inter_scores", "score_map threshold"),
         (
             "inter_pss",
             "original_text prompt_postfix nr_variations temperatures iterations bootstrap_samples "
-            "print_prompts edit_prompts_path plot save_path save_csv",
+            "print_prompts plot save_path save_csv",
         ),
-        ("manual_inter_pss", "edit_prompts_path bootstrap_samples plot save_path save_csv"),
-        ("bootstrap_krippendorff", "df annotator_col bootstrap_samples confidence_level"),
     ],
 )
 def test_arguments_are_promptstabilitys_in_its_order(method: str, names: str) -> None:
@@ -108,11 +104,6 @@ def test_saved_annotations_are_scored_and_summed_up() -> None:
         wide = some.pivot(index="id", columns="iteration", values="annotation")
         assert score["Alpha"] == pytest.approx(krippendorff_alpha(wide, resamples=0).value)
         assert set(frame[frame["iteration"] == place]["adjacent_reference_iteration"]) == {place - 1}
-    extracted = psa.extract_intra_score_map(frame)
-    for mode in both:
-        alphas = [score["Average Alpha"] for score in scores[mode].values()]
-        assert [score["Average Alpha"] for score in extracted[mode].values()] == alphas
-    assert psa.summarize_intra_scores(extracted) == psa.summarize_intra_scores(scores)
     answers = analysis().intra_pss("Is it odd?", "0 or 1.", 6, 10, both, return_summaries=True)
     assert list(answers[2]) == both
     assert answers[0].keys() == scores.keys()
@@ -144,11 +135,9 @@ def test_summaries_by_hand() -> None:
 
 
 @SURFACE
-def test_the_scores_of_paraphrases_and_their_frame(tmp_path: Path) -> None:
+def test_the_scores_of_paraphrases_and_their_frame() -> None:
     psa = analysis()
-    scores, frame = psa.inter_pss(
-        "Does this text have an odd number?", "0 or 1.", 3, [0.5, 2.0], edit_prompts_path=tmp_path / "e.csv"
-    )
+    scores, frame = psa.inter_pss("Does this text have an odd number?", "0 or 1.", 3, [0.5, 2.0])
     assert list(scores) == [0.5, 2.0]
     assert list(frame.columns)[:10] == (
         [
@@ -172,10 +161,6 @@ def test_the_scores_of_paraphrases_and_their_frame(tmp_path: Path) -> None:
     for temperature, some in frame.groupby("temperature"):
         wide = some.pivot(index="id", columns="prompt_id", values="annotation")
         assert scores[temperature]["Alpha"] == pytest.approx(krippendorff_alpha(wide, resamples=0).value)
-    edited, again = psa.manual_inter_pss(tmp_path / "e.csv")
-    assert list(edited) == [0.5, 2.0]
-    assert "original" not in again.columns
-    assert len(again) == 6 * len(TEXTS)
 
 
 def test_small_edits_say_that_they_are_not_pegasus_paraphrases() -> None:
@@ -252,15 +237,18 @@ def test_an_interval_metric_as_simpledorff_has_it() -> None:
     numbers = [[1, 2], [5, 4], [3, 3], [2, 4]]
     frame = pd.DataFrame(
         [
-            {"id": i, "rater": r, "annotation": one}
+            {"id": i, "iteration": r, "annotation": one}
             for i, row in enumerate(numbers)
             for r, one in enumerate(row)
         ]
     )
-    by_name, by_function = analysis(metric_fn="interval"), analysis(metric_fn=lambda a, b: (a - b) ** 2)
-    found = by_name.bootstrap_krippendorff(frame, "rater", 300)
-    assert found == by_function.bootstrap_krippendorff(frame, "rater", 300)
-    assert found != analysis().bootstrap_krippendorff(frame, "rater", 300)
+    metrics: list[Any] = ["interval", lambda a, b: (a - b) ** 2, "nominal"]
+    named, function, other = (
+        analysis(metric_fn=one).score_intra_annotations(frame, 300)[0]["cumulative_alpha"][1]
+        for one in metrics
+    )
+    assert named == function
+    assert named["Average Alpha"] != other["Average Alpha"]
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
@@ -300,7 +288,6 @@ def test_a_formula_in_a_text_is_none_in_the_file(tmp_path: Path) -> None:
             "nr_variations",
         ),
         (lambda: analysis().inter_pss("a", temperatures=[0]), QuaverError, "temperatures"),
-        (lambda: analysis().manual_inter_pss("/no/such.csv"), ItemError, "/no/such.csv"),
         (lambda: get_api_key("opnai"), UnknownName, "get_api_key"),
     ],
 )

@@ -13,10 +13,10 @@ from quaver.cli.console import JsonOption, print_json, say, screen
 from quaver.cli.label_file_options import with_options
 from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
 from quaver.errors import QuaverError
-from quaver.study.gold_sample.gold_options import GoldOptions
+from quaver.study.gold_sample.gold_plan import GoldOptions
 
 if TYPE_CHECKING:
-    from quaver.study.gold_sample.sample_plan import GoldForecast
+    from quaver.study.gold_sample.gold_plan import GoldForecast
     from quaver.study.gold_sample.study_gold import StudyGold
 
 
@@ -49,8 +49,8 @@ def command(
     Options:
       seed: What is drawn from; by default the study's seed.
       drawn_by: Who draws, for the record; by default your account's name.
-      form: The sheets: xlsx, csv, label-studio or argilla.
-      forecast: Only say what the sample would cost and bring.
+      form: The sheets: xlsx, csv or label-studio.
+      forecast: Only say what the sample would take and bring.
       sheets: Write sheets anew, of what is not labelled yet.
       take: Take back a file of labels.
       known: Take the gold labels that the drawn items came with.
@@ -66,7 +66,7 @@ def command(
       quaver gold study.yaml --target 0.1 --format label-studio
       quaver gold study.yaml --take gold/round-1-ada.xlsx
       quaver gold study.yaml --adjudicate carla
-      quaver gold study.yaml --more 100
+      quaver gold study.yaml --n 300
       quaver gold study.yaml --take hard.csv --apart "hardest items"
     """
     gold = open_study(study, function, field=field).gold

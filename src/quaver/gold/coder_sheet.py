@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final, Literal, get_args
@@ -87,15 +86,6 @@ def column_of(field: str) -> str:
     return f"{field} (field)" if field.strip().casefold() in own else field
 
 
-def question_of(column: str) -> str:
-    """A column as the name of a question, as Argilla allows it.
-
-    >>> question_of("Text (field)")
-    'text_field'
-    """
-    return re.sub(r"[^a-z0-9_-]+", "_", column.lower()).strip("_-") or "field"
-
-
 @dataclass(frozen=True, slots=True)
 class SheetRow:
     """One item to label.
@@ -165,17 +155,11 @@ class Sheet:
         """Field, code, name and definition of each label; of several fields also their definitions."""
         rows = []
         for column, one in self.fields.items():
-            if isinstance(self.labels, Codebook):
-                rows.append((column, "", "", one.definition))
+            rows += [(column, "", "", one.definition)] if one.definition else []
             rows += [
                 (column, label.code, label.name, label.definition) for label in single_labels(one.labels)
             ]
         return rows
-
-    @property
-    def heads(self) -> list[str]:
-        """The headings of the codebook; of one label set without the field."""
-        return ["field", "code", "name", "definition"][not isinstance(self.labels, Codebook) :]
 
     @property
     def instructions(self) -> str:
@@ -200,9 +184,9 @@ class Sheet:
         )
 
 
-Format = Literal["xlsx", "csv", "label-studio", "argilla"]
+Format = Literal["xlsx", "csv", "label-studio"]
 """``xlsx``: a workbook with the codes on a second sheet and a list to choose from. ``csv``: a table.
-``label-studio`` and ``argilla``: records to import, and beside them the project's configuration."""
+``label-studio``: tasks to import, and beside them the labelling interface."""
 
 FORMATS: Final = get_args(Format)
 
@@ -222,37 +206,36 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     book = xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_formulas": False})
     head = book.add_format({"bold": True, "bottom": 1})
     cell = book.add_format({"text_wrap": True, "valign": "top"})
-    page = book.add_worksheet("Labels")
-    codes = book.add_worksheet("Codes")
+
+    def page(name: str, down: int, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
+        made = book.add_worksheet(name)
+        for index, title in enumerate(heads):
+            made.write_string(down, index, title, head)
+            made.set_column(index, index, _WIDTHS.get(title, 16), cell)
+        for below, row in enumerate(rows, down + 1):
+            for index, value in enumerate(row):
+                if value:
+                    made.write_string(below, index, _fitting(value))
+        return made
+
     columns = sheet.columns
-    widths = {ITEM: 14, CODER: 12, TEXT: 80, LABEL: 16, NOTE: 30}
-    for index, name in enumerate(columns):
-        page.write_string(0, index, name, head)
-        page.set_column(index, index, widths.get(name, 16), cell)
-    for down, row in enumerate(sheet.rows, 1):
-        for index, value in enumerate(sheet.cells(row)):
-            if value:
-                page.write_string(down, index, _fitting(value))
-    page.freeze_panes(1, 0)
+    labels = page("Labels", 0, columns, map(sheet.cells, sheet.rows))
+    labels.freeze_panes(1, 0)
+    codes = page("Codes", 3, _HEADS, sheet.codebook)
     codes.write_string(0, 0, sheet.instructions)
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))
-    sizes = {"field": 20, "code": 20, "name": 30, "definition": 90}
-    for index, name in enumerate(sheet.heads):
-        codes.write_string(3, index, name, head)
-        codes.set_column(index, index, sizes[name])
-    for down, parts in enumerate(sheet.codebook, 4):
-        for index, value in enumerate(parts[-len(sheet.heads) :]):
-            codes.write_string(down, index, _fitting(value))
     for column, one in sheet.fields.items():
-        if kind_of(one.labels) != "label":
-            continue
-        places = [at for at, (own, code, *_) in enumerate(sheet.codebook, 5) if own == column and code]
-        letter, index = "AB"[len(sheet.heads) - 3], columns.index(column)
-        source = f"=Codes!${letter}${places[0]}:${letter}${places[-1]}"
-        choices = {"validate": "list", "source": source, "error_type": "warning"}
-        page.data_validation(1, index, max(len(sheet.rows), 1), index, choices)
+        if kind_of(one.labels) == "label":
+            places = [at for at, (own, code, *_) in enumerate(sheet.codebook, 5) if own == column and code]
+            index, source = columns.index(column), f"=Codes!$B${places[0]}:$B${places[-1]}"
+            choices = {"validate": "list", "source": source, "error_type": "warning"}
+            labels.data_validation(1, index, max(len(sheet.rows), 1), index, choices)
     book.close()
     return {f"{stem}.xlsx": file.getvalue()}
+
+
+_HEADS: Final = ("field", "code", "name", "definition")
+_WIDTHS: Final = {ITEM: 14, CODER: 12, TEXT: 80, NOTE: 30, "name": 30, "definition": 90}
 
 
 def _fitting(text: str) -> str:
@@ -260,15 +243,14 @@ def _fitting(text: str) -> str:
 
 
 def _table(sheet: Sheet, stem: str) -> dict[str, bytes]:
-    def rows(lines: list[list[str]]) -> bytes:
+    def rows(lines: Iterable[Sequence[str]]) -> bytes:
         file = io.StringIO(newline="")
         csv.writer(file).writerows([safe_cell(cell) for cell in line] for line in lines)
         return file.getvalue().encode("utf-8-sig", "backslashreplace")  # so that Excel reads UTF-8
 
-    codes = [sheet.heads, *(list(parts[-len(sheet.heads) :]) for parts in sheet.codebook)]
     return {
         f"{stem}.csv": rows([sheet.columns, *map(sheet.cells, sheet.rows)]),
-        f"{stem}.codes.csv": rows(codes),
+        f"{stem}.codes.csv": rows([_HEADS, *sheet.codebook]),
     }
 
 
@@ -323,54 +305,6 @@ def _attribute(text: str) -> str:
     return quoteattr(plain.encode("utf-8", "replace").decode())
 
 
-def _argilla(sheet: Sheet, stem: str) -> dict[str, bytes]:
-    """Records, and the configuration of their dataset."""
-    records = [
-        {
-            "id": row.item,
-            "fields": {TEXT: _with_given(row.shown, row.given)},
-            "metadata": {CODER: sheet.coder},
-            "suggestions": {},
-            "responses": {},
-            "vectors": {},
-            "_server_id": None,
-        }
-        for row in sheet.rows
-    ]
-    plain = {"type": "text", "use_markdown": False}
-    settings = {
-        "guidelines": sheet.instructions,
-        "allow_extra_metadata": True,
-        "fields": [{"name": TEXT, "title": "Text", "required": True, "settings": plain}],
-        "questions": [
-            *(_question(column, one, sheet.question) for column, one in sheet.fields.items()),
-            {"name": NOTE, "title": "Note", "required": False, "settings": plain},
-        ],
-        "vectors": [],
-        "metadata": [],
-    }
-    return {f"{stem}.argilla.json": _json(records), f"{stem}.argilla-settings.json": _json(settings)}
-
-
-def _question(column: str, field: TaskField, asked: str) -> dict[str, Any]:
-    """What Argilla asks about a field; numbers are texts there."""
-    kind = kind_of(field.labels)
-    settings: dict[str, Any] = {"type": "text", "use_markdown": False}
-    if kind != "number":
-        options = [
-            {"value": label.code, "text": label.name or label.code, "description": label.definition or None}
-            for label in single_labels(field.labels)
-        ]
-        none = {"value": NO_LABELS, "text": "none of them applies", "description": None}
-        settings = {
-            "type": "label_selection" if kind == "label" else "multi_label_selection",
-            "options": options if kind == "label" else [*options, none],
-            "visible_options": None,
-        }
-    title = asked if column == LABEL else _titled(column, field)
-    return {"name": question_of(column), "title": title, "required": kind == "label", "settings": settings}
-
-
 def _with_given(text: str, given: Mapping[str, str]) -> str:
     labels = "".join(f"{coder}: {label}\n" for coder, label in given.items())
     return f"{labels}\n{text}" if labels else text
@@ -384,5 +318,4 @@ _WRITERS: Final[Mapping[Format, Callable[[Sheet, str], dict[str, bytes]]]] = {
     "xlsx": _workbook,
     "csv": _table,
     "label-studio": _label_studio,
-    "argilla": _argilla,
 }

@@ -75,9 +75,11 @@ def whole(shares: Floats, most: Floats) -> Floats:
     return np.minimum(found, most)
 
 
-Design = Literal["simple", "stratified", "poisson"]
-"""``simple``: every item is as likely. ``stratified``: a fixed number from each stratum. ``poisson``: each
-item by itself, with a probability of its own."""
+Design = Literal["simple", "stratified"]
+"""``simple``: every item is as likely. ``stratified``: a fixed number from each stratum."""
+
+STRATA: Final[Mapping[Design, list[str]]] = {"simple": [], "stratified": ["predicted", "disagreement"]}
+"""What tells the strata of a design apart."""
 
 DRAW_COLUMNS: Final = {
     "item": pl.String,
@@ -92,16 +94,15 @@ rounds; ``round`` is the one that drew the item, null where none did."""
 FLOOR: Final = 0.25
 """No probability is below this share of the mean one, so that no weight exceeds four times the mean."""
 
+FEWEST: Final = 2
+"""Fewest items of a stratum: of one, its variance cannot be estimated."""
+
 HOW: Final = (
     "u(item) is the first 53 bits of BLAKE2b (8 bytes) of seed, 'draw' and the item's id, joined by U+001F, "
-    "plus one half, over 2^53. poisson: an item is drawn if u <= probability. simple, stratified: the items "
-    "of a stratum with the smallest u are drawn, as many as probability times the stratum's size. "
-    "probability is that of being in the sample after all rounds."
+    "plus one half, over 2^53. The items of a stratum with the smallest u are drawn, as many as probability "
+    "times the stratum's size. probability is that of being in the sample after all rounds."
 )
 """How items are drawn, for whoever draws them again."""
-
-
-"""Fewest items of a stratum: of one, its variance cannot be estimated."""
 
 
 def first_draw(items: Sequence[str], strata: Sequence[str] | None = None) -> pl.DataFrame:
@@ -135,21 +136,16 @@ def joined(before: pl.DataFrame, items: Sequence[str], strata: Sequence[str], nu
     return pl.concat([before, first_draw([one[0] for one in new], [one[1] for one in new])])
 
 
-def probabilities(before: pl.DataFrame, n: float, design: Design, worth: Floats | None = None) -> Floats:
+def probabilities(before: pl.DataFrame, n: float, worth: Floats | None = None) -> Floats:
     """Each item's probability of being in a sample of a size, after what was drawn before.
 
-    With ``poisson`` in proportion to the item's worth. Otherwise ``n_h / N_h`` in its stratum, which gets
-    labels in proportion to its size times the root mean square of its items' worth (Neyman 1934). Both as far
-    as their limits allow: no probability is below `FLOOR` times the mean one, or below that of an earlier
-    round.
+    ``n_h / N_h`` in its stratum, which gets labels in proportion to its size times the root mean square of
+    its items' worth (Neyman 1934), as far as limits allow: no probability is below `FLOOR` times the mean
+    one, or below that of an earlier round.
     """
-    worth = np.ones(before.height) if worth is None else worth
-    if design == "poisson":
-        least = np.full(before.height, min(1.0, FLOOR * n / before.height))
-        least = np.maximum(least, before["probability"].to_numpy())
-        return allocated(worth, least, np.ones(before.height), n)
+    square = np.ones(before.height) if worth is None else worth**2
     strata = (
-        before.select("stratum", "drawn", square=pl.Series(worth) ** 2)
+        before.select("stratum", "drawn", square=pl.Series(square))
         .group_by("stratum")
         .agg(size=pl.len(), had=pl.col("drawn").sum(), square=pl.col("square").mean())
         .sort("stratum")
@@ -163,37 +159,26 @@ def probabilities(before: pl.DataFrame, n: float, design: Design, worth: Floats 
 
 
 def drawn(
-    before: pl.DataFrame,
-    n: float,
-    seed: int,
-    design: Design = "simple",
-    *,
-    number: int = 1,
-    worth: Floats | None = None,
+    before: pl.DataFrame, n: float, seed: int, *, number: int = 1, worth: Floats | None = None
 ) -> pl.DataFrame:
     """Draw a sample, or let one grow.
 
-    With ``poisson`` an item is in the sample if its permanent number is at most its probability, so that the
-    sample's size is random. Otherwise the items of a stratum with the smallest permanent numbers are in it,
-    as many as their probability says; simple sampling has one stratum. Either way a later round keeps what
-    was drawn, and the probability that it records is that of being in the sample after all rounds: the
-    sample is the one that would have been drawn at once.
+    The items of a stratum with the smallest permanent numbers are in it, as many as their probability says;
+    simple sampling has one stratum. A later round keeps what was drawn, and the probability that it records
+    is that of being in the sample after all rounds: the sample is the one that would have been drawn at once.
 
     Returns:
         The draw.
     """
-    chances = probabilities(before, n, design, worth)
-    frame = before.with_columns(probability=pl.Series(chances, dtype=pl.Float64))
-    frame = frame.with_columns(drawn=in_sample(frame, seed, design))
+    frame = before.with_columns(probability=pl.Series(probabilities(before, n, worth), dtype=pl.Float64))
+    frame = frame.with_columns(drawn=in_sample(frame, seed))
     rounds = pl.when("drawn").then(pl.col("round").fill_null(number))
     return frame.with_columns(round=rounds).select(list(DRAW_COLUMNS)).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
 
 
-def in_sample(draw: pl.DataFrame, seed: int, design: Design) -> pl.Series:
+def in_sample(draw: pl.DataFrame, seed: int) -> pl.Series:
     """Which items of a population the seed and the probabilities draw; `drawn` says how."""
     frame = draw.with_columns(number=permanent_numbers(seed, draw["item"]))
-    if design == "poisson":
-        return frame.select(pl.col("number") <= pl.col("probability")).to_series()
     rank = pl.struct("number", "item").rank("ordinal").over("stratum")
     count = (pl.col("probability") * pl.len().over("stratum")).round()
     return frame.select(rank <= count).to_series()
@@ -283,6 +268,24 @@ def predicted_labels(
     return Predicted(list(items), list(labels), shares, answers)
 
 
+_Z: Final = 1.959963984540054
+
+
+def expected_width(predicted: Predicted, chances: Floats) -> float:
+    """How wide the widest 95% interval of a label's corrected share is expected to be, from end to end.
+
+    The variance of an estimate is ``Σ (1 / π_i − 1) e_i² / N² + s² / N``: that of the difference estimator
+    (Särndal, Swensson & Wretman 1992, ch. 6) for the drawn items, and that of the items themselves as a
+    sample of texts like these; ``e_i² = p_i (1 − p_i)`` where the prompts' labels give a label the
+    probability ``p_i``.
+    """
+    p, size = predicted.probabilities, chances.size
+    mean = p.mean(0)
+    weight = 1 / np.maximum(chances, 1e-300) - 1
+    variance = (weight[:, None] * p * (1 - p)).sum(0) / size**2 + mean * (1 - mean) / size
+    return float(2 * _Z * np.sqrt(variance.max()))
+
+
 def with_gold(
     annotations: pl.DataFrame,
     known: Mapping[str, str | None],
@@ -295,62 +298,35 @@ def with_gold(
     A drawn item's gold label is the one that its coders settled on, and null until they have, whatever other
     label it came with: a label that was there because the item is easy, or hard, is no part of the sample.
     """
-    items = pl.DataFrame(
-        {"item": list(known), "gold": [apart.get(item, label) for item, label in known.items()]},
-        schema={"item": pl.String, "gold": pl.String},
+    labels = [(item, apart.get(item, label), gold.get(item)) for item, label in known.items()]
+    items = pl.DataFrame(labels, dict.fromkeys(("item", "own", "coded"), pl.String), orient="row")
+    sample = pl.DataFrame(schema=DRAW_COLUMNS) if draw is None else draw
+    items = items.join(
+        sample.rename(lambda name: name if name == "item" else f"gold_{name}"), on="item", how="left"
     )
-    if draw is None:
-        empty = {
-            name: pl.Series([None] * items.height, dtype=ANNOTATION_COLUMNS[name])
-            for name in GOLD_COLUMNS[1:]
-        }
-        items = items.with_columns(**empty)
-    else:
-        coded = pl.DataFrame(
-            {"item": list(gold), "coded": list(gold.values())}, schema={"item": pl.String, "coded": pl.String}
-        )
-        renamed = draw.rename({name: f"gold_{name}" for name in draw.columns if name != "item"})
-        joined = items.join(renamed, on="item", how="left").join(coded, on="item", how="left")
-        expression = pl.when(pl.col("gold_drawn").fill_null(False)).then("coded").otherwise("gold")
-        items = joined.with_columns(gold=expression).drop("coded")
-    columns = items.select("item", *(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS))
-    order = annotations.columns
-    bare = annotations.drop(name for name in GOLD_COLUMNS if name in order)
-    keyed = bare.with_columns(pl.col("item").cast(pl.String).alias("item"))
-    joined = keyed.join(columns, on="item", how="left", maintain_order="left")
-    kind = annotations.schema["item"]
-    return joined.with_columns(pl.col("item").cast(kind)).select(
-        [*order, *(name for name in GOLD_COLUMNS if name not in order)]
+    label = pl.when(pl.col("gold_drawn").fill_null(False)).then("coded").otherwise("own")
+    columns = items.with_columns(gold=label).select(
+        "item", *(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS)
     )
+    order, kind = annotations.columns, annotations.schema["item"]
+    bare = annotations.drop(GOLD_COLUMNS, strict=False).with_columns(pl.col("item").cast(pl.String))
+    joined = bare.join(columns, on="item", how="left", maintain_order="left")
+    more = [name for name in GOLD_COLUMNS if name not in order]
+    return joined.with_columns(pl.col("item").cast(kind)).select([*order, *more])
 
 
-PREDICTED: Final = "predicted"
-DISAGREEMENT: Final = "disagreement"
 OTHER: Final = "the rest"
 """The stratum of those that are too small to get two labels each."""
 
-FEWEST = 2
 
+def strata_of(predicted: Predicted, n: float) -> list[str]:
+    """The stratum of each item in a sample of about a size: the models' label, and whether they agree on it.
 
-def strata_of(
-    by: Sequence[str], predicted: Predicted, columns: Mapping[str, Sequence[str]], n: float
-) -> list[str]:
-    """The stratum of each item.
-
-    >>> from quaver.gold.gold_draw import predicted_labels
-    >>> nothing = predicted_labels(None, ["1", "2", "3", "4"], ["a", "b"])
-    >>> strata_of(["party"], nothing, {"party": ["D", "D", "R", "R"]}, 4)
-    ['party=D', 'party=D', 'party=R', 'party=R']
+    >>> strata_of(predicted_labels(None, ["1", "2"], ["a", "b"]), 4)
+    ['predicted=no label, disagreement=split', 'predicted=no label, disagreement=split']
     """
-    known = {**columns}
-    if PREDICTED in by:
-        known[PREDICTED] = predicted.modal
-    if DISAGREEMENT in by:
-        known[DISAGREEMENT] = predicted.disagreement
-    if not by:
-        return ["all"] * len(predicted.items)
-    parts = [[f"{name}={value}" for value in known[name]] for name in by]
-    strata = [", ".join(row) for row in zip(*parts, strict=True)]
+    pairs = zip(predicted.modal, predicted.disagreement, strict=True)
+    strata = [f"predicted={label}, disagreement={split}" for label, split in pairs]
     sizes = Counter(strata)
     small = {name for name, size in sizes.items() if size * n < FEWEST * len(strata)}
     return strata if len(small) < 2 else [OTHER if name in small else name for name in strata]

@@ -122,7 +122,6 @@ class Returned:
         text: The text beside it, if the file has one.
         when: When it was labelled, in the file's words; empty where it does not say.
         where: The file and the line.
-        by: Who labelled it as the program knows them, which need not be a coder's name.
     """
 
     item: str
@@ -132,7 +131,6 @@ class Returned:
     text: str = ""
     when: str = ""
     where: str = ""
-    by: str = ""
 
 
 class ReturnedLabels:

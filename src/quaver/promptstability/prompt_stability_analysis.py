@@ -17,7 +17,6 @@ from quaver.promptstability.rewording import SURFACE_WARNING, Rewords, checked_p
 from quaver.promptstability.score_summaries import (
     summaries_of_repeats,
     summary_of_temperatures,
-    written_scores,
 )
 from quaver.promptstability.stability_scores import (
     COLUMNS,
@@ -28,7 +27,6 @@ from quaver.promptstability.stability_scores import (
     inter_scores,
     intra_scores,
     level_of,
-    row_interval,
     stability_chart,
 )
 
@@ -197,32 +195,6 @@ class PromptStabilityAnalysis:
             _placed(frame, by_repeat, columns | dict(COLUMNS if mode == "cumulative_alpha" else {}))
         return scores, frame
 
-    def extract_intra_score_map(
-        self, annotated_df: Any, analysis_modes: Sequence[str] | None = None
-    ) -> dict[str, dict[int, Score]]:
-        """The scores that stand in a saved frame, by mode and repeat.
-
-        Raises:
-            UnknownName: The frame lacks a column, or a mode is unknown.
-        """
-        found = {}
-        for mode in _checked_modes(analysis_modes or MODES):
-            start = mode.removesuffix("alpha") + "ka"
-            if mode == "cumulative_alpha" and f"{start}_mean" not in annotated_df.columns:
-                start = "ka"
-            found[mode] = {
-                int(at): score for at, score in written_scores(annotated_df, "iteration", start).items()
-            }
-        return found
-
-    def extract_inter_score_map(self, annotated_df: Any) -> dict[float, Score]:
-        """The scores that stand in a saved frame, by temperature.
-
-        Raises:
-            UnknownName: The frame lacks a column.
-        """
-        return written_scores(annotated_df, "temperature", "ka")
-
     def summarize_intra_scores(
         self,
         score_map: Mapping[str, Mapping[int, Score]],
@@ -248,7 +220,6 @@ class PromptStabilityAnalysis:
         iterations: int = 1,
         bootstrap_samples: int = 1000,
         print_prompts: bool = False,
-        edit_prompts_path: str | Path | None = None,
         plot: bool = False,
         save_path: str | Path | None = None,
         save_csv: str | Path | None = None,
@@ -263,7 +234,6 @@ class PromptStabilityAnalysis:
             iterations: How often each prompt is asked. Quaver's alpha is the mean over these.
             bootstrap_samples: Resamples of rows.
             print_prompts: Whether to print the prompts.
-            edit_prompts_path: Where the prompts are written, for `manual_inter_pss`.
             plot: Whether to draw the scores.
             save_path: Where the chart is written.
             save_csv: Where the annotations are written.
@@ -281,7 +251,7 @@ class PromptStabilityAnalysis:
         """
         _check_count("iterations", iterations)
         _check_count("nr_variations", nr_variations)
-        for path in (edit_prompts_path, save_path, save_csv):
+        for path in (save_path, save_csv):
             check_path(path)
         if self._paraphraser == "surface":
             warn(SURFACE_WARNING, stacklevel=2)
@@ -296,71 +266,7 @@ class PromptStabilityAnalysis:
         if print_prompts:
             unique = dict.fromkeys(str(prompt["prompt"]) for prompt in prompts)
             sys.stdout.write("\n".join(["Unique prompts:", *unique, ""]))
-        if edit_prompts_path is not None:
-            write_rows(self.paraphrases.rename(columns=_EDITED)[_TO_EDIT], edit_prompts_path)
         return self._compared(prompts, iterations, bootstrap_samples, plot, save_path, save_csv)
-
-    def manual_inter_pss(
-        self,
-        edit_prompts_path: str | Path,
-        bootstrap_samples: int = 1000,
-        plot: bool = False,
-        save_path: str | Path | None = None,
-        save_csv: str | Path | None = None,
-    ) -> tuple[dict[float, Score], Any]:
-        """Ask the prompts of a file that you have edited, without the original, as `inter_pss` does.
-
-        Args:
-            edit_prompts_path: A CSV file as `inter_pss` writes it: ``prompt_id``, ``temperature``,
-                ``prompt_text``, ``original_prompt``.
-            bootstrap_samples: Resamples of rows.
-            plot: Whether to draw the scores.
-            save_path: Where the chart is written.
-            save_csv: Where the annotations are written.
-
-        Returns:
-            As `inter_pss`, without the column ``original``.
-
-        Raises:
-            QuaverError: The file cannot be read, or an argument cannot be used.
-        """
-        for path in (save_path, save_csv):
-            check_path(path)
-        try:
-            read = pandas().read_csv(edit_prompts_path)
-        except (OSError, ValueError) as error:
-            raise ItemError(
-                "the prompts cannot be read", where=str(edit_prompts_path), found=str(error)
-            ) from None
-        check_columns(read, _TO_EDIT, str(edit_prompts_path))
-        original = read["original_prompt"].astype(str).str.casefold().isin(("true", "1"))
-        used = read[~original].rename(columns={edited: name for name, edited in _EDITED.items()})
-        if used.empty:
-            raise ItemError("there are no prompts other than the original", where=str(edit_prompts_path))
-        prompts = used[["prompt_id", "prompt", "temperature"]].to_dict("records")
-        return self._compared(prompts, 1, bootstrap_samples, plot, save_path, save_csv)
-
-    def bootstrap_krippendorff(
-        self, df: Any, annotator_col: str, bootstrap_samples: int, confidence_level: float = 95
-    ) -> tuple[float, tuple[float, float]]:
-        """Promptstability's score of a frame: Krippendorff's alpha over resampled rows.
-
-        Args:
-            df: A frame with ``id``, ``annotation`` and the annotators' column.
-            annotator_col: That column: ``iteration``, ``prompt_id``.
-            bootstrap_samples: How many resamples.
-            confidence_level: In percent.
-
-        Returns:
-            The mean, and the ends of the percentile interval.
-
-        Raises:
-            UnknownName: The frame lacks a column.
-        """
-        check_columns(df, ("id", annotator_col, "annotation"), "bootstrap_krippendorff")
-        items, raters, annotations = (list(df[name]) for name in ("id", annotator_col, "annotation"))
-        level, share = self._level, confidence_level / 100
-        return row_interval(items, raters, annotations, level, bootstrap_samples, share, self._seed)
 
     # ---------------------------------------------------------------------- its steps
 
@@ -441,10 +347,6 @@ class PromptStabilityAnalysis:
             write_rows(frame, save_csv)
         if plot:
             self.chart = stability_chart(scores, axis, save_path)
-
-
-_EDITED = {"prompt": "prompt_text", "original": "original_prompt"}
-_TO_EDIT = ["prompt_id", "temperature", "prompt_text", "original_prompt"]
 
 
 def _placed(

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.promptstability.pandas_frames import pandas
-from quaver.promptstability.stability_scores import COLUMNS, Score, check_columns
+from quaver.promptstability.stability_scores import COLUMNS, Score
 
 _REPEATS = (
     *("final_alpha", "final_ci_lower", "final_ci_upper", "final_ci_width"),
@@ -59,20 +58,6 @@ def summary_of_temperatures(scores: Mapping[float, Score], threshold: float) -> 
         spread = (alphas.max(), np.ptp(alphas), (alphas < threshold).mean())
         values = (alphas.mean(), _deviation(alphas), *lowest, *spread)
     return _named(_TEMPERATURES, values)
-
-
-def written_scores(frame: Any, column: str, start: str) -> dict[float, Score]:
-    """The scores in a frame's columns of one beginning, each place once, in order.
-
-    Raises:
-        UnknownName: The frame lacks a column.
-    """
-    names = [f"{start}_{end}" for end in ("mean", "lower", "upper")]
-    check_columns(frame, (column, *names), "annotated_df")
-    numbers = frame[[column, *names]].apply(pandas().to_numeric, errors="coerce")
-    kept = numbers.dropna(subset=[column, names[0]]).drop_duplicates(column).sort_values(column)
-    keys = [COLUMNS[f"ka_{end}"] for end in ("mean", "lower", "upper")]
-    return {float(row[0]): dict(zip(keys, row[1:], strict=True)) for row in kept.itertuples(index=False)}
 
 
 def _columns(scores: Mapping[Any, Score]) -> NDArray[np.float64]:

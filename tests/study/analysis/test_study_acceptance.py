@@ -199,7 +199,7 @@ def test_a_bundle_packs_what_todays_gold_labels_accept(tmp_path: Path) -> None:
     first = study.gold.draw(n=120, form="csv", design="simple").files[0]
     study.gold.take(filled(first, truths(300)))
     study.gold.accept(error=0.15)
-    more = study.gold.draw(more=30, form="csv").files[0]
+    more = study.gold.draw(n=150, form="csv").files[0]
     study.gold.take(filled(more, truths(300)))
     path, _ = bundle(study, tmp_path / "s.zip")
     assert not verify(path).differs

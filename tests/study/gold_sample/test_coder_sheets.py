@@ -48,7 +48,7 @@ def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) ->
     assert same
     assert not quaver.verify(path).differs
     with pytest.raises(StoreError):
-        opened.gold.draw(more=1)
+        opened.gold.draw(n=21)
 
 
 @pytest.mark.long
@@ -84,9 +84,12 @@ def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> Non
     assert gold_differences(other.source, study.annotations())
 
 
-def test_a_discarded_answer_and_an_open_task_are_no_labels() -> None:
-    given = {"values": {"label": {"value": "pos"}}, "user_id": "ada"}
-    argilla = [{"id": "i1", "responses": [{**given, "status": "discarded"}, given]}]
-    tasks = [{"data": {"item": "i1"}, "predictions": []}, {"data": {"item": "i2"}, "annotations": []}]
-    (found,) = returned_in(json.dumps([*argilla, *tasks]).encode(), "back.json")
-    assert [(row.item, row.label, row.by) for row in found] == [("i1", "pos", "ada")]
+def test_a_cancelled_answer_and_an_open_task_are_no_labels() -> None:
+    given = {"result": [{"from_name": "label", "value": {"choices": ["pos"]}}], "completed_by": "ada"}
+    tasks = [
+        {"data": {"item": "i1"}, "annotations": [{**given, "was_cancelled": True}, given]},
+        {"data": {"item": "i1"}, "predictions": []},
+        {"data": {"item": "i2"}, "annotations": []},
+    ]
+    (found,) = returned_in(json.dumps(tasks).encode(), "back.json")
+    assert [(row.item, row.label) for row in found] == [("i1", "pos")]

@@ -12,7 +12,6 @@ import pytest
 
 from quaver import Study
 from quaver.errors import ItemError, QuaverError
-from quaver.gold.coder_sheet import Format
 
 _TOPICS = ["tax", "war", "health"]
 
@@ -73,23 +72,16 @@ def test_a_sheet_of_sets_lists_labels_and_takes_sets_that_no_answer_has(tmp_path
     assert 0.3 < found["accuracy"] < 1
 
 
-@pytest.mark.parametrize("form", ["label-studio", "argilla"])
-def test_sets_and_numbers_come_back_from_other_programs(tmp_path: Path, form: Format) -> None:
+def test_sets_and_numbers_come_back_from_label_studio(tmp_path: Path) -> None:
     """One sheet for both fields: what the program was given, with answers as it exports them."""
     study = _opened(tmp_path, None)
-    sheet, settings = study.gold.draw(n=20, coders=["ada"], form=form).files
+    sheet, settings = study.gold.draw(n=20, coders=["ada"], form="label-studio").files
     records = json.loads(sheet.read_text(encoding="utf-8"))
     back = tmp_path / "back.json"
-    back.write_text(json.dumps([_EXPORTED[form](record) for record in records]), encoding="utf-8")
-    if form == "argilla":
-        kinds = {
-            one["name"]: one["settings"]["type"] for one in json.loads(settings.read_text())["questions"]
-        }
-        assert kinds == {"topics": "multi_label_selection", "amount": "text", "note": "text"}
-    else:
-        tree = ElementTree.fromstring(settings.read_text(encoding="utf-8"))
-        assert tree.find("Choices").get("choice") == "multiple"  # type: ignore[union-attr]
-        assert tree.find("Number").get("name") == "amount"  # type: ignore[union-attr]
+    back.write_text(json.dumps([_of_label_studio(record) for record in records]), encoding="utf-8")
+    tree = ElementTree.fromstring(settings.read_text(encoding="utf-8"))
+    assert tree.find("Choices").get("choice") == "multiple"  # type: ignore[union-attr]
+    assert tree.find("Number").get("name") == "amount"  # type: ignore[union-attr]
     assert study.gold.take(back).new == 40
     status = study.gold.status()
     assert {name: one.labelled for name, one in status.fields.items()} == {"topics": 20, "amount": 20}
@@ -107,15 +99,6 @@ def _of_label_studio(record: dict[str, Any]) -> dict[str, Any]:
         {"from_name": "amount", "type": "number", "value": {"number": amount}},
     ]
     return {**record, "annotations": [{"result": result, "completed_by": 1}]}
-
-
-def _of_argilla(record: dict[str, Any]) -> dict[str, Any]:
-    topics, amount = _gold(int(record["id"][1:]))
-    said = {"topics": topics or ["[]"], "amount": str(amount)}
-    return {**record, "responses": {name: [{"value": value, "user_id": "1"}] for name, value in said.items()}}
-
-
-_EXPORTED = {"label-studio": _of_label_studio, "argilla": _of_argilla}
 
 
 def test_a_field_draws_the_sample_that_all_fields_share(tmp_path: Path) -> None:

@@ -47,18 +47,15 @@ def returned(path: Path, form: str, label: str) -> Path:
         return target
     records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     for record in records:
-        if form == "label-studio":
-            choice = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
-            skipped = {"was_cancelled": True, "result": []}
-            record["annotations"] = [skipped, {"completed_by": 3, "result": [choice]}]
-        else:
-            record["responses"] = {"label": [{"value": label, "user_id": "u"}]}
+        choice = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
+        skipped = {"was_cancelled": True, "result": []}
+        record["annotations"] = [skipped, {"completed_by": 3, "result": [choice]}]
     target = path.with_name("back.json")
     target.write_text(json.dumps(records), encoding="utf-8")
     return target
 
 
-@pytest.mark.parametrize("form", ["xlsx", "csv", "label-studio", "argilla"])
+@pytest.mark.parametrize("form", ["xlsx", "csv", "label-studio"])
 def test_every_item_is_labelled_in_the_end(study: Study, form: Any) -> None:
     drawn = study.gold.draw(n=len(TEXTS), coders=["=ada"], form=form)
     label = study.experiment.labels.codes[1]

@@ -45,7 +45,7 @@ def first(study: Study) -> None:
 
 
 def second(study: Study) -> None:
-    study.gold.draw(more=10, form="csv")
+    study.gold.draw(n=30, form="csv")
 
 
 def taken(study: Study) -> None:

@@ -23,8 +23,8 @@ from quaver.errors import ItemError, QuaverError
 from quaver.gold.coder_sheet import assigned
 from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current, ratings
 from quaver.report.page_templates import template
-from quaver.study.gold_sample.coder_sheets import OWN_TABLE, CoderSheets
-from quaver.study.gold_sample.gold_rounds import CODER, now
+from quaver.study.gold_sample.coder_sheets import OWN_TABLE, drawn_texts
+from quaver.study.gold_sample.gold_plan import CODER, now
 from quaver.study.sources.gold_files import DesignFile, GoldState, Taken
 from quaver.study.sources.study_source import StudySource
 
@@ -173,17 +173,9 @@ class GoldTaken:
         return f"{count(self.new, 'new label')}{changed}{stays}"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLabels:
-    """Labels that came back, checked and not kept yet.
-
-    Attributes:
-        read: As `CODED_COLUMNS`.
-        left_out: Items that came with another gold label, which stays.
-    """
-
-    read: pl.DataFrame
-    left_out: tuple[str, ...] = ()
+Checked = tuple[pl.DataFrame, tuple[str, ...]]
+"""Labels that came back, checked and not kept yet (`CODED_COLUMNS`); the items that were left out, since they
+came with another gold label."""
 
 
 def checked_labels(
@@ -195,17 +187,23 @@ def checked_labels(
     apart: str | None,
     *,
     replace: bool = False,
-) -> CheckedLabels:
-    """Check the labels of a file."""
+) -> Checked:
+    """Check the labels of a file; those of items outside the sample are kept apart, if it is said why."""
     rows = [_signed(row, coder) for row in rows]
     if apart is None:
-        return CheckedLabels(_of_sample(source, state).read(rows, "coder", name, now()))
-    items = source.experiment.items
-    read = ReturnedLabels(source.experiment.labels, {item.id: "" for item in items}).read(
-        rows, "apart", apart, now()
+        return _of_sample(source, state).read(rows, "coder", name, now()), ()
+    items, drawn = source.experiment.items, drawn_texts(source, {"": state})
+    texts = {item.id: drawn.get(item.id, "") for item in items}
+    read = ReturnedLabels(source.experiment.labels, texts).read(rows, "apart", apart, now())
+    inside = pl.col("item").is_in([*drawn])
+    stays = (
+        () if replace else others_gold(state, read.filter(~inside), {item.id: item.gold for item in items})
     )
-    stays = () if replace else others_gold(state, read, {item.id: item.gold for item in items})
-    return CheckedLabels(read.filter(~pl.col("item").is_in(stays)), stays)
+    read = read.filter(~pl.col("item").is_in(stays)).with_columns(
+        role=pl.when(inside).then(pl.lit("coder")).otherwise("role"),
+        source=pl.when(inside).then(pl.lit(name)).otherwise("source"),
+    )
+    return read, stays
 
 
 def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -215,39 +213,39 @@ def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | N
     return tuple(dict.fromkeys(i for i, label in pairs if i not in given and gold[i] not in (None, label)))
 
 
-def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = True) -> CheckedLabels:
+def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = True) -> Checked:
     """The gold labels that the drawn items came with: of all of them, or of those that have one."""
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
-    items = [item for item in source.experiment.items if item.id in drawn]
-    lacking = [item.id for item in items if item.gold is None]
+    gold = {item.id: item.gold for item in source.experiment.items if item.id in drawn}
+    lacking = [item for item, label in gold.items() if label is None]
     if lacking and all_of_them:
         raise ItemError(
-            f"{len(lacking):,} of {len(items):,} drawn items came without a gold label",
+            f"{len(lacking):,} of {len(gold):,} drawn items came without a gold label",
             where=source.where,
             expected="a gold label of every drawn item in the study's own table",
             found=f"none of {', '.join(lacking[:5])}" + ", …" * (len(lacking) > 5),
             fix="have people label the sample: its sheets are in the folder `gold`",
         )
-    rows = [Returned(item.id, item.gold, column) for item in items if item.gold is not None]
-    return CheckedLabels(_of_sample(source, state).read(rows, "coder", OWN_TABLE, now()))
+    rows = [Returned(item, label, column) for item, label in gold.items() if label is not None]
+    return _of_sample(source, state).read(rows, "coder", OWN_TABLE, now()), ()
 
 
-def with_labels(source: StudySource, state: GoldState, checked: CheckedLabels) -> tuple[GoldState, GoldTaken]:
+def with_labels(source: StudySource, state: GoldState, checked: Checked) -> tuple[GoldState, GoldTaken]:
     """A sample with labels that were checked; what the same coder said before stays on record."""
-    read, key = checked.read, ["item", "coder", "role"]
+    (read, left_out), key = checked, ["item", "coder", "role"]
     was = read.join(current(state.coded).select(*key, was="label"), on=key, how="left", maintain_order="left")
     new = was["was"].is_null()
     changed = was.select(pl.col("was") != pl.col("label")).to_series().fill_null(False)
     coded = pl.concat([state.coded, read.filter(new | changed)]).select(list(CODED_COLUMNS))
     after = GoldState(state.design, state.draw, coded)
     status = gold_status(after, source.experiment.labels)
-    return after, GoldTaken(int(new.sum()), int(changed.sum()), checked.left_out, status)
+    return after, GoldTaken(int(new.sum()), int(changed.sum()), left_out, status)
 
 
 def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:
-    texts = CoderSheets(source, state).texts()
+    texts = drawn_texts(source, {"": state})
     others = [item.id for item in source.experiment.items if item.id not in texts]
     return ReturnedLabels(source.experiment.labels, texts, others)
 

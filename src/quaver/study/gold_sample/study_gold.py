@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,13 +15,12 @@ from quaver.core.options import with_defaults
 from quaver.core.transaction import Transaction, changing, finish
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import LABEL, Format, column_of
-from quaver.gold.returned_labels import Returned, Rule, SheetIds
+from quaver.gold.returned_labels import Rule
 from quaver.study.analysis.field_source import FieldSource
-from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, round_sheets, write_sheets
-from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, drawn_round, ruled
+from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, write_sheets
+from quaver.study.gold_sample.gold_plan import GoldDrawn, GoldForecast, GoldOptions, RoundPlan, coders_of, now
 from quaver.study.gold_sample.gold_status import (
-    CheckedLabels,
+    Checked,
     GoldStatus,
     GoldTaken,
     checked_labels,
@@ -30,8 +29,7 @@ from quaver.study.gold_sample.gold_status import (
     noted,
     with_labels,
 )
-from quaver.study.gold_sample.sample_plan import GoldForecast, check_size
-from quaver.study.sources.gold_files import GoldState
+from quaver.study.sources.gold_files import GoldState, Ruled
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
@@ -112,9 +110,7 @@ class StudyGold:
         Raises:
             QuaverError: The sample would be no larger, or a later round differs from the first.
         """
-        asked, state = self._asked(options), self.state
-        names, shared = asked.shared(state)
-        return asked.plan(self._first, state).forecast(asked.options, len(names), shared)
+        return self._plan(self.state, options).forecast
 
     @guarded
     @taking(GoldOptions)
@@ -146,11 +142,9 @@ class StudyGold:
         """
         self._source.require("keeps_results")
         self._source.require("has_texts")
-        asked = replace(self._asked(options), seed=seed, form=form, drawn_by=drawn_by)
-        check_size(asked.options)
         with changing(self._files.home) as change:
             states = self._states
-            sample, found = drawn_round(self._first, next(iter(states.values())), asked)
+            sample, found = self._plan(next(iter(states.values())), options).draw(seed, drawn_by)
             known = []
             for name, own in states.items():
                 states[name], new = self._with_some_known(name, replace(sample, coded=own.coded))
@@ -168,33 +162,27 @@ class StudyGold:
         after, taken = with_labels(source, state, known_labels(source, state, all_of_them=False))
         return after, taken.new
 
-    def _asked(self, options: GoldOptions) -> RoundAsked:
-        """What a round is asked to be: of several fields a simple sample, which serves all of them alike."""
+    def _plan(self, state: GoldState, options: GoldOptions) -> RoundPlan:
+        """The next round: of several fields a simple sample, which serves all of them alike."""
         given = with_defaults(GoldOptions, options)
-        several, state = len(self._fields) > 1, self.state
-        if several and (given["target"] or given["of"] or given["by"]):
-            raise QuaverError(
-                "this plans a sample for one field, and the study has several",
-                where="target, of, by",
-                expected="a size: n, more or budget",
-                found=", ".join(name for name in ("target", "of", "by") if given[name]),
-                fix="name the field: --field NAME, or study.fields[NAME] in Python",
-            )
-        if several and state.design is None and given["design"] is None:
-            given["design"] = "simple"
-        return RoundAsked(given)
-
-    @property
-    def _first(self) -> StudySource:
-        """The first field."""
-        return next(iter(self._fields.values()))
+        if len(self._fields) > 1:
+            if given["target"] is not None:
+                raise QuaverError(
+                    "this plans a sample for one field, and the study has several",
+                    where="target",
+                    expected="a size: n",
+                    found="target",
+                    fix="name the field: --field NAME, or study.fields[NAME] in Python",
+                )
+            if state.design is None and given["design"] is None:
+                given["design"] = "simple"
+        return RoundPlan(next(iter(self._fields.values())), state, given)
 
     def _written(
         self, change: Transaction, states: Mapping[str, GoldState], number: int, form: Format
     ) -> list[Path]:
         """The sheets of a round, of what is not labelled yet."""
-        fields = {name: CoderSheets(self._fields[name], state) for name, state in states.items()}
-        sheets = round_sheets(fields, self._source, number)
+        sheets = CoderSheets(self._source, states).of_round(number)
         return write_sheets(change, self._files.folder, sheets, f"round-{number}", form)
 
     @guarded
@@ -223,7 +211,6 @@ class StudyGold:
         coder: str | None = None,
         apart: str | None = None,
         replace: bool = False,
-        only: Literal["drawn", "others"] | None = None,
     ) -> GoldTaken:
         """Take back a file of labels; all of it, or nothing if something in it is wrong.
 
@@ -231,13 +218,12 @@ class StudyGold:
         earlier one, which stays on record.
 
         Args:
-            path: A sheet (.xlsx, .csv, …), or an export of Label Studio or Argilla (.json).
+            path: A sheet (.xlsx, .csv, …), or an export of Label Studio (.json).
             coder: Who labelled, where the file does not say.
             apart: Why these items were chosen, where they were not drawn: ``"least stable first"``.
-                Their labels are kept apart from the sample.
+                Their labels are kept apart from the sample; those of drawn items count in it.
             replace: Whether these labels take the place of the gold labels that their items came with. Items
                 that came with another gold label are left out by default.
-            only: Leave the rows about other items out: those of the sample, or those outside it.
 
         Returns:
             How many labels are new or changed, which items were left out, and where the sample stands.
@@ -254,39 +240,24 @@ class StudyGold:
         path = Path(path)
         with changing(self._files.home) as change:
             states = self._states
-            returned = zip(states, read_returned(path, self.columns), strict=True)
+            returned = zip(states.items(), read_returned(path, self.columns), strict=True)
             checked = {
                 name: checked_labels(
-                    self._fields[name],
-                    states[name],
-                    self._of(rows, only),
-                    path.name,
-                    coder,
-                    apart,
-                    replace=replace,
+                    self._fields[name], state, rows, path.name, coder, apart, replace=replace
                 )
-                for name, rows in returned
+                for (name, state), rows in returned
             }
-            is_any = only is None or any(one.read.height for one in checked.values())
-            return self._with_labels(change, checked, path if is_any else None)
-
-    def _of(self, rows: Sequence[Returned], only: Literal["drawn", "others"] | None) -> list[Returned]:
-        """The rows about items of the sample, or about the others, unknown ones among these; or all."""
-        ids = SheetIds(item.id for item in self._source.experiment.items)
-        draw = self.state.draw
-        drawn = set() if draw is None else {*draw.filter("drawn")["item"]}
-        is_other = {"drawn": False, "others": True}.get(only or "")
-        return [row for row in rows if is_other in (None, (ids.of(row.item) or row.item) not in drawn)]
+            return self._with_labels(change, checked, path)
 
     def _with_labels(
-        self, change: Transaction, checked: Mapping[str, CheckedLabels], path: Path | None
+        self, change: Transaction, checked: Mapping[str, Checked], path: Path | None
     ) -> GoldTaken:
         """Keep labels of each field; how many are new or changed."""
         states, taken = self._states, dict[str, GoldTaken]()
         for name, labels in checked.items():
             states[name], taken[name] = with_labels(self._fields[name], states[name], labels)
         if path is not None:
-            design = noted(self.state.design, path, sum(one.read.height for one in checked.values()))
+            design = noted(self.state.design, path, sum(read.height for read, _ in checked.values()))
             states = {name: replace(state, design=design) for name, state in states.items()}
         self._files.put(change, states)
         return GoldTaken(
@@ -342,14 +313,15 @@ class StudyGold:
         with changing(self._files.home) as change:
             states = self._states
             if rule is not None:
-                states = {name: ruled(state, rule) for name, state in states.items()}
+                states = {name: _ruled(state, rule) for name, state in states.items()}
                 self._files.put(change, states)
             paths = list[Path]()
             for name, state in states.items():
                 if adjudicator is None or not state.settled.open:
                     continue
                 self._source.require("has_texts")
-                sheet = CoderSheets(self._fields[name], state).of_disagreements(coders_of([adjudicator])[0])
+                sheets = CoderSheets(self._fields[name], {name: state})
+                sheet = sheets.of_disagreements(coders_of([adjudicator])[0])
                 stem = f"adjudication-{name}" if len(states) > 1 else "adjudication"
                 paths += write_sheets(change, self._files.folder, [sheet], stem, form)
             return paths
@@ -410,3 +382,11 @@ class StudyGold:
             by=by,
             evaluator=evaluator,
         )
+
+
+def _ruled(state: GoldState, rule: Rule) -> GoldState:
+    """A gold sample with another rule for disagreements, and when it was set."""
+    if (design := state.design) is None:
+        return state
+    rules = [*design.get("ruled", ()), Ruled(rule=rule, when=now())]
+    return replace(state, design={**design, "rule": rule, "ruled": rules})

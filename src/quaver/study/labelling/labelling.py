@@ -258,9 +258,7 @@ class Labelling:
         """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
-            gold.take(path, apart=_APART, replace=True, only="others")
-            if gold.state.draw is not None:
-                gold.take(path, only="drawn")
+            gold.take(path, apart=_APART, replace=True)
         if self.error is not None and gold.state.draw is None:
             size = self.options["by_hand"] or sample_for(self.error)
             gold.draw(n=min(size, len(self.study.experiment.items)))
