@@ -1,6 +1,16 @@
 """Tasks that the tests of evaluators share, by the name that the file of outputs uses."""
 
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any, Final
+
 from quaver.core.records import Label, LabelSet, Level, Variant
+
+CASES: Final[Mapping[str, Any]] = tomllib.loads(
+    files(__package__).joinpath("answers.toml").read_text("utf-8")
+)
+"""``answers.toml``."""
 
 
 def variant(answers: dict[str, str], *, explains: bool = False) -> Variant:
@@ -15,47 +25,10 @@ def task(
     return LabelSet(labels, level), variant(answers, explains=explains)
 
 
-_VOTES = (
-    Label("clinton", "Clinton", synonyms=("Bill Clinton",)),
-    Label("dole", "Dole", synonyms=("Bob Dole",)),
-)
-_TONES = (
-    Label("pos", "positive"),
-    Label("neg", "negative"),
-    Label("neu", "neutral"),
-)
-_SCALE = (
-    Label("vn", "very negative", value=1),
-    Label("neg", "negative", value=2),
-    Label("neu", "neutral", value=3),
-    Label("pos", "positive", value=4),
-    Label("vp", "very positive", value=5),
-)
-_RELEVANCE = (Label("r", "relevant"), Label("n", "not relevant"))
+def _read(labels: list[dict[str, Any]], level: Level = "nominal", explains: bool = False) -> Any:
+    answers = {label["code"]: label.pop("answer") for label in labels}
+    known = (Label(**{**label, "synonyms": tuple(label.get("synonyms", ()))}) for label in labels)
+    return task(answers, *known, level=level, explains=explains)
 
 
-def _two(p: str, n: str) -> tuple[LabelSet, Variant]:
-    return task({"p": p, "n": n}, Label("p", p), Label("n", n))
-
-
-TASKS: dict[str, tuple[LabelSet, Variant]] = {
-    "names": task({"clinton": "Clinton", "dole": "Dole"}, *_VOTES),
-    "letters": task({"clinton": "A", "dole": "B"}, *_VOTES),
-    "swapped": task({"A": "B", "B": "A"}, Label("A", "Clinton"), Label("B", "Dole")),
-    "digits": task({"clinton": "0", "dole": "1"}, *_VOTES),
-    "tone": task({"pos": "positive", "neg": "negative", "neu": "neutral"}, *_TONES),
-    "explained": task({"pos": "positive", "neg": "negative", "neu": "neutral"}, *_TONES, explains=True),
-    "scale": task({label.code: label.name for label in _SCALE}, *_SCALE, level="ordinal"),
-    "numbers": task(
-        {label.code: str(number) for number, label in enumerate(_SCALE, 1)}, *_SCALE, level="ordinal"
-    ),
-    "choice": task({c: c for c in "ABCD"}, *(Label(c, c) for c in "ABCD")),
-    "relevance": task(
-        {"r": "relevant", "n": "not relevant"}, Label("r", "relevant"), Label("n", "not relevant")
-    ),
-    "russian": _two("положительный", "отрицательный"),
-    "hindi": _two("सकारात्मक", "नकारात्मक"),
-    "arabic": _two("إيجابي", "سلبي"),
-    "thai": _two("เชิงบวก", "เชิงลบ"),
-    "chinese": task({"p": "正面", "n": "负面"}, Label("p", "正面", synonyms=("积极",)), Label("n", "负面")),
-}
+TASKS: dict[str, tuple[LabelSet, Variant]] = {name: _read(**one) for name, one in CASES["tasks"].items()}

@@ -17,7 +17,7 @@ from quaver.core.records import Condition, Item, Label, LabelSet, Response, Stat
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.testing.recipes import Recipe, built, plugins, recipe_of
-from quaver.testing.tasks import TASKS
+from quaver.testing.tasks import CASES, TASKS
 
 
 def made(name: str) -> Evaluator:
@@ -50,28 +50,7 @@ def check(reading: Reading, labels: LabelSet) -> None:
         assert number is None or 0 <= number <= 1 + 1e-9
 
 
-PIECES = [
-    *("A", "B", "a", "positive", "negative", "very", "not", "Clinton", "Dole", "label", "is", "option"),
-    *(
-        "0",
-        "1",
-        "0.5",
-        "1.0",
-        "0,5",
-        "90%",
-        "1e999",
-        "-1",
-        "1/2",
-        "out of",
-        "100",
-        "NaN",
-        "Infinity",
-        "9" * 400,
-    ),
-    *("answer:", "FINAL:", "Answer is", "explanation", "sorry, I cannot", "<think>", "</think>"),
-    *("{", "}", "[", "]", '"label":', ":", ",", "(", ")", ".", "\n", "**", "'", '"', "`"),
-    *("正面", "\u0301", "\x00", "\ud800", "\u202e", "Ａ", "А"),
-]
+PIECES = [*CASES["pieces"], "9" * 400, "\ud800"]
 HOSTILE = st.one_of(
     st.text(max_size=200),
     st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join),
@@ -90,39 +69,11 @@ FINISHES = st.sampled_from(["stop", "length", "content_filter", "error"])
 RESPONSES = st.builds(  # not of the class, all of whose fields would be drawn
     lambda text, finish, tokens: Response(text, finish, tokens=tokens), HOSTILE, FINISHES, TOKENS
 )
-ODD_NAMES = ["A", "a", "1", "0.5", "not", "very good", "C++", "(", "é", "正", "\u0301", ".*"]
-NAMES = st.sampled_from(ODD_NAMES) | st.text(min_size=1, max_size=8)
+NAMES = st.sampled_from(CASES["names"]) | st.text(min_size=1, max_size=8)
 LABELS = st.builds(Label, NAMES, NAMES, synonyms=st.lists(NAMES, max_size=1).map(tuple))
 LABEL_SETS = st.builds(
     LabelSet, st.lists(LABELS, min_size=2, max_size=4, unique_by=lambda label: label.code).map(tuple)
 )
-MEGABYTES = [
-    "a",
-    " ",
-    "\n",
-    "not ",
-    "answer: ",
-    "{",
-    '{"label": ',
-    "[",
-    "0.",
-    "9",
-    "positive, ",
-    "FINAL: ",
-    "A) ",
-    "1-",
-    "+-",
-    "12 ",
-    "1,111,",
-    "label: or ",
-    "i choose ",
-    "\\boxed{",
-    "<think",
-    "◁",
-    "Ａ",
-    "a\u0301",
-    "正",
-]
 PIECE, COPIES, GENEROUS, TRIES = 10_000, 16, 6, 5
 
 
@@ -204,7 +155,7 @@ class TestEveryEvaluator:
         # Quadratic work on a megabyte takes hours: that this ends at all is the assertion.
         labels, variant = TASKS["tone"]
         evaluator = made(name)
-        for unit in MEGABYTES:
+        for unit in CASES["megabytes"]:
             text = unit * (1_000_000 // len(unit))
             check(read(Response(text + "x"), evaluator, labels, variant), labels)
 
@@ -213,7 +164,7 @@ class TestEveryEvaluator:
         # It is the processor's time, and one good try of five is enough.
         labels, variant = TASKS["choice"]
         evaluator = made(name)
-        for unit in MEGABYTES:
+        for unit in CASES["megabytes"]:
             text = "x" + unit * (PIECE // len(unit)) + "x"
             for _ in range(TRIES):
                 together = seconds([Response(text * COPIES)], evaluator, labels, variant)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -56,17 +56,13 @@ def measured(name: str, frame: Any, **options: Any) -> list[Estimate]:
 
 
 def numbers(thing: Any) -> Iterator[float]:
+    if is_dataclass(thing):
+        thing = [getattr(thing, field.name) for field in fields(thing)]
     if isinstance(thing, float):
         yield thing
-    elif isinstance(thing, dict):
-        for value in thing.values():
+    elif isinstance(thing, dict | list | tuple):
+        for value in thing.values() if isinstance(thing, dict) else thing:
             yield from numbers(value)
-    elif isinstance(thing, (list, tuple)):
-        for value in thing:
-            yield from numbers(value)
-    elif is_dataclass(thing):
-        for field in fields(thing):
-            yield from numbers(getattr(thing, field.name))
 
 
 def check(estimate: Estimate, name: str) -> None:
@@ -110,27 +106,65 @@ def summary(name: str, estimates: Sequence[Estimate], *, ends: bool = True) -> l
     return sorted(rows)
 
 
+TEXTS = ["item", "variant", "label", "gold", "model", "decoding", "status", "evaluator"]
+SAME: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "the same again": lambda frame: frame,
+    "rows in another order": lambda frame: frame.sample(fraction=1, shuffle=True, seed=3),
+    "a lazy frame": lambda frame: frame.lazy(),
+    "categorical columns": lambda frame: frame.cast(dict.fromkeys(TEXTS, pl.Categorical)),
+}
+"""Frames of which estimates are the same to the last digit."""
+
+
+def reversed_names(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    names = frame[column].unique().sort().to_list()
+    return frame.with_columns(pl.col(column).replace(names, names[::-1]))
+
+
+DEGENERATE = {
+    "an empty frame": noisy_annotations().clear(),
+    "no answer has a label": noisy_annotations(missing=1.0),
+    "one label": noisy_annotations(labels=("a",), missing=0),
+    "one item": noisy_annotations(items=1),
+    "one rater": noisy_annotations(variants=1, repeats=1),
+    "one annotation": noisy_annotations(items=1, variants=1, repeats=1),
+    "all agree": noisy_annotations(noise=0, missing=0),
+    "no gold": noisy_annotations().with_columns(gold=pl.lit(None, pl.String)),
+    "an item less": noisy_annotations().filter(pl.col("item") != "i0"),
+    "most was not asked": noisy_annotations().sample(fraction=0.3, seed=5),
+}
+WRONG: dict[str, dict[str, Any]] = {
+    "by": {"by": ["modle"]},
+    "columns['item']": {"columns": {"item": "itme"}},
+    "group": {"group": "autor"},
+    "confidence_level": {"confidence_level": 95},
+    "resamples": {"resamples": -1},
+}
+"""Wrong arguments, by where the error says that they are."""
+
+
 @pytest.mark.parametrize("name", plugins("measures", MeasureRecipe()))
 class TestEveryMeasure:
     def test_gives_estimates_with_a_value(self, name: str) -> None:
         estimates = measured(name, noisy_annotations(30, models=TWO))
         assert any(estimate.value is not None for estimate in estimates)
 
-    def test_gives_the_same_of_a_lazy_frame_and_of_one_that_others_were_taken_of(self, name: str) -> None:
+    @pytest.mark.parametrize("change", SAME)
+    def test_gives_the_same_of(self, name: str, change: str) -> None:
+        frame = with_another_evaluator(name, noisy_annotations())
+        assert measured(name, SAME[change](frame)) == measured(name, frame)
+
+    def test_gives_the_same_of_a_frame_that_others_were_taken_of(self, name: str) -> None:
         frame = with_another_evaluator(name, noisy_annotations(models=TWO))
-        plain, gathered = measured(name, frame, by=["model"]), Gathered(frame)
+        gathered = Gathered(frame)
         measured(name, gathered)
         measured(name, gathered, group="author")
-        assert measured(name, frame.lazy(), by=["model"]) == plain
-        assert measured(name, gathered, by=["model"]) == plain
+        assert measured(name, gathered, by=["model"]) == measured(name, frame, by=["model"])
 
-    def test_repeats_itself(self, name: str) -> None:
-        frame = noisy_annotations()
-        assert measured(name, frame) == measured(name, frame)
-
-    def test_does_not_mind_the_order_of_rows(self, name: str) -> None:
-        frame = noisy_annotations()
-        assert measured(name, frame) == measured(name, frame.sample(fraction=1, shuffle=True, seed=3))
+    def test_takes_pandas(self, name: str) -> None:
+        pytest.importorskip("pandas")
+        frame = with_another_evaluator(name, noisy_annotations().drop("probabilities", "reason"))
+        assert measured(name, frame) == measured(name, frame.to_pandas())
 
     def test_does_not_mind_other_names_of_the_labels(self, name: str) -> None:
         frame = noisy_annotations()
@@ -140,46 +174,21 @@ class TestEveryMeasure:
         plain = measured(name, frame, labels=label_set(LABELS))
         assert summary(name, plain) == summary(name, measured(name, other, labels=label_set("zyx")))
 
-    def test_does_not_mind_other_names_of_the_items(self, name: str) -> None:
+    @pytest.mark.parametrize("column", ["item", "variant", "repeat"])
+    def test_does_not_mind_the_order_of(self, name: str, column: str) -> None:
+        if column in recipe(name).ordered_by:
+            pytest.skip(f"what it measures is the order of {column}s")
         frame = noisy_annotations()
-        items = pl.col("item").str.strip_prefix("i").cast(pl.Int64)
-        other = frame.with_columns(item=(40 - items).cast(pl.String))
-        assert summary(name, measured(name, frame), ends=False) == summary(
-            name, measured(name, other), ends=False
-        )
-
-    @pytest.mark.parametrize("rater", ["variant", "repeat"])
-    def test_does_not_mind_the_order_of_raters(self, name: str, rater: str) -> None:
-        if rater in recipe(name).ordered_by:
-            pytest.skip(f"what it measures is the order of {rater}s")
-        frame = noisy_annotations()
-        names = frame[rater].unique().sort().to_list()
-        other = frame.with_columns(pl.col(rater).replace(names, names[::-1]))
-        assert summary(name, measured(name, frame), ends=False) == summary(
-            name, measured(name, other), ends=False
-        )
-
-    def test_takes_pandas(self, name: str) -> None:
-        pytest.importorskip("pandas")
-        frame = with_another_evaluator(name, noisy_annotations().drop("probabilities", "reason"))
-        assert measured(name, frame) == measured(name, frame.to_pandas())
-
-    def test_takes_categorical_columns(self, name: str) -> None:
-        frame = noisy_annotations()
-        texts = ["item", "variant", "label", "gold", "model", "decoding", "status", "evaluator"]
-        assert measured(name, frame) == measured(name, frame.cast(dict.fromkeys(texts, pl.Categorical)))
+        plain, other = (measured(name, one) for one in (frame, reversed_names(frame, column)))
+        assert summary(name, plain, ends=False) == summary(name, other, ends=False)
 
     def test_measures_each_cell_as_if_it_were_alone(self, name: str) -> None:
-        two = noisy_annotations(models=TWO)
-        frame = two.filter(pl.col("model") == "m")
-        estimates = measured(name, two, by=["model"])
-        first = [e for e in estimates if e.cell["model"] == "m"]
+        two, labels = noisy_annotations(models=TWO), label_set(LABELS)
+        estimates = measured(name, two, by=["model"], labels=labels)
         assert {e.cell["model"] for e in estimates} == {"m", "n"}
-        labels = label_set(LABELS)
-        first = [e for e in measured(name, two, by=["model"], labels=labels) if e.cell["model"] == "m"]
-        assert summary(name, first) != []
-        alone = measured(name, frame, by=["model"], labels=labels)
-        assert [(e.value, e.low, e.high) for e in first] == [(e.value, e.low, e.high) for e in alone]
+        alone = measured(name, two.filter(pl.col("model") == "m"), by=["model"], labels=labels)
+        first = [e for e in estimates if e.cell["model"] == "m"]
+        assert [(e.value, e.low, e.high) for e in first] == [(e.value, e.low, e.high) for e in alone] != []
 
     def test_can_resample_groups(self, name: str) -> None:
         frame = noisy_annotations(30, models=TWO)
@@ -188,24 +197,10 @@ class TestEveryMeasure:
             assert [point(name, e) for e in plain] == [point(name, e) for e in grouped]
         assert {e.unit.removesuffix(AND_PROMPT) for e in grouped if e.value is not None} == {"author"}
 
-    @pytest.mark.parametrize(
-        "frame",
-        [
-            pytest.param(noisy_annotations().clear(), id="an empty frame"),
-            pytest.param(noisy_annotations(missing=1.0), id="no answer has a label"),
-            pytest.param(noisy_annotations(labels=("a",), missing=0), id="one label"),
-            pytest.param(noisy_annotations(items=1), id="one item"),
-            pytest.param(noisy_annotations(variants=1, repeats=1), id="one rater"),
-            pytest.param(noisy_annotations(items=1, variants=1, repeats=1), id="one annotation"),
-            pytest.param(noisy_annotations(noise=0, missing=0), id="all agree"),
-            pytest.param(noisy_annotations().with_columns(gold=pl.lit(None, pl.String)), id="no gold"),
-            pytest.param(noisy_annotations().filter(pl.col("item") != "i0"), id="an item less"),
-            pytest.param(noisy_annotations().sample(fraction=0.3, seed=5), id="most was not asked"),
-        ],
-    )
-    def test_says_a_value_or_a_reason(self, name: str, frame: pl.DataFrame) -> None:
-        assert measured(name, frame)
-        measured(name, frame, by=["variant"])
+    @pytest.mark.parametrize("frame", DEGENERATE)
+    def test_says_a_value_or_a_reason(self, name: str, frame: str) -> None:
+        assert measured(name, DEGENERATE[frame])
+        measured(name, DEGENERATE[frame], by=["variant"])
 
     def test_does_not_move_much_when_the_data_are_there_four_times(self, name: str) -> None:
         frame = noisy_annotations(60, models=TWO)
@@ -213,7 +208,7 @@ class TestEveryMeasure:
         options: dict[str, Any] = {"resamples": 200}
         if "fixed" in registry.load("measures", name).estimands:  # more items say no more of other prompts
             options["estimand"] = "fixed"
-        ones, fours = measured(name, frame, **options), measured(name, pl.concat(copies), **options)
+        ones, fours = (measured(name, one, **options) for one in (frame, pl.concat(copies)))
         for estimate, four in zip(ones, fours, strict=True):
             if estimate.value is None:
                 continue
@@ -222,19 +217,10 @@ class TestEveryMeasure:
             if estimate.low is not None:
                 assert width(four) < 0.8 * width(estimate)
 
-    @pytest.mark.parametrize(
-        ("options", "where"),
-        [
-            ({"by": ["modle"]}, "by"),
-            ({"columns": {"item": "itme"}}, "columns['item']"),
-            ({"group": "autor"}, "group"),
-            ({"confidence_level": 95}, "confidence_level"),
-            ({"resamples": -1}, "resamples"),
-        ],
-    )
-    def test_names_the_argument_that_is_wrong(self, name: str, options: dict[str, Any], where: str) -> None:
+    @pytest.mark.parametrize("where", WRONG)
+    def test_names_the_argument_that_is_wrong(self, name: str, where: str) -> None:
         with pytest.raises(MeasureError) as caught:
-            measured(name, noisy_annotations(), **options)
+            measured(name, noisy_annotations(), **WRONG[where])
         assert caught.value.where == where
 
     def test_an_answer_without_a_label_counts_as_the_declaration_says(self, name: str) -> None:
@@ -246,17 +232,12 @@ class TestEveryMeasure:
                 continue
             with pytest.raises(QuaverError) as caught:
                 measured(name, noisy_annotations(), missing=treatment)
-            if measure.missing:
-                assert caught.value.where == "missing"
+            assert not measure.missing or caught.value.where == "missing"
 
-    def test_refuses_two_annotations_in_one_place(self, name: str) -> None:
+    def test_refuses_two_annotations_in_one_place_and_several_evaluators(self, name: str) -> None:
         frame = noisy_annotations()
         with pytest.raises(MeasureError, match="several annotations"):
             measured(name, pl.concat([frame, frame.head(1)]))
-
-    def test_refuses_annotations_of_several_evaluators(self, name: str) -> None:
-        if compares_evaluators(name):
-            return
-        frame = noisy_annotations()
-        with pytest.raises(MeasureError, match="several evaluators"):
-            measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))
+        if not compares_evaluators(name):
+            with pytest.raises(MeasureError, match="several evaluators"):
+                measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))
