@@ -52,7 +52,7 @@ def _unpacked(bundle: Path, folder: Path) -> dict[str, Any]:
         archive.extractall(folder)
     manifest = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).unlink()
-    return {name: value for name, value in manifest.items() if name not in ("files", "bytes")}
+    return {name: value for name, value in manifest.items() if name != "files"}
 
 
 def damaged(kind: str, seed: int, bundle: Path, home: Path) -> Path:

@@ -116,7 +116,7 @@ def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
     files = {file.name: file for file in folder.iterdir() if file.name != MANIFEST}
-    pack(folder / "again.zip", files, {key: about[key] for key in about if key not in ("files", "bytes")})
+    pack(folder / "again.zip", files, {key: about[key] for key in about if key != "files"})
     return folder / "again.zip"
 
 

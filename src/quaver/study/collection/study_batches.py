@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from quaver.collect.batch.batch_collecting import MOST_TRIES
-from quaver.collect.batch.batching import FIRST_PAUSE, Batching
+from quaver.collect.batch.batch_results import MOST_TRIES
+from quaver.collect.batch.batching import FIRST_PAUSE, LONGEST_PAUSE, Batching
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Budget, Price, Progress, Spent, kind_of
 from quaver.collect.store.batch_rows import StoredBatches
@@ -97,7 +98,7 @@ class StudyBatches:
         if not StoredBatches(self._store).rows():
             return
         self.batching.visit()
-        self._place()
+        self._study.place(self._store)
 
     def write(self, requests: Callable[[str], Iterator[Request]], budget: Budget) -> None:
         """Hand over what is left."""
@@ -115,7 +116,7 @@ class StudyBatches:
             self.batching.write({name: requests(name) for name in self.names}, sources, budget)
             if not self.batching.settle_doubts():
                 break  # otherwise something may have come back without an answer meanwhile
-            self._place()
+            self._study.place(self._store)
 
     def cancel(self) -> None:
         """Have every batch end early, and collect what is ready."""
@@ -126,16 +127,12 @@ class StudyBatches:
         """Stay until every batch is over: visit, and hand over what follows."""
         pause = FIRST_PAUSE
         while self.batching.waiting:
-            pause = self.batching.wait(pause)
+            time.sleep(pause)
             before = self.progress.done
             self.visit()
             again()
             self._watch(self.progress)
-            pause = FIRST_PAUSE if self.progress.done > before else pause
-
-    def _place(self) -> None:
-        """Find the study's calls anew, if an answer to an earlier design came in."""
-        self._study.place(self._store)
+            pause = FIRST_PAUSE if self.progress.done > before else min(LONGEST_PAUSE, pause * 1.5)
 
     def _stored(self, group: Sequence[Answered]) -> None:
         for request, responses in group:

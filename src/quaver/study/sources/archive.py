@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
@@ -41,7 +41,7 @@ _UNREADABLE = (
     *(ValueError, LookupError, OverflowError),
 )
 """What reading a damaged archive raises."""
-_MARK = b"sha256:"
+_PACKED_HOW = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class Opened(dict[str, Any]):
@@ -59,21 +59,17 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     Returns:
         The archive's digest.
     """
-    for name in files:
-        if not _plain(name):
-            raise StoreError(
-                "a file of this name cannot be packed",
-                where=name,
-                expected='a name without \\ : * ? " < > | that begins with a letter or a digit',
-                fix="rename it, also in the study file",
-            )
-    sizes = {name: file.stat().st_size for name, file in sorted(files.items())}
+    if odd := next((name for name in files if not _plain(name)), None):
+        raise StoreError(
+            "a file of this name cannot be packed",
+            where=odd,
+            expected='a name without \\ : * ? " < > | that begins with a letter or a digit',
+            fix="rename it, also in the study file",
+        )
     digests = {name: _digest(file) for name, file in sorted(files.items())}
-    text = json.dumps(
-        {**about, "files": digests, "bytes": sizes}, indent=1, ensure_ascii=False, sort_keys=True
-    )
+    text = json.dumps({**about, "files": digests}, indent=1, ensure_ascii=False, sort_keys=True)
     manifest = (text + "\n").encode("utf-8", "backslashreplace")
-    total = sum(sizes.values()) + len(manifest)
+    total = sum(file.stat().st_size for file in files.values()) + len(manifest)
     if total > _MOST_BYTES or len(files) >= _MEMBERS or len(manifest) > _SMALL:
         raise StoreError(
             "this is too large for one bundle",
@@ -87,7 +83,11 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
         _write(part, manifest, files, zipfile.ZIP_DEFLATED)
         if total > _most(part.stat().st_size):
             _write(part, manifest, files, zipfile.ZIP_STORED)
-        digest = _sealed(part)
+        size = part.stat().st_size - 2  # the digest of all bytes before it becomes the archive's comment
+        digest = _digest(part, size)
+        with part.open("r+b") as file:
+            file.seek(size)
+            file.write(_seal(digest))
         put_in_place(part, path)
     except OSError as error:
         raise StoreError("the bundle cannot be written", where=str(path), found=str(error)) from error
@@ -96,32 +96,10 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     return digest
 
 
-def members_in(folder: Path) -> dict[str, Path]:
-    """The files of a study's folder, and of its fields' folders, by their names in an archive.
-
-    An archive has no folders: a file of the field ``tone`` is called ``field-tone.FILE`` there.
-    """
-    own = {path.name: path for path in folder.iterdir() if path.is_file()}
-    of_fields = {
-        f"field-{path.parent.name}.{path.name}": path
-        for path in folder.glob(f"{FIELDS}/*/*")
-        if path.is_file()
-    }
-    return own | of_fields
-
-
-def unfold_fields(folder: Path, names: Iterable[str]) -> None:
-    """Give each field the folder that it had before it was packed."""
-    for name in names:
-        for path in folder.glob(f"field-{name}.*"):
-            home = folder / FIELDS / name
-            home.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, home / path.name.removeprefix(f"field-{name}."))
-
-
-def _most(size: int) -> int:
-    """Bytes that an archive of a size may grow to, when it is written and when it is read."""
-    return min(_MOST_BYTES, max(_ANYWAY, _RATIO * size))
+def _seal(digest: str) -> bytes:
+    """The end of an archive: its comment's length, and the comment."""
+    comment = f"sha256:{digest}".encode()
+    return struct.pack("<H", len(comment)) + comment
 
 
 def _write(path: Path, manifest: bytes, files: Mapping[str, Path], how: int) -> None:
@@ -132,39 +110,15 @@ def _write(path: Path, manifest: bytes, files: Mapping[str, Path], how: int) -> 
                 shutil.copyfileobj(source, target, _CHUNK)
 
 
-def is_archive(path: Path) -> bool:
-    """Whether a file begins as archives do, whatever it is called."""
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\3\4"
-
-
-def document_in(path: Path, name: str) -> dict[str, Any]:
-    """A small document of an archive that is not unpacked; empty where it cannot be read."""
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-            document = json.loads(file.read(_SMALL))
-    except (OSError, RecursionError, *_UNREADABLE):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
 def _member(name: str, how: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, _LONGEST_AGO)
-    info.compress_type = how
-    info.external_attr = 0o644 << 16
-    info.create_system = 3
+    info.compress_type, info.external_attr, info.create_system = how, 0o644 << 16, 3
     return info
 
 
-def _sealed(path: Path) -> str:
-    """Make the digest of all bytes so far the archive's comment."""
-    size = path.stat().st_size
-    digest = _digest(path, size - 2)
-    comment = _MARK + digest.encode()
-    with path.open("r+b") as file:
-        file.seek(size - 2)
-        file.write(struct.pack("<H", len(comment)) + comment)
-    return digest
+def _most(size: int) -> int:
+    """Bytes that an archive of a size may grow to, when it is written and when it is read."""
+    return min(_MOST_BYTES, max(_ANYWAY, _RATIO * size))
 
 
 def _digest(path: Path, end: float = inf) -> str:
@@ -177,15 +131,64 @@ def _digest(path: Path, end: float = inf) -> str:
     return state.hexdigest()
 
 
+def members_in(folder: Path) -> dict[str, Path]:
+    """The files of a study's folder, and of its fields' folders, by their names in an archive.
+
+    An archive has no folders: a file of the field ``tone`` is called ``field-tone.FILE`` there.
+    """
+    own = {path.name: path for path in folder.iterdir() if path.is_file()}
+    fields = [path for path in folder.glob(f"{FIELDS}/*/*") if path.is_file()]
+    return own | {f"field-{path.parent.name}.{path.name}": path for path in fields}
+
+
+def unfold_fields(folder: Path, names: Iterable[str]) -> None:
+    """Give each field the folder that it had before it was packed."""
+    for name in names:
+        for path in folder.glob(f"field-{name}.*"):
+            home = folder / FIELDS / name
+            home.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, home / path.name.removeprefix(f"field-{name}."))
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file begins as archives do, whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\3\4"
+
+
+def document_in(path: Path, name: str) -> dict[str, Any]:
+    """A small document of an archive that is not unpacked; empty where it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _document(archive, name)
+    except (OSError, *_UNREADABLE):
+        return {}
+
+
+def _document(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    try:
+        with archive.open(name) as file:
+            document = json.loads(file.read(_SMALL))
+    except (RecursionError, *_UNREADABLE):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
 def extract(path: Path, folder: Path, form: str) -> Opened:
     """Extract an archive, refusing what none of ours holds, and find what was changed."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             _check(path, members, folder)
-            manifest = _manifest(path, archive, form)
-            changed = _extracted(archive, members, manifest, folder)
-            comment = archive.comment
+            manifest = _document(archive, MANIFEST)
+            if not isinstance(manifest.get("files"), dict) or manifest.get("form") != form:
+                raise _no_bundle(path, f"no {MANIFEST} that can be read, or one of another kind")
+            changed = _extracted(archive, members, manifest["files"], folder)
+            size = path.stat().st_size - len(archive.comment) - 2
+        digest = _digest(path, size)
+        with path.open("rb") as file:
+            file.seek(size)
+            sealed = file.read(_CHUNK)
     except FileNotFoundError:
         raise StoreError(
             "there is no such bundle", where=str(path), fix="`quaver bundle` makes one"
@@ -194,28 +197,15 @@ def extract(path: Path, folder: Path, form: str) -> Opened:
         raise _no_bundle(path, str(error)) from None
     except OSError as error:
         raise StoreError("the bundle cannot be read", where=str(path), found=str(error)) from error
-    size = path.stat().st_size - len(comment) - 2
-    digest = _digest(path, size)
-    seal = _MARK + digest.encode()
     # The comment's length stands outside what the digest is of, and a wrong one is forgiven by zipfile.
-    if not changed and _after(path, size) != struct.pack("<H", len(seal)) + seal:
+    if not changed and sealed != _seal(digest):
         changed = [f"{path.name} (between its files, in the manifest, or in the checksum)"]
     return Opened(manifest, changed, digest)
 
 
-def _after(path: Path, start: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(_CHUNK)
-
-
 def _no_bundle(path: Path, found: str) -> StoreError:
-    return StoreError(
-        "this is not a bundle",
-        where=str(path),
-        expected="an archive that `quaver bundle` made",
-        found=found[:200],
-    )
+    expected = "an archive that `quaver bundle` made"
+    return StoreError("this is not a bundle", where=str(path), expected=expected, found=found[:200])
 
 
 def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None:
@@ -223,18 +213,25 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None
     names = [member.filename for member in members]
     if len(names) > _MEMBERS or len(set(names)) < len(names):
         raise _no_bundle(path, f"{len(names)} files, {len(set(names))} different names")
+    refused = ""
     for member in members:
-        kind = stat.S_IFMT(member.external_attr >> 16)
-        if not _plain(member.filename) or kind not in (0, stat.S_IFREG):
-            raise _refused(path, f"a member that would be written elsewhere: {member.filename[:120]!r}")
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
+        if not _plain(member.filename) or stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
+            refused = f"a member that would be written elsewhere: {member.filename[:120]!r}"
+        elif member.compress_type not in _PACKED_HOW or member.flag_bits & 1:
             raise _no_bundle(path, f"{member.filename} is packed as Quaver packs nothing")
     total = sum(member.file_size for member in members)
     if total > _most(path.stat().st_size):
-        raise _refused(path, f"it grows to {total:,} bytes")
+        refused = f"it grows to {total:,} bytes"
+    if refused:
+        raise StoreError(
+            "this archive is refused",
+            where=str(path),
+            expected=f"a bundle with plain files in one folder, which grows to {_ANYWAY:,} bytes or to "
+            f"{_RATIO} times its size",
+            found=refused,
+        )
     folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free
-    if total > free:
+    if total > (free := shutil.disk_usage(folder).free):
         raise StoreError(
             "there is not enough space to unpack the bundle",
             where=str(folder),
@@ -248,60 +245,25 @@ def _plain(name: str) -> bool:
     return bool(_NAME.fullmatch(name)) and name.isprintable() and len(name.encode()) < 200
 
 
-def _refused(path: Path, found: str) -> StoreError:
-    return StoreError(
-        "this archive is refused",
-        where=str(path),
-        expected=f"a bundle with plain files in one folder, which grows to {_ANYWAY:,} bytes or to "
-        f"{_RATIO} times its size",
-        found=found,
-    )
-
-
-def _manifest(path: Path, archive: zipfile.ZipFile, form: str) -> dict[str, Any]:
-    try:
-        with archive.open(MANIFEST) as file:
-            manifest = json.loads(file.read(_SMALL))
-    except (*_UNREADABLE, RecursionError):
-        raise _no_bundle(path, f"no {MANIFEST} that can be read") from None
-    files = manifest.get("files") if isinstance(manifest, dict) else None
-    sizes = manifest.get("bytes") if isinstance(manifest, dict) else None
-    if not isinstance(files, dict) or not isinstance(sizes, dict) or manifest.get("form") != form:
-        raise _no_bundle(path, f"a {MANIFEST} of another kind")
-    return dict(manifest)
-
-
 def _extracted(
-    archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], manifest: Mapping[str, Any], folder: Path
+    archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], files: Mapping[str, Any], folder: Path
 ) -> list[str]:
     """The members that are changed, missing, or not in the manifest; the others are written."""
-    files, sizes = manifest["files"], manifest["bytes"]
     names = {member.filename for member in members} - {MANIFEST}
     changed = [f"{name} (missing)" for name in files if name not in names]
     changed += [f"{name} (not in the manifest)" for name in sorted(names - set(files))]
-    changed += [f"{name} (its size alone is in the manifest)" for name in sorted(set(sizes) - set(files))]
     for member in members:
-        name = member.filename
+        name, left = member.filename, member.file_size
         if name == MANIFEST or name not in files:
-            continue
-        if sizes.get(name) != member.file_size:
-            changed.append(name)  # nothing is written that is not as large as it says
             continue
         try:
             with archive.open(member) as source, (folder / name).open("wb") as target:
-                _copy(source, target, member.file_size)
+                while left > 0 and (chunk := source.read(min(_CHUNK, left))):  # no more than it says
+                    target.write(chunk)
+                    left -= len(chunk)
+                is_whole = not left and not source.read(1)
         except _UNREADABLE:
-            changed.append(name)
-            continue
-        if _digest(folder / name) != files[name]:
+            is_whole = False
+        if not is_whole or _digest(folder / name) != files[name]:
             changed.append(name)
     return changed
-
-
-def _copy(source: IO[bytes], target: IO[bytes], size: int) -> None:
-    """Copy a member that says how large it is, and no more than that."""
-    while size > 0 and (chunk := source.read(min(_CHUNK, size))):
-        target.write(chunk)
-        size -= len(chunk)
-    if size or source.read(1):
-        raise EOFError
