@@ -137,7 +137,6 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
             "original": True,
         }
     ),
-    "descriptions": VariantRecipe({"definitions": {"longer": {"neg": "It does not like it."}}}),
     "frame": VariantRecipe(original={"frame": "chat"}),
     "json_answers": VariantRecipe(
         {"forms": {"bare": {"definitions": False}, "reasoned": {"before": {"why": "Say why."}}}}
@@ -151,7 +150,6 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
     "paraphrases": VariantRecipe({"engine": "surface", "k": 2}, rewords=True),
     "perturbations": VariantRecipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
     "position": VariantRecipe(original={"position": "after"}),
-    "role": VariantRecipe(original={"role": "user"}),
     "shots": VariantRecipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
     "strategies": VariantRecipe(original={"strategy": "simple"}),
     "treatments": VariantRecipe({"original": True}),

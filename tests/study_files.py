@@ -222,8 +222,6 @@ _FAMILIES = (
     ),
     *(
         "{use: formats, formats: [letters]}",
-        "{use: role}",
-        "{use: descriptions}",
         '{use: instructions, texts: {a: "{{ text"}}',
     ),
 )

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.long
 CALLS = {
     "base_model": 2 * 2,
     "json_answers": 4 * 2,
-    "labels": 2 * 2 * 2,
+    "labels": 2 * 2,
     "options": 3 * 2,
-    "placement": 2 * 2,
+    "placement": 2,
     "shots": 1 + 3 + 3,
 }
 """Variants, by hand."""

@@ -120,7 +120,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     ),
     "a list of decodings": (STUDY + "decoding: [0.7]\n", "study.yaml:12: decoding", '"greedy"'),
     "measures as a text": (STUDY + "measures: accuracy\n", "study.yaml:12: measures", "[accuracy]"),
-    "variants without a dash": (STUDY + "variants: {use: role}\n", "study.yaml:12: variants", "dash"),
+    "variants without a dash": (STUDY + "variants: {use: position}\n", "study.yaml:12: variants", "dash"),
     "a budget as a number": (STUDY + "budget: 5\n", "study.yaml:12: budget", '"money": 5'),
     # files
     "a file of items": (changed("items.csv", "itmes.csv"), "itmes.csv", "'items.csv'?"),

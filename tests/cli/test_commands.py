@@ -304,15 +304,15 @@ def test_evaluators_are_compared(folder: Path, command: Command) -> None:
     command(folder, "run", "study.yaml", *SAME)
     alone = command(folder, "evaluators", "study.yaml", *SAME)
     assert "undefined" in alone.stdout
-    command(folder, "rescore", "study.yaml", "--evaluator", "exact", "--evaluator", "integer", *SAME)
+    command(folder, "rescore", "study.yaml", "--evaluator", "exact", "--evaluator", "json_field", *SAME)
     shown = command(folder, "evaluators", "study.yaml", *SAME)
     assert shown.returncode == 0, shown.stderr
-    assert "first exact, second integer" in shown.stdout
+    assert "first exact, second json_field" in shown.stdout
     (warning,) = [line for line in shown.stdout.splitlines() if line.startswith("Warning: ")]
-    assert {"exact", "integer", "100.0%", "5%"} <= set(re.split(r"[\s:,]+", warning))
-    turned = command(folder, "evaluators", "study.yaml", "--first", "integer", "--json", *SAME)
+    assert {"exact", "json_field", "100.0%", "5%"} <= set(re.split(r"[\s:,]+", warning))
+    turned = command(folder, "evaluators", "study.yaml", "--first", "json_field", "--json", *SAME)
     estimates = [json.loads(line) for line in turned.stdout.splitlines()]
-    assert {(one["cell"]["first"], one["cell"]["second"]) for one in estimates} == {("integer", "exact")}
+    assert {(one["cell"]["first"], one["cell"]["second"]) for one in estimates} == {("json_field", "exact")}
     assert estimates[0]["details"]["gained"] == 6
 
 

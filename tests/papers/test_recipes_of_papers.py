@@ -169,14 +169,12 @@ def data_of(study: dict[str, Any], table: str) -> list[dict[str, Any]]:
 
 
 def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Rows in the form that a file's ending names; TREC's own form for lines of text."""
+    """Rows in the form that a file's ending names."""
     match path.suffix:
         case ".jsonl":
             path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         case ".parquet":
             pl.DataFrame(rows).write_parquet(path)
-        case ".txt":
-            path.write_text("".join(f"{row['label']}:fine {row['text']}\n" for row in rows), "latin-1")
         case ".xlsx":
             write_xlsx(path, [list(rows[0]), *(list(row.values()) for row in rows)])
         case _:

@@ -16,7 +16,6 @@ TEXT_EVALUATORS = (
     "final_line",
     "first_character",
     "first_label",
-    "integer",
     "json_field",
     "label_match",
     "label_scores",

@@ -11,7 +11,7 @@ from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import JsonField
 from quaver.score.evaluators.marked_answer import FinalLine, FirstCharacter
 from quaver.score.evaluators.named_label import LabelMatch, Pattern
-from quaver.score.evaluators.scored_label import ByOutput, Integer, LabelScores
+from quaver.score.evaluators.scored_label import ByOutput, LabelScores
 from quaver.score.parsing.evaluator import Evaluator, ambiguous, tied
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.testing.tasks import TASKS, task
@@ -143,22 +143,6 @@ def test_json_field_of_another_name() -> None:
     assert reading(JsonField(field="Sentiment"), "tone", '{"sentiment": "negative"}').label == "neg"
     assert reading(JsonField(), "tone", "{}").reason == "no field label"
     assert reading(JsonField(), "tone", "negative").reason == "no JSON object"
-
-
-def test_a_number_is_an_answer_first_then_a_code_then_a_value() -> None:
-    labels, variant = task(
-        {"1": "2", "2": "1"},
-        Label("1", "one", value=5),
-        Label("2", "two", value=6),
-        Label("x", "ten", value=7),
-    )
-    found = {text: read(Response(text), Integer(), labels, variant).label for text in ("1", "2", "5", "7")}
-    assert found == {"1": "2", "2": "1", "5": "1", "7": "x"}
-    signed = task({"a": "-1", "b": "1"}, Label("a", "a"), Label("b", "b"))
-    assert read(Response("it is -1"), Integer(), *signed).label == "a"
-    assert read(Response("it is −1"), Integer(), *signed).label == "a"
-    thousand = task({"a": "1000", "b": "1"}, Label("a", "a"), Label("b", "b"))
-    assert read(Response("1,000"), Integer(), *thousand).label == "a"
 
 
 def test_the_first_character_is_the_reason() -> None:

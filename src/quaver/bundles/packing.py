@@ -305,8 +305,7 @@ def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
         path = study.source.positions.path_of(table.source)
         if not path.is_file():
             continue
-        line = getattr(table, "line", None)
-        rows = read_rows(path, table.encoding, table.separator, line, sheet=table.sheet, quote=table.quote)
+        rows = read_rows(path, table.encoding, table.separator, sheet=table.sheet, quote=table.quote)
         columns = [name for name in (rows[0] if rows else ()) if name not in used]
         spare = len(rows) - len(study.experiment.items) if table is study.spec.items else 0
         parts = [count(spare, "row")] if spare > 0 else []

@@ -136,7 +136,6 @@ class Variant:
         score_of: The code of the label whose probability the prompt asks for, if it asks for one score
             only; otherwise empty.
         max_tokens: The limit on its answers, if it differs from the decoding's.
-        definitions: Replacements of labels' definitions, by label code.
         examples: Labelled items shown before the item, each answered with its gold label.
         reply: Template of the answer to an example, over ``answer`` and ``item``.
         frame: ``chat`` sends messages; ``plain`` sends one text without a chat template, for base models.
@@ -159,7 +158,6 @@ class Variant:
     output: Output = "label"
     score_of: str = ""
     max_tokens: int | None = None
-    definitions: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[Item, ...] = ()
     reply: str = "{{ answer }}"
     frame: Literal["chat", "plain"] = "chat"

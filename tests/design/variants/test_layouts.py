@@ -6,7 +6,7 @@ import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
 from quaver.design.prompts.templates import names_in
-from quaver.design.variants.prompt_frame import asks_first, question_moved, without_question
+from quaver.design.variants.prompt_frame import asks_first, question_moved
 from quaver.errors import SpecError
 
 VOTER = "Voter: {{ text }}\nQuestion: {{ instruction }}\n{{ postfix }}\nAnswer:"
@@ -27,29 +27,22 @@ def test_the_question_moves_and_all_else_stays(layout: str, moved: str) -> None:
     assert names_in(moved) == names_in(layout)
 
 
-def test_what_is_left_without_the_question() -> None:
-    assert without_question(VOTER) == (
-        "Voter: {{ text }}\nAnswer:",
-        "Question: {{ instruction }}\n{{ postfix }}",
-    )
-    assert without_question("A\n\n{{ question }}\n\n{{ text }}") == ("A\n\n{{ text }}", "{{ question }}")
+def test_a_layout_without_a_question_asks_nowhere() -> None:
     assert asks_first("{{ text }}") is None
 
 
 @pytest.mark.parametrize(
     "layout", ["{{ text }}: {{ question }}", "{{ question }}\n{{ text }}\n{{ postfix }}"]
 )
-@pytest.mark.parametrize("family", ["position", "role"])
-def test_a_layout_that_mixes_question_and_text(family: str, layout: str) -> None:
+def test_a_layout_that_mixes_question_and_text(layout: str) -> None:
     with pytest.raises(SpecError, match="layout") as caught:
-        variants_of({"use": family}, layout=layout)
+        variants_of({"use": "position"}, layout=layout)
     assert caught.value.found == layout
 
 
-@pytest.mark.parametrize("family", ["position", "role"])
-def test_a_layout_without_a_question(family: str) -> None:
+def test_a_layout_without_a_question() -> None:
     with pytest.raises(SpecError, match="no question"):
-        variants_of({"use": family}, layout="{{ text }}")
+        variants_of({"use": "position"}, layout="{{ text }}")
 
 
 def test_the_question_before_and_after() -> None:
@@ -60,32 +53,6 @@ def test_the_question_before_and_after() -> None:
     assert (prompt_of(after), prompt_of(before)) == (f"{text}\n\n{asked}", f"{asked}\n\n{text}")
     first, second = variants_of({"use": "position"}, layout="{{ question }}\n{{ text }}")
     assert (first.id, second.id) == ("position=before", "position=after")
-
-
-def test_the_question_in_the_system_message() -> None:
-    user, system = variants_of({"use": "role"}, system="You code reviews.", layout=VOTER)
-    text = study_of().items[0].fields["text"]
-    asked = "Question: Is it liked?\nAnswer with one of: positive, negative."
-    assert [tuple(message) for message in messages_of(user)] == [
-        ("system", "You code reviews."),
-        ("user", f"Voter: {text}\n{asked}\nAnswer:"),
-    ]
-    assert [tuple(message) for message in messages_of(system)] == [
-        ("system", f"You code reviews.\n\n{asked}"),
-        ("user", f"Voter: {text}\nAnswer:"),
-    ]
-
-
-def test_a_question_that_holds_the_item_can_go_to_the_system_message() -> None:
-    _, system = variants_of({"use": "role"}, instruction="Is {{ item.text }} liked?")
-    text = study_of().items[0].fields["text"]
-    assert messages_of(system)[0].content.startswith(f"Is {text} liked?")
-
-
-def test_role_and_position_are_crossed_in_either_order() -> None:
-    one = variants_of({"use": "role"}, {"use": "position"})
-    other = variants_of({"use": "position"}, {"use": "role"})
-    assert {(v.system, v.layout) for v in one} == {(v.system, v.layout) for v in other}
 
 
 def test_chat_and_plain() -> None:

@@ -8,7 +8,7 @@ from tests.design.variants.prompts import prompt_of, variants_of
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.variants.answer_formats import LabelNames
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 
 ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}
 
@@ -64,30 +64,3 @@ def test_more_labels_than_letters() -> None:
     )
     with pytest.raises(SpecError, match="letters"):
         LabelNames(names=["letter"]).levels(PromptContext(prompt, labels, 1))
-
-
-ARTICLE = {"use": "descriptions", "definitions": {"article": {"pos": "The thing is liked."}}}
-
-
-def test_an_article_added_to_a_definition_is_a_variant() -> None:
-    shown = "{% for label in labels %}{{ label.name }}: {{ label.definition }} {% endfor %}"
-    own, other = (prompt_of(one) for one in variants_of(ARTICLE, postfix=shown))
-    assert "positive: It is" in own
-    assert other == own.replace("positive: It", "positive: The thing")
-
-
-@pytest.mark.parametrize("shows", [{"use": "strategies"}, {"use": "json_answers"}])
-def test_descriptions_are_seen_by_strategies_and_schemas(shows: dict[str, str]) -> None:
-    for families in ([ARTICLE, shows], [shows, ARTICLE]):
-        prompts = [prompt_of(one) for one in variants_of(*families)]
-        assert sum("The thing" in prompt for prompt in prompts) == 1
-
-
-def test_descriptions_that_no_prompt_shows() -> None:
-    with pytest.raises(SpecError, match="definitions"):
-        variants_of(ARTICLE)
-
-
-def test_a_description_of_an_unknown_label() -> None:
-    with pytest.raises(UnknownName, match="pso"):
-        variants_of({"use": "descriptions", "definitions": {"x": {"pso": "?"}}})

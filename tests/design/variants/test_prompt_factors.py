@@ -144,40 +144,6 @@ def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> N
         assert variant.max_tokens == asked
 
 
-def test_a_nested_factor_has_levels_where_it_applies_alone() -> None:
-    factors = {
-        "explanation": ["no", "yes"],
-        "place": {"levels": ["before", "after"], "only": {"explanation": "yes"}},
-    }
-    parts = {
-        "explanation": {"when": {"place": "after"}},
-        "first": {
-            "text": "First explain.",
-            "when": {"place": "before"},
-            "explains": True,
-            "place": "instruction",
-        },
-    }
-    variants = made(factors=factors, parts=parts)
-    assert [variant.id for variant in variants] == [
-        "explanation=no",
-        "explanation=yes,place=before",
-        "explanation=yes,place=after",
-    ]
-    assert [variant.explains for variant in variants] == [False, True, True]
-    assert "First explain." in variants[1].instruction
-    assert "Explanation:" in variants[2].postfix
-
-
-def test_parts_come_in_the_order_that_is_asked_for() -> None:
-    parts = {"tone": {"text": "Mind irony.", "place": "instruction"}}
-    order = ["tone", "definitions", "task", "score", "label", "explanation"]
-    variants = made(factors={"definition": ["no", "yes"]}, parts=parts, order=order)
-    assert variants[0].instruction.splitlines()[0] == "Mind irony."
-    assert len(variants[0].instruction.splitlines()) == 2
-    assert variants[1].instruction.index("labels mean") < variants[1].instruction.index("review")
-
-
 def test_task_and_label_follow_what_other_families_make_of_them() -> None:
     family = Factors(**bind(Factors, {"factors": TWO}, Positions(None, {}), ()))
     levels = family.levels(PromptContext(PROMPT, LABELS, 1))
@@ -194,34 +160,8 @@ def test_an_incomplete_text_counts_where_a_person_says_so() -> None:
 
 WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
     "no factor": ({"factors": {}}, SpecError, "factors: this value does not fit"),
-    "a factor without levels": ({"factors": {"tone": []}}, SpecError, "tone.levels: this value does not fit"),
+    "a factor without levels": ({"factors": {"tone": []}}, SpecError, "tone: this value does not fit"),
     "a level twice": ({"factors": {"tone": ["a", "a"]}}, SpecError, "the level 'a' is given twice"),
-    "unknown outer factor": (
-        {"factors": {"tone": {"levels": ["a"], "only": {"mood": "b"}}}},
-        UnknownName,
-        "unknown factor 'mood'",
-    ),
-    "outer factor named later": (
-        {"factors": {"tone": {"levels": ["a"], "only": {"mood": "b"}}, "mood": ["b", "c"]}},
-        UnknownName,
-        "name 'mood' first",
-    ),
-    "unknown outer level": (
-        {"factors": {"mood": ["b", "c"], "tone": {"levels": ["a"], "only": {"mood": "d"}}}},
-        UnknownName,
-        "unknown level 'd'",
-    ),
-    "a nested level that never occurs": (
-        {
-            "factors": {
-                "mood": ["b", "c"],
-                "tone": {"levels": ["a"], "only": {"mood": "b"}},
-                "pitch": {"levels": ["x"], "only": {"tone": "a", "mood": "c"}},
-            }
-        },
-        SpecError,
-        "the factor 'pitch' would never have a level",
-    ),
     "a part of an unknown factor": (
         {"factors": TWO, "parts": {"x": {"text": "X", "when": {"tone": "a"}}}},
         UnknownName,
@@ -243,12 +183,6 @@ WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
         SpecError,
         "the parts 'label' and 'score' ask for two outputs at once",
     ),
-    "an order that leaves one out": (
-        {"factors": TWO, "order": ["task"]},
-        SpecError,
-        "does not contain every part",
-    ),
-    "an order with an unknown part": ({"factors": TWO, "order": ["tsk"]}, UnknownName, "did you mean 'task'"),
     "nothing concise": ({}, SpecError, "the part 'task' has no concise text"),
     "another text, and nothing concise": (
         {"parts": {**SHORT, "score": {"text": "Scores, please."}}},

@@ -187,7 +187,6 @@ def check_templates(
         "system": [*shared, "text", "instruction", "postfix", "question"],
         "layout": [*shared, "text", "instruction", "postfix", "question", "examples"],
     }
-    _check_descriptions(variants, source)
     checked: set[tuple[str, str]] = set()  # most variants share their parts with others
     for variant in variants:
         for part, names in known.items():
@@ -204,21 +203,6 @@ def check_templates(
                 expected="{{ text }} in the layout or the system message",
                 found=variant.layout[:120],
             )
-
-
-def _check_descriptions(variants: Sequence[Variant], source: Positions) -> None:
-    parts = ("instruction", "postfix", "system", "layout", "schema")
-    described = [variant for variant in variants if variant.definitions]
-    if described and not any(
-        "definition" in getattr(variant, part) or (part == "schema" and variant.schema)
-        for variant in described
-        for part in parts
-    ):
-        raise SpecError(
-            "the prompt never shows the labels' definitions that are varied",
-            where=_of_variant(described[0], source, "definitions"),
-            expected="{{ label.definition }} in a loop over labels, a detailed strategy or JSON answers",
-        )
 
 
 def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Positions) -> None:
@@ -335,9 +319,7 @@ def _text_level(name: str, template: str) -> LevelOfFactor:
     return LevelOfFactor(name, lambda variant: replace(variant, text=template), {"family": "texts"})
 
 
-_OF_ANY_ANSWER: Final = frozenset(
-    ("frame", "instructions", "paraphrases", "perturbations", "position", "role")
-)
+_OF_ANY_ANSWER: Final = frozenset(("frame", "instructions", "paraphrases", "perturbations", "position"))
 """The families that change nothing about labels: those that a task with fields may have."""
 
 

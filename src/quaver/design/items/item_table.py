@@ -152,9 +152,9 @@ def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
         )
     try:
         file, sheet, quote = source.path_of(name), table.sheet, table.quote
-        return read_rows(file, table.encoding, table.separator, table.line, sheet=sheet, quote=quote)
+        return read_rows(file, table.encoding, table.separator, sheet=sheet, quote=quote)
     except SpecError as error:
-        error.where = source.where(*loc, "sheet" if error.where == "sheet" else "line")
+        error.where = source.where(*loc, error.where or "source")
         raise
 
 

@@ -29,7 +29,6 @@ class _Written:
 
     encoding: str
     separator: str | None
-    line: str | None
     sheet: str | None
     quote: str | None
     hint: str
@@ -51,7 +50,6 @@ def read_rows(
     path: Path,
     encoding: str = "utf-8",
     separator: str | None = None,
-    line: str | None = None,
     *,
     sheet: str | None = None,
     quote: str | None = None,
@@ -68,7 +66,7 @@ def read_rows(
         One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped, and so are the
         further headers that a survey program writes below the first.
     """
-    _check_options(path, line, sheet, columns)
+    _check_options(path, sheet, columns)
     ending = path.suffix.lower()
     reader = FORMATS.get(ending, _lines if columns else None)
     if reader is None:
@@ -79,7 +77,7 @@ def read_rows(
             fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
         )
     with _translated(path, encoding, hint), little_garbage():
-        written = _Written(encoding, separator, line, sheet, quote, hint, columns)
+        written = _Written(encoding, separator, sheet, quote, hint, columns)
         return _below_headers(reader(path, written))
 
 
@@ -92,17 +90,9 @@ def _below_headers(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def _check_options(path: Path, line: str | None, sheet: str | None, columns: Sequence[str]) -> None:
+def _check_options(path: Path, sheet: str | None, columns: Sequence[str]) -> None:
     """Refuse an option that a file of this kind does not have."""
     ending = path.suffix.lower()
-    if line is not None and ending != ".txt":
-        raise SpecError(
-            "only a .txt file is read line by line",
-            where="line",
-            expected="a source that ends in .txt",
-            found=path.name,
-            fix="leave `line` out",
-        )
     if sheet is not None and ending not in SPREADSHEETS:
         raise SpecError(
             "only a spreadsheet has sheets",
@@ -357,7 +347,7 @@ def _parquet(path: Path, _: _Written) -> list[Row]:
 def _lines(path: Path, written: _Written) -> list[Row]:
     with path.open(encoding=_bom_aware(written.encoding)) as file:
         if not written.columns:
-            return rows_of_lines(file, path.name, written.line)
+            return rows_of_lines(file, path.name)
         lines = file if written.separator else (" ".join(line.split()) for line in file)
         reader = csv.reader(lines, delimiter=written.separator or " ", quoting=csv.QUOTE_NONE)
         return list(_records(reader, path, written))

@@ -332,13 +332,13 @@ class File:
                 where=str(path),
                 fix="paths are relative to the study file",
             )
-        line = {"line": f"{{{self.column}}}"} if path.suffix.lower() == ".txt" else {}
+        column = "text" if path.suffix.lower() == ".txt" else self.column
         hint = "`{name}: {value}` beside path"
-        rows = read_rows(path, self.encoding, sheet=self.sheet, hint=hint, **line)
+        rows = read_rows(path, self.encoding, sheet=self.sheet, hint=hint)
         for number, row in enumerate(rows, start=1):
-            if self.column not in row:
-                raise UnknownName("column", self.column, row, where=row.where, fix="name it: column: …")
-            text = str(row[self.column] or "").strip()
+            if column not in row:
+                raise UnknownName("column", column, row, where=row.where, fix="name it: column: …")
+            text = str(row[column] or "").strip()
             if text == draft.original.strip():
                 continue
             name = str(row.get(self.name) or f"w{number}")
@@ -346,7 +346,7 @@ class File:
             if not draft.offer(text, lambda _, name=name: name, "", made, {"path": self.path}):  # type: ignore[misc]
                 raise SpecError(
                     "a paraphrase is empty or occurs twice",
-                    where=f"{row.where}: {self.column}",
+                    where=f"{row.where}: {column}",
                     expected="a different paraphrase in every row",
                     found=text[:120] or "nothing",
                 )

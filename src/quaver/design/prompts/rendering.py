@@ -125,9 +125,7 @@ class PromptWriter:
                 {
                     "code": labels.labels[index].code,
                     "name": labels.labels[index].name,
-                    "definition": variant.definitions.get(
-                        labels.codes[index], labels.labels[index].definition
-                    ),
+                    "definition": labels.labels[index].definition,
                     "answer": answer,
                 }
                 for index, answer in shown

@@ -206,11 +206,6 @@ class TableSpec(Part):
     quote: Literal["none"] | None = Field(
         None, description="none: quotation marks in a CSV or TSV file are text, and enclose no cells."
     )
-    line: Text | None = Field(
-        None,
-        description="The pattern of a line of a .txt file, such as {label}: {text}; if left out, the whole "
-        "line is the column text.",
-    )
     where: Where = Field(
         {},
         description="Only the rows that meet all of these conditions, by column: a value, a list of values, "

@@ -102,41 +102,6 @@ def _name(name: str, label: Label, index: int) -> str:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Descriptions:
-    """Definitions that a person wrote.
-
-    They appear where the prompt shows definitions: through ``{{ label.definition }}``, the ``detailed``
-    strategy or a JSON schema.
-
-    Args:
-        definitions: By name, the definition of each label code; a label that is left out keeps its own. The
-            label set's own definitions are the level ``original``.
-    """
-
-    factor = "description"
-    definitions: dict[str, dict[str, str]]
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The label set's definitions, then the others in their order.
-
-        Raises:
-            UnknownName: A label does not exist.
-        """
-        for name, definitions in self.definitions.items():
-            check_names("label", definitions, context.labels.codes, f"definitions: {name}")
-        return [
-            level(name, partial(_with, {}, definitions=some), family="descriptions", by="hand")
-            for name, some in {ORIGINAL: {}, **self.definitions}.items()
-        ]
-
-
-def _with(parts: Mapping[str, Any], variant: Variant, **added: Mapping[str, str]) -> Variant:
-    """A variant with other parts, and with more entries in parts that hold several."""
-    grown: dict[str, Any] = {name: {**getattr(variant, name), **some} for name, some in added.items()}
-    return replace(variant, **parts, **grown)
-
-
 class Format(_Form):
     """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
 
@@ -169,10 +134,13 @@ class Formats:
         levels = []
         for name, form in {**own, **self.formats}.items():
             check_names("label", form.answers, context.labels.codes, f"format {name}: answers")
-            parts = form.model_dump(include={"postfix", "max_tokens"}, exclude_none=True)
-            edit = partial(_with, parts, answers=form.answers)
-            levels.append(level(name, edit, family="formats", by="hand"))
+            levels.append(level(name, partial(_formatted, form), family="formats", by="hand"))
         return levels
+
+
+def _formatted(form: Format, variant: Variant) -> Variant:
+    parts = form.model_dump(include={"postfix", "max_tokens"}, exclude_none=True)
+    return replace(variant, **parts, answers={**variant.answers, **form.answers})
 
 
 class Treatment(_Form):
@@ -306,8 +274,8 @@ class JsonForm(_Form):
 class JsonAnswers:
     """JSON answers, whose label is one of the variant's answers.
 
-    The schema follows the variant: it has the variant's answers in their order and its definitions, including
-    the changes of other families. The evaluator ``json_field`` parses the field that the variant names.
+    The schema follows the variant: it has the variant's answers in their order, including the changes of
+    other families. The evaluator ``json_field`` parses the field that the variant names.
     Examples have answers in the same form; their text fields come from their columns of the same names.
 
     Args:
@@ -353,7 +321,7 @@ def schema_of(variant: Variant, form: JsonForm, labels: LabelSet) -> dict[str, A
     """The JSON schema of a variant's answers."""
     lines = [form.description]
     if form.definitions:
-        defined = {label.code: label.definition for label in labels.labels} | dict(variant.definitions)
+        defined = {label.code: label.definition for label in labels.labels}
         lines += [
             f"{answer}: {defined[code]}" for code, answer in variant.answers.items() if defined[code].strip()
         ]

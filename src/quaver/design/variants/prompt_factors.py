@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,7 +15,7 @@ from quaver.design.factor_levels import LevelOfFactor, check_names
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import missing_in
 from quaver.design.prompts.templates import names_in
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 
 Place = Literal["instruction", "postfix"]
 
@@ -69,23 +70,15 @@ def _distinct(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
-class FactorSpec(_Model):
-    """A factor. A bare list holds its levels."""
-
-    levels: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)] = Field(
-        description="Its levels; the first one is that of the plain prompt."
-    )
-    only: When = Field({}, description="It has levels only where earlier factors have these.")
-
+Levels = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+"""A factor's levels; the first one is that of the plain prompt."""
 
 GivenPart = Annotated[Part, _as("text", str)]
-GivenFactor = Annotated[FactorSpec, _as("levels", list, tuple)]
-
-FACTORS: Mapping[str, FactorSpec] = {
-    "definition": FactorSpec(levels=("no", "yes")),
-    "output": FactorSpec(levels=("label", "score")),
-    "explanation": FactorSpec(levels=("no", "yes")),
-    "length": FactorSpec(levels=("standard", "concise")),
+FACTORS: Mapping[str, Levels] = {
+    "definition": ("no", "yes"),
+    "output": ("label", "score"),
+    "explanation": ("no", "yes"),
+    "length": ("standard", "concise"),
 }
 """The default factors."""
 
@@ -148,17 +141,14 @@ class Factors:
     limits.
 
     Args:
-        factors: Levels by factor, or ``levels`` and ``only``: a nested factor has levels only where earlier
-            factors have the levels that it names.
+        factors: Levels by factor; the first is that of the plain prompt.
         parts: Texts that replace the defaults of parts, and further parts. A part that asks for one score
             names its label: ``score_of: toxic``.
-        order: The names of the parts, in the order of the prompt.
     """
 
     factor = ""
-    factors: Annotated[dict[str, GivenFactor], Field(min_length=1)] | None = None
+    factors: Annotated[dict[str, Levels], Field(min_length=1)] | None = None
     parts: dict[str, GivenPart] | None = None
-    order: list[str] | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The combinations to ask, the last factor changing fastest.
@@ -169,8 +159,8 @@ class Factors:
             UnknownName: A factor, a level, a part or a label does not exist.
         """
         factors = dict(self.factors or FACTORS)
-        parts = _ordered(_parts(self.parts or {}), self.order)
-        whole = _combinations(factors)
+        parts = _parts(self.parts or {})
+        whole = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
         _check_conditions(factors, parts, whole)
         shown = [{name: part for name, part in parts.items() if _is_shown(part, some)} for some in whole]
         for levels, some in zip(whole, shown, strict=True):
@@ -221,51 +211,23 @@ def _built(shown: Mapping[str, Part], concise: bool, variant: Variant) -> Varian
 
 
 def _check_conditions(
-    factors: Mapping[str, FactorSpec], parts: Mapping[str, Part], whole: Sequence[Mapping[str, str]]
+    factors: Mapping[str, Levels], parts: Mapping[str, Part], whole: Sequence[Mapping[str, str]]
 ) -> None:
-    """Check that what conditions name exists, and that each factor and part occurs."""
-    every = {**FACTORS, **factors}
-    before: dict[str, FactorSpec] = {}
-    asked: list[tuple[str, str, When, bool]] = []
-    for name, factor in factors.items():
-        _check_levels(factor.only, before, f"factors: {name}: only", factors)
-        before[name] = factor
-        occurs = any(name in levels for levels in whole)
-        asked.append(
-            (f"the factor {name!r} would never have a level", f"factors: {name}: only", factor.only, occurs)
-        )
+    """Check that what conditions name exists, and that each part occurs."""
+    known = {**FACTORS, **factors}
     for name, part in parts.items():
         where, when = f"parts: {name}: when", part.when or {}
-        _check_levels(when, every, where)
-        occurs = name in DEFAULTS or any(_is_shown(part, levels) for levels in whole)
-        asked.append((f"the part {name!r} would never occur", where, when, occurs))
-    for problem, where, condition, occurs in asked:
-        if not occurs:
-            found = str({factor: list(levels) for factor, levels in condition.items()})
-            raise SpecError(problem, where=where, expected="levels that occur together", found=found)
-
-
-def _check_levels(
-    asked: When, known: Mapping[str, FactorSpec], where: str, later: Collection[str] = ()
-) -> None:
-    """Check that the factors and levels that a condition names exist; those in ``later`` come too late."""
-    for factor, levels in asked.items():
-        if factor not in known:
-            fix = f"name {factor!r} first" if factor in later else None
-            raise UnknownName("factor", factor, known, where=where, fix=fix)
-        check_names("level", levels, known[factor].levels, where)
-
-
-def _combinations(factors: Mapping[str, FactorSpec]) -> list[dict[str, str]]:
-    """Every combination of levels; a nested factor has none where it does not apply."""
-    whole: list[dict[str, str]] = [{}]
-    for name, factor in factors.items():
-        whole = [
-            {**levels, **more}
-            for levels in whole
-            for more in ([{name: one} for one in factor.levels] if _applies(factor.only, levels) else [{}])
-        ]
-    return whole
+        for factor, levels in when.items():
+            check_names("factor", [factor], known, where)
+            check_names("level", levels, known[factor], where)
+        if name not in DEFAULTS and not any(_is_shown(part, levels) for levels in whole):
+            found = str({factor: list(levels) for factor, levels in when.items()})
+            raise SpecError(
+                f"the part {name!r} would never occur",
+                where=where,
+                expected="levels that occur together",
+                found=found,
+            )
 
 
 def _applies(only: Mapping[str, tuple[str, ...]], levels: Mapping[str, str]) -> bool:
@@ -274,7 +236,7 @@ def _applies(only: Mapping[str, tuple[str, ...]], levels: Mapping[str, str]) -> 
 
 def _is_shown(part: Part, levels: Mapping[str, str]) -> bool:
     """Whether a part is present; a default factor that the study does not vary is at its first level."""
-    first = {name: factor.levels[0] for name, factor in FACTORS.items()}
+    first = {name: levels[0] for name, levels in FACTORS.items()}
     return _applies(part.when or {}, {**first, **levels})
 
 
@@ -291,19 +253,6 @@ def _parts(given: Mapping[str, Part]) -> dict[str, Part]:
     return parts
 
 
-def _ordered(parts: dict[str, Part], order: Sequence[str] | None) -> dict[str, Part]:
-    order = list(parts) if order is None else order
-    check_names("part", order, parts, "order")
-    if left := [name for name in parts if order.count(name) != 1]:
-        raise SpecError(
-            "the order does not contain every part once",
-            where="order",
-            expected=", ".join(parts),
-            found=f"{left[0]} {order.count(left[0])} times",
-        )
-    return {name: parts[name] for name in order}
-
-
 def _text_of(name: str, part: Part, variant: Variant, *, concise: bool) -> str:
     """A part's text; if it has none, the variant's own instruction or postfix."""
     if concise and part.concise is not None:
@@ -318,8 +267,8 @@ def _check_text(name: str, part: Part, context: PromptContext, *, is_short: bool
     where, concise = f"parts: {name}", part.concise
     standard = _text_of(name, part, context.prompt, concise=False)
     labels = context.labels.labels
-    defined = {label.code: label.definition for label in labels} | dict(context.prompt.definitions)
-    if name == "definitions" and "labels" in names_in(standard) and not any(defined.values()):
+    defined = any(label.definition for label in labels)
+    if name == "definitions" and "labels" in names_in(standard) and not defined:
         raise SpecError(
             "no label has a definition",
             where=where,

@@ -1,4 +1,4 @@
-"""Families that vary what stands around the question: roles, frames of chat, its position, padding."""
+"""Families that vary what stands around the question: frames of chat, its position, padding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from quaver.errors import SpecError
 
 _ASKING = frozenset(["instruction", "postfix", "question"])
 _SHOWING = frozenset(["text"])
-_GAPS = re.compile(r"\n{3,}")
 
 Span = tuple[int, int]
 
@@ -41,16 +40,6 @@ def question_moved(layout: str) -> str:
     lines = layout.split("\n")
     (a, b), (c, d) = sorted([asking, showing])
     return "\n".join([*lines[:a], *lines[c:d], *lines[b:c], *lines[a:b], *lines[d:]])
-
-
-def without_question(layout: str) -> tuple[str, str]:
-    """The layout without the lines of the question, and these lines (empty if it has no question)."""
-    asking, _ = _spans(layout)
-    if asking is None:
-        return layout, ""
-    lines = layout.split("\n")
-    rest = "\n".join([*lines[: asking[0]], *lines[asking[1] :]]).strip("\n")
-    return _GAPS.sub("\n\n", rest), "\n".join(lines[asking[0] : asking[1]])
 
 
 def _spans(layout: str) -> tuple[Span | None, Span]:
@@ -96,35 +85,10 @@ class Frame:
         return [level(own, family="frame"), level(other, parts, family="frame")]
 
 
-class Role:
-    """The question (instruction and postfix) in the ``user`` message, and in the ``system`` message.
-
-    For the latter, the layout's lines with the question move to the end of the system message.
-    """
-
-    factor = "role"
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The unchanged prompt, then the prompt with its question in the system message.
-
-        Raises:
-            SpecError: The layout has no question, or has it on the same lines as the text.
-        """
-        check_asks(context.prompt, " to the system message")
-        return [level("user", turn=1, family="role"), level("system", _to_system, 1, family="role")]
-
-
-def _to_system(variant: Variant) -> Variant:
-    layout, question = without_question(variant.layout)
-    system = "\n\n".join(part for part in (variant.system, question) if part)
-    return replace(variant, layout=layout, system=system)
-
-
 class Position:
     """The question (instruction and postfix) ``after`` the text and ``before`` it.
 
-    The lines with the question and the lines with the text swap places; all other lines stay. If the question
-    is in the system message (``role``), nothing moves.
+    The lines with the question and the lines with the text swap places; all other lines stay.
     """
 
     factor = "position"
@@ -148,12 +112,12 @@ def _moved_to(before: bool) -> Callable[[Variant], Variant]:
     return edit
 
 
-def check_asks(prompt: Variant, where_to: str = "") -> bool:
+def check_asks(prompt: Variant) -> bool:
     """Whether a prompt asks before it shows the text; an error if its layout has no question to move."""
     first = asks_first(prompt.layout)
     if first is None:
         raise SpecError(
-            f"the layout has no question to move{where_to}",
+            "the layout has no question to move",
             where="prompt.layout",
             expected="{{ question }} on lines of its own",
             found=prompt.layout[:120],

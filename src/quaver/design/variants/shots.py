@@ -137,7 +137,7 @@ class Strategies:
 
         def edit(variant: Variant) -> Variant:
             if strategy.definitions:
-                _check_defined(variant, context.labels, name)
+                _check_defined(context.labels, name)
                 variant = replace(variant, instruction=variant.instruction + self.describe)
             return show(variant, examples, self.place)
 
@@ -148,9 +148,9 @@ class Strategies:
         return level(name, edit, 2, family="strategies", **about)
 
 
-def _check_defined(variant: Variant, labels: LabelSet, name: str) -> None:
+def _check_defined(labels: LabelSet, name: str) -> None:
     for label in labels.labels:
-        if not variant.definitions.get(label.code, label.definition).strip():
+        if not label.definition.strip():
             raise SpecError(
                 f"the label {label.code!r} has no definition for the strategy {name!r}",
                 where="strategies",

@@ -223,7 +223,7 @@ def study_of_doubtful(labelled: Study, doubtful: Sequence[str], model: Any, budg
     rows = [{_ID: item.id, **item.fields} for item in labelled.experiment.items if item.id in wanted]
     target = home.with_name(f"{home.name.split('.')[0]}.doubtful.jsonl")
     replace_bytes(target, written_items(items_from(rows, where="doubtful texts")))
-    for key in ("encoding", "separator", "sheet", "quote", "where", "line", *_OF_A_SAMPLE):
+    for key in ("encoding", "separator", "sheet", "quote", "where", *_OF_A_SAMPLE):
         document["items"].pop(key, None)
     document["items"] |= {"source": target.name, "id": _ID}
     entry, functions = model_entry(model)
