@@ -14,7 +14,6 @@ from unittest.mock import patch
 import httpx2
 from tests.batches.anthropic_provider import AnthropicProvider, message
 from tests.batches.farm import Behaviour, Farm
-from tests.batches.gemini_provider import GeminiProvider, content
 from tests.batches.openai_provider import OpenAIProvider, completion
 from tests.batches.reaching import reaching
 
@@ -48,7 +47,6 @@ class Case:
         key: The key.
         provider: Makes it.
         text_of: The last message in a request's body.
-        keeps: Whether a batch that ended early keeps what it had answered.
     """
 
     model: Mapping[str, Any]
@@ -56,15 +54,10 @@ class Case:
     key: str
     provider: Callable[[Farm, Callable[[str], str]], Any]
     text_of: Callable[[Mapping[str, Any]], str]
-    keeps: bool = True
 
 
 def _chat_text(body: Mapping[str, Any]) -> str:
     return str(body["messages"][-1]["content"])
-
-
-def _gemini_text(body: Mapping[str, Any]) -> str:
-    return str(body["contents"][-1]["parts"][0]["text"])
 
 
 CASES: Mapping[str, Case] = {
@@ -81,14 +74,6 @@ CASES: Mapping[str, Case] = {
         "sk-ant-test-1",
         lambda farm, say: AnthropicProvider(farm, lambda body: message(say(_chat_text(body)))),
         _chat_text,
-    ),
-    "gemini": Case(
-        {"name": "m", "use": "openai_compatible", "preset": "gemini", "model": "gemini-2.5-flash"},
-        "GEMINI_API_KEY",
-        "AIza-test-1",
-        lambda farm, say: GeminiProvider(farm, lambda body: content(say(_gemini_text(body)))),
-        _gemini_text,
-        keeps=False,
     ),
 }
 

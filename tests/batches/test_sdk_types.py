@@ -10,7 +10,6 @@ import httpx2
 from anthropic.types import Message as ClaudeMessage
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
-from google.genai import types as google
 from openai.types import Batch, FileObject
 from openai.types.chat import ChatCompletion
 from pydantic import TypeAdapter
@@ -96,34 +95,6 @@ def test_anthropic(tmp_path: Path) -> None:
             MessageBatch.model_validate_json(content)
             batches += 1
     assert min(batches, results, requests) > 1
-
-
-def test_gemini(tmp_path: Path) -> None:
-    jobs = results = requests = 0
-    for method, url, sent, content in heard("gemini", tmp_path / "s"):
-        if "upload_id" in url:
-            for line in lines(sent):
-                request = line["request"]
-                google.GenerationConfig.model_validate(request["generationConfig"])
-                for one in request["contents"]:
-                    google.Content.model_validate(one)
-                assert request.keys() <= {"contents", "generationConfig", "systemInstruction"}
-                requests += 1
-            google.File.model_validate(json.loads(content)["file"])
-        elif "/download/" in url:
-            for line in lines(content):
-                assert line.keys() == {"key", "response"} or line.keys() == {"key", "error"}
-                if "response" in line:
-                    google.GenerateContentResponse.model_validate(line["response"])
-                results += 1
-        elif "batches/" in url and method == "GET":
-            from google.genai.batches import _BatchJob_from_mldev
-
-            job = google.BatchJob.model_validate(_BatchJob_from_mldev(json.loads(content)))
-            assert job.state is not None
-            assert job.state.name in google.JobState.__members__
-            jobs += 1
-    assert min(jobs, results, requests) > 1
 
 
 def _inherited(kind: Any) -> set[str]:

@@ -18,13 +18,11 @@ from tests.collect.fakes import answers, opened, request
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
 from quaver.core.batch import NotNow
-from quaver.core.line_file import lines_of
 from quaver.core.records import Response
 from quaver.core.transaction import changing
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS
 from quaver.gold.returned_labels import CODED_COLUMNS
-from quaver.models.served.file_batches import FileBatches
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
 from quaver.study.sources.study_folder import FileName, StudyFolder
 from quaver.view.mark_book import MarkBook
@@ -43,7 +41,6 @@ class Case:
         read: The texts that are kept, in order.
         files: The files, by patterns in the folder.
         adds: Whether an earlier text stays when a later one is kept.
-        is_ours: Whether Quaver decides what is in it, and so can tell whether it has changed.
         asked_again: Whether what is damaged is asked for again, without an error.
     """
 
@@ -52,7 +49,6 @@ class Case:
     read: Callable[[Path], list[str]]
     files: tuple[str, ...]
     adds: bool = False
-    is_ours: bool = True
     asked_again: bool = False
 
     def __str__(self) -> str:
@@ -187,29 +183,10 @@ def _stored(folder: Path) -> list[str]:
         store.close()
 
 
-# -------------------------------------------------------------------------------------- batches
-
-
-class _Lines:
-    parts = kind_of = line = None
-
-
-def _batch(folder: Path, text: str) -> None:
-    line = json.dumps({"custom_id": text}).encode() + b"\n"
-    FileBatches(folder, _Lines()).upload("b", lambda: iter([line]))  # type: ignore[arg-type]
-
-
-def _batches(folder: Path) -> list[str]:
-    path = folder / "b.jsonl"
-    lines = lines_of(path.read_text("utf-8")) if path.exists() else []
-    return [json.loads(line)["custom_id"] for line in lines]
-
-
 CASES = [
     Case("marks", _mark, _marks, ("marks.jsonl",), adds=True),
     *map(_document, DOCUMENTS),
     Case("gold sample", _coded, _labels, ("gold/*",)),
     Case("answers", _answer, _stored, ("responses.db*",), adds=True),
     Case("spill", _spilled, _stored, ("responses.spill",), adds=True, asked_again=True),
-    Case("batch", _batch, _batches, ("b.jsonl",), is_ours=False),
 ]

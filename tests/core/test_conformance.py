@@ -219,7 +219,7 @@ def test_an_earlier_generation_of_a_file_is_read_as_it_was(case: Case, tmp_path:
 # ----------------------------------------------------------------------------------------- damage
 
 
-@pytest.mark.parametrize("case", [one for one in CASES if one.is_ours], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_damaged_byte_is_noticed_or_changes_nothing(case: Case, tmp_path: Path) -> None:
     first = tmp_path / "first"
     first.mkdir()

@@ -26,13 +26,12 @@ from tests.simulation.schedule import Killed
 from quaver.core.batch import BatchLimits
 from quaver.errors import QuaverError
 from quaver.models.served.anthropic_batches import AnthropicBatches
-from quaver.models.served.gemini_batches import GeminiBatches
 from quaver.models.served.openai_batches import OpenAIBatches
 from quaver.study.session import Study
 
 __all__ = ["BatchHistory", "BrokenBatch"]
 
-_SERVICES = (OpenAIBatches, AnthropicBatches, GeminiBatches)
+_SERVICES = (OpenAIBatches, AnthropicBatches)
 _WIRE = ("break", "lost", "late", "500", "500 after", "429", "page", "empty")
 _LONGEST_ON_ITS_WAY = 60.0
 _connect = sqlite3.connect

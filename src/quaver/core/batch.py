@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from quaver.core.meter import NO_TRAFFIC, Traffic
@@ -48,7 +47,7 @@ class BatchLimits:
     Attributes:
         requests: Requests in it.
         size: Bytes of its lines.
-        hours: After how many hours the provider gives up what it has not answered; 0 for never.
+        hours: After how many hours the provider gives up what it has not answered.
     """
 
     requests: int = 20_000
@@ -64,12 +63,14 @@ class Problem(NamedTuple):
         line: The line at fault, from 1; None for the whole batch.
         queue: More is queued already than the account may have queued.
         fatal: The error that no other batch would escape; None if another might.
+        code: The provider's code for it.
     """
 
     message: str
     line: int | None = None
     queue: bool = False
     fatal: ModelError | None = None
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class BatchService(Protocol):
     that is not ``unsure``, nothing has happened at the provider.
 
     Attributes:
-        kind: The protocol: ``openai``, ``anthropic``, ``gemini``; ``file`` where people carry the files.
+        kind: The protocol: ``openai`` or ``anthropic``.
         limits: The largest batch.
         uploads: Whether lines are uploaded before the batch is started.
         is_named: Whether ``started`` finds batches by their name; if not, it can only guess.
@@ -185,6 +186,6 @@ class BatchService(Protocol):
 class Batched(Protocol):
     """A model that may be asked in batches."""
 
-    def batches(self, folder: Path) -> BatchService | None:
+    def batches(self) -> BatchService | None:
         """The service that takes them; None if this model's provider has none."""
         ...

@@ -6,7 +6,6 @@ The preset ``anthropic`` of ``openai_compatible`` has none of these three.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
@@ -123,16 +122,11 @@ class Anthropic(ServedModel):
         if needs.varied:
             super().probe(Needs(varied=needs.varied))
 
-    def batches(self, folder: Path) -> BatchService:
+    def batches(self) -> BatchService:
         """Anthropic's Message Batches."""
         from quaver.models.served.anthropic_batches import AnthropicBatches
-        from quaver.models.served.batch_http import BatchHttp
 
-        def connected() -> BatchHttp:
-            key = self._secret()
-            return BatchHttp(self._address, self._headers(key), key)
-
-        return AnthropicBatches(connected, self._wire, self._address)
+        return AnthropicBatches(self._batch_http, self._wire, self._address)
 
     @property
     def _usual_url(self) -> str:

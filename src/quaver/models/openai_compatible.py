@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -23,7 +22,7 @@ from quaver.core.model import Abilities
 from quaver.core.records import Message, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.models.served.dialects import Knobs
-from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
+from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
 from quaver.models.served.served_model import ServedModel, provenance_of
 from quaver.models.served.server_options import (
     address_of,
@@ -49,7 +48,7 @@ class Supports(TypedDict, total=False):
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
-    batch: Batch
+    batch: bool
     choice: Choice
     logprobs: int
     n: bool
@@ -228,13 +227,13 @@ class OpenAICompatible(ServedModel):
         super().close()
         self._last_read = ()
 
-    def batches(self, folder: Path) -> BatchService | None:
-        """The server's batches: an API, or files for a program such as ``vllm run-batch``."""
-        from quaver.models.served.file_batches import service_of
+    def batches(self) -> BatchService | None:
+        """The server's Batch API, if it has one."""
+        from quaver.models.served.openai_batches import OpenAIBatches
 
-        return service_of(
-            self._wire, self._model, self._address, self._secret, folder, together=self._draws_together
-        )
+        if not self._kind.batch:
+            return None
+        return OpenAIBatches(self._batch_http, self._wire, self._address, together=self._draws_together)
 
     async def _begun(
         self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]

@@ -93,10 +93,7 @@ class Batching:
     @property
     def waiting(self) -> bool:
         """Whether there is a batch whose end is worth waiting for."""
-        return any(
-            row.model not in self.failures and row.service != "file" and self._service(row) is not None
-            for row in self.open
-        )
+        return any(row.model not in self.failures and self._service(row) is not None for row in self.open)
 
     def visit(self) -> None:
         """Take every open batch as far as it goes: find it, send it, collect it."""

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from quaver.core.batch import Gone, Lines, Look, Unanswered
 from quaver.core.records import Request, Response
-from quaver.models.served.batch_http import (
-    BatchHttp,
-    HttpBatches,
-    LineReader,
-    count_in,
-    name_in,
-    seconds_in,
-)
+from quaver.models.served.batch_http import HttpBatches, counts_in, name_in, seconds_in
 from quaver.models.served.dialects import MESSAGES
-from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import compact_json
 from quaver.models.served.server_reply import object_in
-from quaver.models.served.wire import Wire
-
-_BATCHES = f"{MESSAGES}/batches"
 
 _STATUSES: Mapping[str, int] = {
     "invalid_request_error": 400,
@@ -39,23 +27,17 @@ _STATUSES: Mapping[str, int] = {
 """The status of a reply with such an error, had the request been sent alone."""
 
 
-class AnthropicBatches(HttpBatches):
-    """Batches of one model at Anthropic.
+_COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 
-    Args:
-        connect: Opens the connection, with the key that is in the environment.
-        wire: How the model is asked.
-        address: For errors.
-    """
+
+class AnthropicBatches(HttpBatches):
+    """Batches of one model at Anthropic."""
 
     kind = "anthropic"
     uploads = False
     is_named = False
-    paging = ("limit", "after_id")
-
-    def __init__(self, connect: Callable[[], BatchHttp], wire: Wire, address: Address) -> None:
-        super().__init__(connect, LineReader(address, wire))
-        self._wire = wire
+    root = f"{MESSAGES}/batches"
+    after = "after_id"
 
     def kind_of(self, request: Request) -> str:
         """There is one endpoint."""
@@ -76,63 +58,36 @@ class AnthropicBatches(HttpBatches):
     def start(self, name: str, upload: str, lines: Lines) -> str:
         """Send the requests as a batch."""
         content = b'{"requests":[' + b",".join(line.rstrip(b"\n") for line in lines()) + b"]}"
-        headers = {"content-type": "application/json"}
-        return name_in(self._connect().ask("POST", _BATCHES, content=content, headers=headers)[0])
-
-    def started(
-        self, name: str, upload: str, since: float, calls: int, known: Container[str]
-    ) -> Sequence[str]:
-        """Unknown batches of the same size that were made since, the oldest first."""
-        batches: list[str] = []
-        for batch in self._pages(_BATCHES):
-            if (seconds_in(batch.get("created_at")) or since) < since:
-                break
-            if name_in(batch) not in known and sum(_counts(batch).values()) == calls:
-                batches.append(name_in(batch))
-        return batches[::-1]
+        return name_in(self._connect().ask("POST", self.root, content=content))
 
     def look(self, batch: str) -> Look:
         """Where a batch stands; its counts are zero until it has ended."""
-        document = self._get(_path(batch))
+        document = self._connect().ask("GET", self._path(batch))
         if document.get("archived_at"):
             raise Gone("its results were deleted after 29 days")
-        counts = _counts(document)
-        state: Any = "running"
+        counts, state = counts_in(document, *_COUNTS), "running"
         if document.get("processing_status") == "ended":
             state = "cancelled" if counts["canceled"] else "expired" if counts["expired"] else "done"
-        return Look(
-            state,
-            done=counts["succeeded"],
-            refused=counts["errored"],
-            expires=seconds_in(document.get("expires_at")),
-        )
+        expires = seconds_in(document.get("expires_at"))
+        return Look(state, counts["succeeded"], counts["errored"], expires)  # type: ignore[arg-type]
 
     def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
         """A line of results as a response, or why there is none."""
         result = object_in(came.get("result"))
         match result.get("type"):
             case "succeeded":
-                return self._reader.read(request, 200, result.get("message"))
+                return self._read(request, 200, result.get("message"))
             case "errored":
                 kind = object_in(object_in(result.get("error")).get("error")).get("type")
-                return self._reader.read(request, _STATUSES.get(str(kind), 500), result.get("error"))
+                return self._read(request, _STATUSES.get(str(kind), 500), result.get("error"))
             case "expired" | "canceled" as why:
                 return Unanswered(why, counts=False)
         return Unanswered("a result of an unknown type")
 
-    def _result_urls(self, batch: str, look: Look) -> list[str]:
+    def _may_be(self, batch: Mapping[str, Any], name: str, upload: str, calls: int) -> bool:
+        """Batches have no names: one of the same size may be it."""
+        return sum(counts_in(batch, *_COUNTS).values()) == calls
+
+    def _results(self, batch: str, look: Look) -> list[str]:
         """Those of this server, whatever address it names."""
-        return [f"{_path(batch)}/results"]
-
-    def _cancelling(self, batch: str) -> str:
-        return f"{_path(batch)}/cancel"
-
-
-def _path(batch: str) -> str:
-    return f"{_BATCHES}/{quote(batch, safe='')}"
-
-
-def _counts(document: Mapping[str, Any]) -> dict[str, int]:
-    counts = object_in(document.get("request_counts"))
-    names = ("processing", "succeeded", "errored", "canceled", "expired")
-    return {name: count_in(counts, name) for name in names}
+        return [f"{self._path(batch)}/results"]

@@ -7,11 +7,11 @@ redirects are not followed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, ClassVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
 
@@ -25,7 +25,7 @@ from quaver.errors import ModelError, RateLimited
 from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
 from quaver.models.served.server_options import compact_json
-from quaver.models.served.server_reply import objects_in, reading
+from quaver.models.served.server_reply import object_in, objects_in, reading
 from quaver.models.served.wire import Wire
 
 _CONNECT, _QUIET = 10.0, 120.0
@@ -55,36 +55,25 @@ class BatchHttp:
         self._secret, self._host = Keys.of(key), urlsplit(address.url).netloc
 
     def ask(
-        self,
-        method: str,
-        url: str,
-        document: Any = None,
-        *,
-        content: Iterable[bytes] | bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        may_be_empty: bool = False,
-    ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Send a request and read the JSON object that comes back, with the reply's headers."""
-        extra = dict(headers or {})
+        self, method: str, path: str, document: Any = None, *, content: bytes = b"", kind: str = ""
+    ) -> dict[str, Any]:
+        """Send a document, or content of a kind, and read the JSON object that comes back."""
         if document is not None:
             content = compact_json(document)
-            extra.setdefault("content-type", "application/json")
-        changes = method != "GET"
-        with self._sent(method, url, content, extra) as reply:
-            body, head = self._body(reply), dict(reply.headers)
-        if not body.strip() and may_be_empty:
-            return {}, head
+        changes, kind = method != "GET", kind or ("application/json" if content else "")
+        with self._sent(method, path, content, {"content-type": kind} if kind else {}) as reply:
+            body = self._body(reply)
         try:
             parsed = json.loads(body)
         except (ValueError, RecursionError):
             raise NotNow("the reply is not JSON", unsure=changes) from None
         if not isinstance(parsed, dict):
             raise NotNow("the reply is not an object", unsure=changes)
-        return parsed, head
+        return parsed
 
-    def lines(self, url: str) -> Iterator[bytes]:
+    def lines(self, path: str) -> Iterator[bytes]:
         """Download the lines of a file."""
-        with self._sent("GET", url, None, {}) as reply:
+        with self._sent("GET", path, b"", {}) as reply:
             rest, results = b"", InputBudget(MOST_RESULTS, "bytes of results")
             for chunk in reply.iter_bytes():
                 results.spend(len(chunk))
@@ -96,19 +85,11 @@ class BatchHttp:
 
     @contextmanager
     def _sent(
-        self,
-        method: str,
-        url: str,
-        content: Iterable[bytes] | bytes | None,
-        headers: Mapping[str, str],
+        self, method: str, path: str, content: bytes, headers: Mapping[str, str]
     ) -> Iterator[httpx2.Response]:
-        where = url if "://" in url else self._address.url + url
-        changes = method != "GET"
+        changes, url, heads = method != "GET", self._address.url + path, self._headers | dict(headers)
         try:
-            with (
-                opened() as client,
-                client.stream(method, where, content=content, headers=self._headers | dict(headers)) as reply,
-            ):
+            with opened() as client, client.stream(method, url, content=content, headers=heads) as reply:
                 if not reply.is_success:
                     raise self._failure(reply, changes=changes)
                 yield reply
@@ -131,13 +112,12 @@ class BatchHttp:
 
     def _failure(self, reply: httpx2.Response, *, changes: bool) -> Exception:
         """What an error reply means: nothing has happened unless the server itself failed."""
-        content = self._body(reply)
-        if reply.status_code in (404, 410):
-            return Gone(f"HTTP {reply.status_code}: {printable(content[:200].decode('utf-8', 'replace'))}")
-        failure = read_failure(reply.status_code, reply.headers, content, self._address)
+        status, content = reply.status_code, self._body(reply)
+        if status in (404, 410):
+            return Gone(f"HTTP {status}: {printable(content[:200].decode('utf-8', 'replace'))}")
+        failure = read_failure(status, reply.headers, content, self._address)
         if isinstance(failure, Passing):
-            unsure = changes and reply.status_code >= 500
-            return NotNow(failure.reason, unsure=unsure, limited=failure.limited)
+            return NotNow(failure.reason, unsure=changes and status >= 500, limited=failure.limited)
         if isinstance(failure, Response):
             return ModelError(
                 "the provider refuses the batch", where=self._address.url, found=failure.error or ""
@@ -161,26 +141,18 @@ def object_of(line: bytes) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {}
 
 
-def listed(page: Mapping[str, Any], field: str, *, may_lack: bool = False) -> list[dict[str, Any]]:
-    """The objects on a page of a list."""
-    data = page.get(field, [] if may_lack else None)
-    if not isinstance(data, list):
-        raise NotNow(f"the reply has no list of {field}")
-    return objects_in(data)
-
-
-def name_in(document: object, field: str = "id") -> str:
+def name_in(document: Mapping[str, Any]) -> str:
     """What a provider calls a file or a batch."""
-    name = document.get(field) if isinstance(document, dict) else None
+    name = document.get("id")
     if not isinstance(name, str) or not name:
         raise NotNow("the reply names no file or batch", unsure=True)
     return name
 
 
-def count_in(counts: Mapping[str, Any], name: str) -> int:
-    """A number of requests, which Google writes as a text; 0 where there is none."""
-    value = counts.get(name)
-    return token_count(int(value) if isinstance(value, str) and value.isdecimal() else value) or 0
+def counts_in(document: Mapping[str, Any], *names: str) -> dict[str, int]:
+    """Numbers of requests; 0 where there is none."""
+    counts = object_in(document.get("request_counts"))
+    return {name: token_count(counts.get(name)) or 0 for name in names}
 
 
 def seconds_in(moment: object) -> float | None:
@@ -192,31 +164,90 @@ def seconds_in(moment: object) -> float | None:
     return None
 
 
-class LineReader:
-    """Writes and reads the lines of one model's batches.
+class HttpBatches:
+    """Batches of one model at a provider.
 
     Args:
-        address: For errors.
+        connect: Opens the connection, with the key that is in the environment.
         wire: How the model is asked.
+        address: For errors.
         together: Whether a request's calls are drawn together.
     """
 
-    def __init__(self, address: Address, wire: Wire, *, together: bool = False) -> None:
-        self._address, self._wire, self._together = address, wire, together
+    limits = BatchLimits()
+    uploads = True
+    is_named = True
+
+    root: ClassVar = "/batches"
+    """The path of the provider's batches."""
+    after: ClassVar = "after"
+    """What says after which object a page of a list begins."""
+
+    def __init__(
+        self, connect: Callable[[], BatchHttp], wire: Wire, address: Address, *, together: bool = False
+    ) -> None:
+        self._connect, self._wire, self._address, self._together = connect, wire, address, together
         self._taught: set[str] = set()
 
     def parts(self, request: Request) -> Sequence[Request]:
         """A request for each call, unless the server draws them together."""
-        if self._together:
-            return [request]
-        return [request.part((call,)) for call in request.calls]
+        return [request] if self._together else [request.part((call,)) for call in request.calls]
 
-    def read(self, request: Request, status: object, document: Any) -> list[Response] | Unanswered:
+    def started(
+        self, name: str, upload: str, since: float, calls: int, known: Container[str]
+    ) -> Sequence[str]:
+        """Unknown batches since then that may be this one, the oldest first."""
+        batches: list[str] = []
+        for batch in self._pages(self.root):
+            if (seconds_in(batch.get("created_at")) or since) < since:
+                break
+            if name_in(batch) not in known and self._may_be(batch, name, upload, calls):
+                batches.append(name_in(batch))
+        return batches[::-1]
+
+    def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
+        """The lines of its results."""
+        for path in self._results(batch, look):
+            for result in map(object_of, self._connect().lines(path)):
+                if isinstance(result.get("custom_id"), str):
+                    yield result["custom_id"], result
+
+    def cancel(self, batch: str) -> None:
+        """Cancel a batch; what is answered by then is kept."""
+        with suppress(ModelError):  # it has ended already
+            self._connect().ask("POST", f"{self._path(batch)}/cancel")
+
+    def _may_be(self, batch: Mapping[str, Any], name: str, upload: str, calls: int) -> bool:
+        """Whether a batch in the provider's list may be that of a name."""
+        raise NotImplementedError
+
+    def _results(self, batch: str, look: Look) -> Iterable[str]:
+        """The paths of its results."""
+        raise NotImplementedError
+
+    def _path(self, batch: str) -> str:
+        return f"{self.root}/{quote(batch, safe='')}"
+
+    def _pages(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
+        """The objects of a list, newest first."""
+        query["limit"] = str(_PAGE)
+        for _ in range(_PAGES):
+            page = self._connect().ask("GET", f"{path}?{urlencode(query)}")
+            if not isinstance(page.get("data"), list):
+                raise NotNow("the reply has no list")
+            objects = objects_in(page["data"])
+            yield from objects
+            if not (page.get("has_more") and objects):
+                return
+            query[self.after] = name_in(objects[-1])
+
+    # ------------------------------------------------------------------ one reply
+
+    def _read(self, request: Request, status: object, document: Any) -> list[Response] | Unanswered:
         """A reply as responses, or why it is none; a server may give no status."""
-        status, content = token_count(status) or 0, json.dumps(document).encode()
+        status, content, meter = token_count(status) or 0, json.dumps(document).encode(), Meter()
         if status and not 200 <= status < 300:
             return self._refused(request, status, content)
-        meter = Meter()
         try:
             with reading(meter, request, content):
                 n = len(request.calls)
@@ -239,84 +270,3 @@ class LineReader:
                 return [failure.response] * len(request.calls)
             failure = failure.error
         return Unanswered(reason, counts=not isinstance(failure, RateLimited), fatal=failure)
-
-
-class ChatLines(LineReader):
-    """The lines of a batch as OpenAI's Batch API has them."""
-
-    def kind_of(self, request: Request) -> str:
-        """The endpoint."""
-        return "/v1" + self._wire.path(request)
-
-    def line(self, request_id: str, request: Request) -> bytes:
-        """The line of a request."""
-        body = self._wire.body(request, n=len(request.calls))
-        return compact_json(
-            {"custom_id": request_id, "method": "POST", "url": self.kind_of(request), "body": body}
-        )
-
-
-class HttpBatches:
-    """Batches of one model at a provider.
-
-    Args:
-        connect: Opens the connection, with the key that is in the environment.
-        reader: Reads what comes back for requests.
-    """
-
-    limits = BatchLimits()
-    uploads = True
-    is_named = True
-
-    request_id: ClassVar = "custom_id"
-    """The field with a request's id in a line of results."""
-    paging: ClassVar = ("limit", "after")
-    """What says how many objects a page of a list has, and after which it begins."""
-
-    cancel_body: ClassVar[Mapping[str, Any] | None] = None
-
-    def __init__(self, connect: Callable[[], BatchHttp], reader: LineReader) -> None:
-        self._connect, self._reader = connect, reader
-        self.parts = reader.parts
-
-    def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
-        """The lines of its results."""
-        for url in self._result_urls(batch, look):
-            for line in self._connect().lines(url):
-                result = object_of(line)
-                if isinstance(result.get(self.request_id), str):
-                    yield result[self.request_id], result
-
-    def cancel(self, batch: str) -> None:
-        """Cancel a batch; what is answered by then is kept."""
-        with suppress(ModelError):  # it has ended already
-            self._connect().ask("POST", self._cancelling(batch), self.cancel_body, may_be_empty=True)
-
-    def _result_urls(self, batch: str, look: Look) -> Iterable[str]:
-        raise NotImplementedError
-
-    def _cancelling(self, batch: str) -> str:
-        """The address that cancels a batch."""
-        raise NotImplementedError
-
-    def _get(self, url: str) -> dict[str, Any]:
-        return self._connect().ask("GET", url)[0]
-
-    def _pages(
-        self, url: str, field: str = "data", *, may_lack: bool = False, **query: str
-    ) -> Iterator[dict[str, Any]]:
-        """The objects of a list, newest first."""
-        size, begins = self.paging
-        query |= {size: str(_PAGE)}
-        for _ in range(_PAGES):
-            page = self._get(f"{url}?{urlencode(query)}")
-            objects = listed(page, field, may_lack=may_lack)
-            yield from objects
-            following = self._following(page, objects)
-            if not following:
-                return
-            query[begins] = following
-
-    def _following(self, page: Mapping[str, Any], objects: Sequence[Mapping[str, Any]]) -> str:
-        """Where the next page begins; empty after the last."""
-        return name_in(objects[-1]) if page.get("has_more") and objects else ""

@@ -6,7 +6,7 @@ and in its metadata, by which both are found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -14,15 +14,8 @@ from quaver.core.batch import Lines, Look, Problem, Unanswered
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import RateLimited
-from quaver.models.served.batch_http import (
-    BatchHttp,
-    ChatLines,
-    HttpBatches,
-    count_in,
-    name_in,
-    object_of,
-    seconds_in,
-)
+from quaver.models.served.batch_http import HttpBatches, counts_in, name_in, object_of, seconds_in
+from quaver.models.served.server_options import compact_json
 from quaver.models.served.server_reply import object_in, objects_in
 
 _QUEUE = frozenset(["token_limit_exceeded", "request_limit_exceeded", "batch_limit_exceeded"])
@@ -40,18 +33,20 @@ _STATES: Mapping[str, Any] = {
 
 
 class OpenAIBatches(HttpBatches):
-    """Batches at a server that speaks OpenAI's Batch API.
-
-    Args:
-        connect: Opens the connection, with the key that is in the environment.
-        lines: Makes lines of requests and reads what comes back for them.
-    """
+    """Batches at a server that speaks OpenAI's Batch API."""
 
     kind = "openai"
 
-    def __init__(self, connect: Callable[[], BatchHttp], lines: ChatLines) -> None:
-        super().__init__(connect, lines)
-        self.kind_of, self.line = lines.kind_of, lines.line
+    def kind_of(self, request: Request) -> str:
+        """The endpoint."""
+        return "/v1" + self._wire.path(request)
+
+    def line(self, request_id: str, request: Request) -> bytes:
+        """The line of a request."""
+        body = self._wire.body(request, n=len(request.calls))
+        return compact_json(
+            {"custom_id": request_id, "method": "POST", "url": self.kind_of(request), "body": body}
+        )
 
     def upload(self, name: str, lines: Lines) -> str:
         """Upload the lines as a file of the batch's name."""
@@ -62,8 +57,8 @@ class OpenAIBatches(HttpBatches):
             "Content-Type: application/jsonl\r\n\r\n"
         )
         content = head.encode() + b"".join(lines()) + f"\r\n--{boundary}--\r\n".encode()
-        form = {"content-type": f"multipart/form-data; boundary={boundary}"}
-        return name_in(self._connect().ask("POST", "/files", content=content, headers=form)[0])
+        kind = f"multipart/form-data; boundary={boundary}"
+        return name_in(self._connect().ask("POST", "/files", content=content, kind=kind))
 
     def uploaded(self, name: str) -> str | None:
         """The file of the batch's name."""
@@ -79,73 +74,51 @@ class OpenAIBatches(HttpBatches):
             "completion_window": "24h",
             "metadata": {_MARK: name},
         }
-        return name_in(self._connect().ask("POST", "/batches", document)[0])
-
-    def started(
-        self, name: str, upload: str, since: float, calls: int, known: Container[str]
-    ) -> Sequence[str]:
-        """The batches with this name in their metadata, or of this file."""
-        batches: list[str] = []
-        for batch in self._pages("/batches"):
-            if (seconds_in(batch.get("created_at")) or since) < since:
-                break
-            is_named = object_in(batch.get("metadata")).get(_MARK) == name
-            is_of_file = bool(upload) and batch.get("input_file_id") == upload
-            if (is_named or is_of_file) and name_in(batch) not in known:
-                batches.append(name_in(batch))
-        return batches[::-1]
+        return name_in(self._connect().ask("POST", self.root, document))
 
     def look(self, batch: str) -> Look:
         """Where a batch stands."""
-        document = self._get(_path(batch))
-        counts = object_in(document.get("request_counts"))
+        document = self._connect().ask("GET", self._path(batch))
+        counts = counts_in(document, "completed", "failed")
         files = [document.get(name) for name in ("output_file_id", "error_file_id")]
         state = _STATES.get(str(document.get("status")), "running")
+        errors = objects_in(object_in(document.get("errors")).get("data")) if state == "failed" else []
         return Look(
             state=state,
-            done=count_in(counts, "completed"),
-            refused=count_in(counts, "failed") if files[1] or state == "running" else 0,
+            done=counts["completed"],
+            refused=counts["failed"] if files[1] or state == "running" else 0,
             expires=seconds_in(document.get("expires_at")),
             files=tuple(file for file in files if isinstance(file, str) and file),
-            problems=tuple(_problems(document.get("errors"))) if state == "failed" else (),
+            problems=tuple(map(_problem, errors)),
         )
 
     def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
         """A line of results as responses, or why there are none."""
-        error, reply = came.get("error"), came.get("response")
-        if isinstance(reply, dict) and isinstance(reply.get("body"), dict | list):
-            return self._reader.read(request, reply.get("status_code"), reply["body"])
-        error = object_in(error)
-        code, message = str(error.get("code") or ""), printable(error.get("message") or "no reason was given")
-        if code in _WAITED:
-            return Unanswered(message, counts=False)
-        if code in _SPENT:
-            return Unanswered(message, counts=False, fatal=_spent(message))
-        return Unanswered(f"{code}: {message}" if code else message)
+        reply = object_in(came.get("response"))
+        if isinstance(reply.get("body"), dict | list):
+            return self._read(request, reply.get("status_code"), reply["body"])
+        problem = _problem(object_in(came.get("error")))
+        waited = problem.code in _WAITED
+        return Unanswered(problem.message, counts=not (waited or problem.fatal), fatal=problem.fatal)
 
-    def _result_urls(self, batch: str, look: Look) -> list[str]:
+    def _may_be(self, batch: Mapping[str, Any], name: str, upload: str, calls: int) -> bool:
+        """Whether it has this name in its metadata, or is of this file."""
+        is_named = object_in(batch.get("metadata")).get(_MARK) == name
+        return is_named or (bool(upload) and batch.get("input_file_id") == upload)
+
+    def _results(self, batch: str, look: Look) -> list[str]:
         """The file of answers and the file of errors."""
         return [f"/files/{quote(file, safe='')}/content" for file in look.files]
 
-    def _cancelling(self, batch: str) -> str:
-        return f"{_path(batch)}/cancel"
 
-
-def _path(batch: str) -> str:
-    return f"/batches/{quote(batch, safe='')}"
-
-
-def _problems(errors: Any) -> Iterator[Problem]:
-    for error in objects_in(object_in(errors).get("data")):
-        code, message = str(error.get("code") or ""), printable(error.get("message") or "no reason was given")
-        fatal = _spent(message) if code in _SPENT else None
-        line = token_count(error.get("line"))
-        yield Problem(f"{code}: {message}" if code else message, line, code in _QUEUE, fatal)
-
-
-def _spent(message: str) -> RateLimited:
-    return RateLimited(
-        "the account has no credit left",
-        found=message,
-        fix="add credit and run again; the run continues where it stopped",
-    )
+def _problem(error: Mapping[str, Any]) -> Problem:
+    code, message = str(error.get("code") or ""), printable(error.get("message") or "no reason was given")
+    fatal = None
+    if code in _SPENT:
+        fatal = RateLimited(
+            "the account has no credit left",
+            found=message,
+            fix="add credit and run again; the run continues where it stopped",
+        )
+    whole = f"{code}: {message}" if code else message
+    return Problem(whole, token_count(error.get("line")), code in _QUEUE, fatal, code)

@@ -20,9 +20,6 @@ Choice = Literal["structured_outputs", "grammar", "regex", "json_schema", "none"
 ``json_schema`` a schema with one key whose values are the answers.
 """
 
-Batch = Literal["none", "openai", "gemini", "file"]
-"""How a server takes batches: by OpenAI's Batch API, by Gemini's, or as files that you hand to a program."""
-
 _ALL = {"top_p": "top_p", "top_k": "top_k", "min_p": "min_p", "stop": "stop"}
 _FEW = {"top_p": "top_p", "stop": "stop"}
 _COMPLETION = "max_completion_tokens"
@@ -48,7 +45,7 @@ class Preset:
         length: The field for the maximum length.
         top_k_off: The value of ``top_k`` that keeps all tokens.
         body: Fields that every request to it carries.
-        batch: How it takes batches.
+        batch: Whether it has OpenAI's Batch API.
         version: The path, from its root, and the key in the reply that give its version.
         local: Whether it usually runs on your own machine, for free.
         start: The command that starts it.
@@ -70,7 +67,7 @@ class Preset:
     length: str = "max_tokens"
     top_k_off: int = 0
     body: Mapping[str, object] = field(default_factory=dict)
-    batch: Batch = "none"
+    batch: bool = False
     version: tuple[str, str] | None = None
     local: bool = False
     start: str = ""
@@ -103,7 +100,7 @@ _OPENAI = _service(
     seed="seed",
     n=True,
     length=_COMPLETION,
-    batch="openai",
+    batch=True,
 )
 
 ANY = Preset("", key="", options={})
@@ -111,10 +108,10 @@ ANY = Preset("", key="", options={})
 
 PRESETS: Mapping[str, Preset] = {
     "openai": _OPENAI,
-    "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY", batch="none"),
+    "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY", batch=False),
     "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", needs_key=True),
     "gemini": _service(
-        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True, batch="gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True
     ),
     "mistral": _service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed="random_seed", n=True),
     "deepseek": Preset("https://api.deepseek.com", "DEEPSEEK_API_KEY", needs_key=True, logprobs=20),
@@ -129,7 +126,7 @@ PRESETS: Mapping[str, Preset] = {
     "vllm": _local(
         "http://localhost:8000/v1", "VLLM_API_KEY", logprobs=20, choice="structured_outputs", schema=True,
         seed="seed", n=True, plain=True, continues="flag", options=_OWN, version=("/version", "version"),
-        start="vllm serve MODEL", steady="VLLM_BATCH_INVARIANT=1 vllm serve MODEL", batch="file",
+        start="vllm serve MODEL", steady="VLLM_BATCH_INVARIANT=1 vllm serve MODEL",
     ),
     "sglang": _local(
         "http://localhost:30000/v1", "SGLANG_API_KEY", logprobs=20, choice="regex", schema=True, n=True,

@@ -25,6 +25,7 @@ from quaver.models.served.server_reply import reading, sending, spent_on
 from quaver.models.served.wire import Wire
 
 if TYPE_CHECKING:
+    from quaver.models.served.batch_http import BatchHttp
     from quaver.models.served.http_pool import Connection
 
 
@@ -211,6 +212,12 @@ class ServedModel(Defaults):
     def _draws_together(self) -> bool:
         """Whether a request's calls are sent together."""
         return False
+
+    def _batch_http(self) -> BatchHttp:
+        from quaver.models.served.batch_http import BatchHttp
+
+        key = self._secret()
+        return BatchHttp(self._address, self._headers(key), key)
 
     def _connected(self) -> AbstractAsyncContextManager[Connection]:
         from quaver.models.served.http_pool import Connection

@@ -23,14 +23,14 @@ def asked_in_batches(study: StudyFile, every: bool = False) -> dict[str, BatchSe
     services: dict[str, BatchService] = {}
     for index, spec in enumerate(study.spec.models):
         model = study.models[spec.name]
-        service = model.batches(study.files.batches) if isinstance(model, Batched) else None
+        service = model.batches() if isinstance(model, Batched) else None
         if service is None and spec.batch:
             raise SpecError(
                 f"the model {spec.name!r} cannot be asked in batches",
                 where=study.positions.where("models", index, "batch"),
-                expected="a model whose provider takes batches: OpenAI, Anthropic, Gemini, vLLM",
+                expected="a model whose provider takes batches: OpenAI, Anthropic",
                 fix="leave `batch` out; for another server with OpenAI's Batch API write "
-                "`supports: {batch: openai}` beside it",
+                "`supports: {batch: true}` beside it",
             )
         if service is not None and (spec.batch or every):
             services[spec.name] = service
@@ -38,7 +38,7 @@ def asked_in_batches(study: StudyFile, every: bool = False) -> dict[str, BatchSe
         raise SpecError(
             "no model of this study can be asked in batches",
             where="--batch",
-            expected="a model whose provider takes batches: OpenAI, Anthropic, Gemini, vLLM",
+            expected="a model whose provider takes batches: OpenAI, Anthropic",
             fix="run it without --batch",
         )
     return services
@@ -75,7 +75,7 @@ class StudyBatches:
         services = dict(chosen)
         for name in {row.model for row in StoredBatches(store).rows()} - set(chosen):
             model = study.models.get(name)
-            if isinstance(model, Batched) and (service := model.batches(study.files.batches)) is not None:
+            if isinstance(model, Batched) and (service := model.batches()) is not None:
                 services[name] = service
         identities = {name: study.models[name].identity() for name in services}
         self._services = services

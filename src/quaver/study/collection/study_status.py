@@ -60,7 +60,6 @@ class BatchStatus:
         money: US dollars that it is expected to cost; None where the price is not known.
         remote: What its provider calls it; None before it is started.
         note: What its provider said last; None if nothing.
-        file: The file to hand to a program; empty where a provider has it.
     """
 
     name: str
@@ -76,7 +75,6 @@ class BatchStatus:
     money: float | None
     remote: str | None
     note: str | None
-    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +289,6 @@ def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
                 money=None if price is None else price.in_batch.of(*expected),
                 remote=row.remote,
                 note=row.note,
-                file=str(study.files.batches / f"{row.name}.jsonl") if row.service == "file" else "",
             )
         )
     return batches

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf, sqrt
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from quaver.collect.run.ledger import Entry
@@ -273,7 +272,7 @@ def _of_model(
     left = (calls - stored) / calls
     shared = left * (prompt - new)
     rest = expected_tokens(calls - stored, left * prompt, shared, left * longest, counted, used)
-    service = model.batches(Path()) if isinstance(model, Batched) else None
+    service = model.batches() if isinstance(model, Batched) else None
     return ModelForecast(
         model=name,
         calls=calls,

@@ -148,7 +148,6 @@ class StudyFolder:
         annotations: The annotation frame.
         log: What happened in its runs, a line each, for people.
         paraphrases: The paraphrases that models made.
-        batches: Files of batches that you hand to a program.
         watch: The folder of its watch.
     """
 
@@ -158,7 +157,6 @@ class StudyFolder:
         self.annotations = path / "annotations.parquet"
         self.log = path / "run.log"
         self.paraphrases = path / "paraphrases.json"
-        self.batches = path / "batches"
         self.watch = path / "watch"
 
     def make(self) -> None:
