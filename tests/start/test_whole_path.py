@@ -44,10 +44,6 @@ def test_from_a_spreadsheet_to_labels(browser: Any, server: str, tmp_path: Path)
         walk = Walk(browser, address)
         walk.upload(REFORM)
         walk.to_the_model()
-        walk.click("text=Try it on three texts")
-        walk.page.locator(".qv-tried >> nth=2").wait_for()
-        tried = Study.open(tmp_path / "reform-check" / "study.yaml").status().answered
-        assert tried >= 3, "what was tried is no longer asked for"
         walk.to_the_verdict()
         assert walk.page.inner_text("h1") == "You can use these labels."
         kept = walk.to_the_table()
@@ -249,9 +245,6 @@ def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
         walk.page.on("request", lambda request: asked.add(request.url))
         walk.upload(table)
         walk.to_the_model()
-        walk.click("text=Try it on three texts")
-        walk.page.locator(".qv-tried >> nth=2").wait_for()
-        assert walk.page.evaluate("window.ran") is None
         walk.to_the_verdict()
         base = walk.page.url.rpartition("/")[0]
         for step in STEPS[3:]:
@@ -334,8 +327,6 @@ def test_the_whole_path_by_keyboard_alone(browser: Any, server: str, tmp_path: P
         for button, step in (("Next: the codebook", "codebook"), ("Next: the model", "model")):
             walk.press(button)
             walk.at(step)
-        walk.press("Try it on three texts")
-        walk.page.locator(".qv-tried >> nth=2").wait_for()
         walk.press("Next: the plan")
         walk.at("plan")
         walk.press("Ask ")
@@ -399,11 +390,6 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser: Any, tm
         assert '"amount": A number of 0 or more' in shown
         walk.click("text=Next: the model")
         walk.at("model")
-        walk.click("text=Try it on three texts")
-        walk.page.locator(".qv-tried >> nth=2").wait_for()
-        tried = walk.page.locator(".qv-tried .qv-label").first.inner_text()
-        assert "tone: " in tried
-        assert "amount: " in tried
         walk.to_the_verdict()
         verdict = walk.page.locator("table").first.inner_text()
         assert all(name in verdict for name in ("tone", "topics", "amount"))
@@ -413,7 +399,6 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser: Any, tm
         fields = opened.value.get_by_label("Study", exact=True).locator("option").all_inner_texts()
         assert len(fields) == 3
         opened.value.close()
-        walk.page.locator(".qv-chart img >> nth=2").wait_for()
         walk.click("button:has-text('Label all texts')")
         walk.at("labels")
         walk.click("text=Label although")

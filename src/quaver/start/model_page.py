@@ -1,22 +1,12 @@
-"""The third step: a model that was found, or one that is named; and three texts to try it on."""
+"""The third step: a model that was found, or one that is named."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
-
 from nicegui import ui
 
-from quaver.core.input_budget import read_parquet
-from quaver.core.number_format import duration
 from quaver.models.served.presets import PRESETS
 from quaver.start.model_search import FoundModel, check_encrypted, found_models, take_key
 from quaver.start.page_frame import StepPage, main_button, other_button, words
-from quaver.study.forecasts.forecast import Range
-
-_TRIED = 3
 
 
 async def model(page: StepPage) -> None:
@@ -44,25 +34,12 @@ async def model(page: StepPage) -> None:
             words("p", "No model was found here, and no key in the environment.").classes("qv-doubt")
         with ui.expansion("Another model", value=not found):
             _other(page)
-    tried = ui.element("div")
-
-    async def attempt() -> None:
-        tried.clear()
-        with tried:
-            ui.spinner().props["aria-label"] = "Asking"
-        rows = await page.do(_tried, page)
-        tried.clear()
-        with tried:
-            for row in rows or ():
-                _answer(row)
 
     async def on() -> None:
         if await page.do(begun.prepared) is not None:
             page.go("plan")
 
-    with ui.row():
-        main_button("Next: the plan", on)
-        other_button("Try it on three texts", attempt)
+    main_button("Next: the plan", on)
     page.command(begun.command())
     if index is not None and chosen[0] is None:
         choose(found[index])
@@ -101,40 +78,3 @@ def _other(page: StepPage) -> None:
             ui.navigate.reload()
 
     other_button("Use this model", use)
-
-
-def _tried(page: StepPage) -> list[dict[str, Any]]:
-    """Ask about three texts, as the run would first, and return the answers with what each cost.
-
-    They are the study's own answers: the run does not ask for them again.
-    """
-    study = page.begun.prepared().study
-    status = study.status()
-    if status.answered == status.errors:
-        study.run(requests=_TRIED, retry_errors=status.errors > 0)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "tried.parquet"
-        study.export(path)
-        calls = read_parquet(path).unique(("variant", "item"), keep="first", maintain_order=True)
-    price = next(iter(study.source.prices.values()))
-    rows = calls.head(_TRIED).to_dicts()
-    for row in rows:
-        tokens = (row[name] or 0 for name in ("prompt_tokens", "cached_tokens", "completion_tokens"))
-        row["price"] = None if price is None else price.of(*tokens)
-    return rows
-
-
-def _answer(row: dict[str, Any]) -> None:
-    read = [(name.split(".")[-2], value) for name, value in row.items() if name.endswith(".label")]
-    labels = [(field, "none could be read" if value is None else value) for field, value in read]
-    fields = "; ".join(f"{field}: {value}" for field, value in labels)
-    with ui.element("section").classes("qv-tried"):
-        prompt = "\n\n".join(str(content) for _, content in json.loads(row["prompt"]))
-        words("pre", prompt).classes("qv-prompt")
-        words("p", f"Answer: {row['error'] or row['output']}")
-        words("p", fields if len(labels) > 1 else f"Label: {labels[0][1]}").classes("qv-label")
-        seconds = row["latency"]
-        taken, wrote = row["prompt_tokens"] or 0, row["completion_tokens"] or 0
-        took = f"{duration(seconds)}, " if seconds else ""
-        cost = "an unknown price" if row["price"] is None else str(Range(row["price"], row["price"]))
-        words("p", f"{took}{taken:,} tokens read, {wrote:,} written: {cost}").classes("qv-small")

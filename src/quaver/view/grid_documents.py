@@ -28,9 +28,7 @@ def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
     columns = zip(index.design.columns, view.margins.iter_rows(named=True), strict=True)
     return {
         "rows": len(view.rows),
-        "items": index.design.items,
         "matched": view.matched,
-        "of": int(view.scope.numbers["_answered"].sum()),
         "partial": not index.state.complete,
         "columns": [column_document(column) | _margin(sums) for column, sums in columns],
         "margin": _margin(view.margins.sum().row(0, named=True)),

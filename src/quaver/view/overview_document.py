@@ -11,21 +11,18 @@ import polars as pl
 from quaver.core.number_format import short_name
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
-from quaver.view.study_index import STATUSES, Index, State, error_document
+from quaver.view.study_index import STATUSES, State, error_document
 from quaver.view.viewed_study import ViewedStudy
 
 EXAMPLES = (
-    ("is:flip", "answers that differ from the item's most frequent label"),
-    ("instability>0.3", "items whose labels move most"),
-    ("is:unlabelled", "answers without a usable label"),
-    ("is:wrong", "answers that are not the gold label"),
-    ("confidence<0.6", "answers of which the model was not sure"),
-    ("mark:disagree", "what somebody disagreed with"),
+    ("is:flip", "answers that differ from the item's most frequent label", ""),
+    ("instability>0.3", "items whose labels move most", ""),
+    ("is:unlabelled", "answers without a usable label", ""),
+    ("is:wrong", "answers that are not the gold label", "gold"),
+    ("confidence<0.6", "answers of which the model was not sure", "confidence"),
+    ("mark:disagree", "what somebody disagreed with", ""),
 )
-_NEEDED = {"is:wrong": "gold", "confidence<0.6": "confidence"}
-"""What a study must have for an example to find anything."""
-
-_MOST_VALUES = 200
+"""Queries, what they find, and what a study must have for one to find anything."""
 
 
 def index_state(study: ViewedStudy) -> dict[str, Any]:
@@ -45,13 +42,9 @@ def index_state(study: ViewedStudy) -> dict[str, Any]:
 def brief(study: ViewedStudy) -> dict[str, Any]:
     """A study in a line."""
     index, state = study.index_or_none(), index_state(study)
-    known = {"id": study.id, "answers": state["done"], "index": state}
-    if index is None:
-        return known | {"name": study.id, "kind": "", "items": 0, "columns": 0, "total": 0}
-    design = index.design
-    total = design.items * index.width if design.has["answers"] else state["done"]
-    about = {"name": design.name, "kind": design.kind, "items": design.items, "columns": index.width}
-    return known | about | {"total": total}
+    about = (study.id, "", 0) if index is None else (index.design.name, index.design.kind, index.design.items)
+    known = dict(zip(("name", "kind", "items"), about, strict=True))
+    return {"id": study.id, "answers": state["done"], "index": state, **known}
 
 
 def pulse(study: ViewedStudy) -> dict[str, Any]:
@@ -99,44 +92,26 @@ def judge(study: ViewedStudy, given: Given) -> dict[str, Any]:
 
 def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     """Labels, columns and what they are made of, from which the page makes legends and menus."""
-    index = study.index
-    design, has = index.design, _has(index)
-    variants = design.variants_by_id
+    index, design = study.index, study.index.design
+    sure = index.annotations().select(pl.col("confidence").is_not_null().any())
+    has = {
+        "gold": index.gold.null_count() < len(index.gold),
+        "confidence": bool(index.collected(sure).item()),
+        "answers": design.has["answers"],
+    }
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
         "labels": [{"code": label.code, "name": label.name} for label in design.labels.labels],
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
-            {
-                "id": name,
-                "short": short_name(name),
-                "factors": dict(variants[name].factors) if name in variants else {},
-                "original": position == 0,
-            }
-            for position, name in enumerate(design.prompts)
+            {"id": name, "short": short_name(name), "factors": dict(design.variants_by_id[name].factors)}
+            for name in design.prompts
         ],
-        "groups": {
-            name: {"values": values[:_MOST_VALUES], "count": len(values)}
-            for name, values in design.groups.items()
-        },
         "columns": [asdict(column) for column in design.columns],
         "has": has,
         "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],
         "examples": [
-            {"query": query, "means": means}
-            for query, means in EXAMPLES
-            if has.get(_NEEDED.get(query, ""), True)
+            {"query": query, "means": means} for query, means, needed in EXAMPLES if has.get(needed, True)
         ],
-    }
-
-
-def _has(index: Index) -> dict[str, bool]:
-    design = index.design
-    sure = pl.col("confidence").is_not_null().any()
-    return {
-        "gold": index.gold.null_count() < len(index.gold),
-        "confidence": bool(index.collected(index.annotations().select(sure)).item()),
-        "answers": design.has["answers"],
-        "repeats": any(condition[3] > 1 for condition in design.conditions),
     }
