@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -45,24 +45,6 @@ class ItemEvidence:
     probability: Floats
     groups: dict[str, NDArray[np.str_]]
     has_classes: bool = True
-
-    def asked_again(self, again: pl.DataFrame) -> ItemEvidence:
-        """The same with other labels of some items, as a second model gave them.
-
-        Args:
-            again: ``item``, ``label`` and ``agreement``.
-        """
-        new = pl.DataFrame({"item": self.items.tolist()}).join(
-            again, on="item", how="left", maintain_order="left"
-        )
-        asked = new["item"].is_in(again["item"].to_list()).to_numpy()
-        label = new["label"].fill_null("").to_numpy().astype(np.str_)
-        return replace(
-            self,
-            label=np.where(asked, label, self.label),
-            agreement=np.where(asked, new["agreement"].fill_null(0.0).to_numpy(), self.agreement),
-            confidence=np.where(asked, np.nan, self.confidence),
-        )
 
     @property
     def candidates(self) -> NDArray[np.bool_]:

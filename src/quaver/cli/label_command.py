@@ -12,7 +12,7 @@ from quaver.cli.check_command import ask
 from quaver.cli.console import say, screen, table
 from quaver.cli.demo_command import YesOption, offer_weights
 from quaver.cli.label_file_options import separator_of, with_options
-from quaver.core.number_format import count, percent
+from quaver.core.number_format import count
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.sources.named_functions import function_of
 
@@ -31,9 +31,9 @@ def command(
 ) -> None:
     """Label all your texts, in a copy of their table.
 
-    Goes on from a check, or makes one first: its verdict says whether these labels can be used, and how many
-    prompts are worth asking. Each text gets their most frequent label, or the one that a person gave it, and
-    a note where a person should look; of several fields one for each. With --error, people label a sample,
+    Goes on from a check, or makes one first: its verdict says whether these labels can be used, and which
+    prompts to ask. Each text gets their most frequent label, or the one that a person gave it, and a note
+    where a person should look; of several fields one for each. With --error, people label a sample,
     and you learn which labels can be accepted. Every answer is kept: after a break, the same command goes on.
 
     Options:
@@ -63,13 +63,10 @@ def command(
     for line in filter(None, (work.verdict.reading, *work.verdict.lines[:2], *work.verdict.misread)):
         say(line)
     screen.print()
-    _show_choice(work)
+    for name, choice in work.choices.items():
+        which = f"{name}: each" if name else "Each"
+        say(f"{which} text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
     _ask(work, work.study, "All texts", yes=agreed)
-    if work.second is not None:
-        doubtful, texts = len(work.second.experiment.items), len(work.study.experiment.items)
-        share = f"{doubtful:,} of {texts:,} ({percent(doubtful / texts)})"
-        say(f"Doubtful texts, which have no label or on which the prompts disagree: {share}.")
-        _ask(work, work.second, "The doubtful texts", yes=agreed)
     labelled = work.labelled()
     screen.print()
     for path in filter(None, [labelled.file, *labelled.sheets]):
@@ -80,25 +77,6 @@ def command(
             say(f"{head}: {text}")
     if labelled.step:
         say(f"Next: {labelled.step}")
-
-
-def _show_choice(work: Labelling) -> None:
-    """How many prompts are asked about each text, beside what others would be worth, and would cost.
-
-    Of several fields, this is about the one that takes the most prompts.
-    """
-    choice = work.choice
-    if choice.forecast:
-        against = "differ from gold" if choice.forecast[0].by_gold else "differ from all prompts"
-        rows = []
-        for votes in choice.forecast:
-            calls, cost = work.price(votes.prompts)
-            price = "unknown" if cost is None else cost
-            rows.append((votes.prompts, percent(votes.wrong), votes.texts, calls, price))
-        heads = ("prompts", against, "of texts", "calls for all", "price")
-        screen.print(table(heads, rows, "The most frequent label of so many prompts:"))
-        screen.print()
-    say(f"Each text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
 
 
 def _ask(work: Labelling, study: Study, what: str, *, yes: bool) -> None:

@@ -82,7 +82,7 @@ class _Labelling:
         """The page."""
         self.page.title(
             "Label all texts",
-            "Each text gets the most frequent label of as many prompts as the check shows to be worth it.",
+            "Each text gets the most frequent label of the prompts that the check recommends.",
         )
         self.error = ui.number(
             label="Accept labels of which at most this share is wrong, in %", min=0.1, max=50, step=0.5

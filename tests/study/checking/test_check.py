@@ -384,7 +384,6 @@ def test_odd_names_are_only_text(tmp_path: Path) -> None:
         ({"gold": "stance", "labels": ("favor", "against")}, ItemError, "--labels"),
         ({"gold": "stance", "labels": ("favour", "against", "none")}, ItemError, "favour"),
         ({"labels": ("favor",)}, QuaverError, "--labels"),
-        ({}, QuaverError, "--gold stance"),
         ({"gold": "tweet", "text": "stance"}, QuaverError, "--gold"),
         ({"gold": "stance", "model": "opnai/gpt-4o"}, UnknownName, "PROVIDER/MODEL"),
         ({"gold": "stance", "model": "gpt-4o"}, Unavailable, "openai/gpt-5-mini"),
@@ -514,6 +513,19 @@ def test_named_columns_stand_in_the_study_file(tweets: Path) -> None:
     assert (items.id, items.group, set(items.groups)) == ("tweet_id", "author", {"author", "party"})
     assert found.study.experiment.items[0].id.startswith("t")
     assert not {"compare?", "group?"} & {one.role for one in found.taken}
+
+
+def test_the_only_column_with_few_values_and_the_only_one_of_codes_are_recognised(texts: Path) -> None:
+    texts.write_text(texts.read_text().replace("id,tweet", "nr,tweet"))
+    found = prepared(texts)
+    assert (found.table.gold, found.table.item) == ("stance", "nr")
+    assert "the only one with few values" in {one.column: one.why for one in found.taken}["stance"]
+    rows = texts.read_text().splitlines()
+    second = [f"{row},{party}" for row, party in zip(rows, ["party", *(["a", "b"] * 15)], strict=True)]
+    texts.write_text("\n".join(second))
+    with pytest.raises(QuaverError, match="no labels") as caught:
+        prepared(texts, to="other")
+    assert "--gold" in str(caught.value.fix)
 
 
 @pytest.mark.parametrize("wrong", [{"id": "party"}, {"group": "nobody"}, {"compare": ["party", "party"]}])

@@ -6,7 +6,6 @@ import csv
 import json
 import random
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -228,44 +227,6 @@ def test_coders_sets_agree_however_a_cell_separates_labels(form: str, tmp_path: 
     observed = sum(apart(*pair) for pair in sets) / len(sets)
     expected = sum(apart(one, other) for one in every for other in every) / (len(every) * (len(every) - 1))
     assert alpha.value == pytest.approx(1 - observed / expected, abs=1e-9)
-
-
-def _coded_twice(folder: Path) -> Path:
-    """A table whose variables two people coded, the second in columns with a name of their own."""
-    path = folder / "twice.csv"
-    header = ["nr", "speech", "party", "tone", "topics", "cost", "tone_b", "topics_b", "cost_b"]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(header)
-        for at, one in enumerate(_speeches()):
-            topics = "; ".join(one["topics"]) or "[]"
-            cost = round(one["cost"])
-            codes = [one["tone"], topics, cost, "calm" if at % 9 == 0 else one["tone"], topics, 2 * cost]
-            rows.writerow([one["nr"], one["speech"], "left" if at % 2 else "right", *codes])
-    return path
-
-
-def test_another_persons_codes_of_fields_are_neither_groups_nor_compared(tmp_path: Path) -> None:
-    path = _coded_twice(tmp_path)
-    found = _read(path, fields=["tone", "topics", "cost"])
-    said = {one.column: one.why for one in found.taken if one.role == "coder?"}
-    assert [*said] == ["tone_b", "topics_b", "cost_b"]
-    assert (found.few, found.repeating) == (("party",), ())
-    for one, level in (("tone", None), ("topics", "jaccard"), ("cost", "ratio")):
-        words = shlex.split(said[f"{one}_b"].partition("quaver ")[2])
-        first = json.loads(quaver(tmp_path, *words, "--resamples", "50", "--json").stdout.splitlines()[0])
-        own = measure_agreement(path, label=[one, f"{one}_b"], level=level)[0]  # type: ignore[arg-type]
-        assert (first["measure"], first["value"]) == (own.measure, own.value)
-
-
-def test_variables_beside_one_with_two_coders_are_pointed_out(tmp_path: Path) -> None:
-    found = _read(_coded_twice(tmp_path))
-    assert found.coders == ("tone", "tone_b")
-    said = {one.column: one.why for one in found.taken if one.role == "field?"}
-    assert {"topics", "cost"} <= said.keys()
-    named = said["topics"].partition("--fields ")[2].split()[0].split(",")
-    assert {one.name for one in _read(_coded_twice(tmp_path), fields=named).fields} == {*said, "tone"}
-    assert not {"topics_b", "cost_b", "topics", "cost"} & {*found.few, *found.repeating}
 
 
 def test_a_column_of_the_named_labels_holds_the_true_ones_whatever_it_is_called(tmp_path: Path) -> None:

@@ -97,19 +97,15 @@ def test_a_column_a_coder(tmp_path: Path) -> None:
 
 
 def test_coders_that_nobody_named_are_told(tmp_path: Path) -> None:
-    study, taken = imported(tmp_path, "unit,anna,ben\n1,a,b\n2,a,a\n")
+    study, taken = imported(tmp_path, WIDE)  # party shares no value with them, and is a field of the items
     assert [one.column for one in taken if one.role == "coders"] == ["anna", "ben"]
     assert all(one.why.startswith("recognised") for one in taken if one.role == "coders")
+    assert ("field", "party") in {(one.role, one.column) for one in taken}
+    assert study.status().total == 5
+    (tmp_path / "apart.csv").write_text("unit,anna,party\n1,a,x\n2,b,y\n")
     with pytest.raises(QuaverError, match="column of labels"):
-        import_annotations(_wide(tmp_path), tmp_path / "other")  # party shares no value with the coders
+        import_annotations(tmp_path / "apart.csv", tmp_path / "other")
     assert not (tmp_path / "other").exists()
-    assert study.status().total == 4
-
-
-def _wide(folder: Path) -> Path:
-    path = folder / "wide.csv"
-    path.write_text(WIDE)
-    return path
 
 
 def test_a_long_table_with_columns_of_any_name(tmp_path: Path) -> None:
@@ -169,7 +165,7 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
             separator=";",
         )
         (why,) = [one.why for one in taken if one.role == "item"]
-        assert why.startswith("no column")
+        assert why == "recognised: each row has its own"
         assert study.annotations().height == 3
         assert study.experiment.items[0].fields["Text"] == "Steuern; senken"
 

@@ -39,11 +39,6 @@ def good(text: str, prompt: str) -> str:
     return json.dumps(said)
 
 
-def dear(text: str, prompt: str) -> str:
-    ASKED.append(f"dear {text}")
-    return json.dumps({**truth(text), "cost": -1})
-
-
 def blind_to_tone(text: str, prompt: str) -> str:
     return json.dumps({**truth(text), "tone": TONES[int(3 * share(text + prompt))]})
 
@@ -119,17 +114,6 @@ def test_a_field_whose_labels_should_not_be_used_has_no_column(texts: Path) -> N
         "tone label"
         in cells(labelled(texts, blind_to_tone, anyway=True, out="all.csv").file or texts).columns
     )
-
-
-def test_the_second_model_s_labels_count_where_the_field_was_doubtful(texts: Path) -> None:
-    found = labelled(texts, then=dear)
-    doubtful = {one.removeprefix("dear ") for one in ASKED if one.startswith("dear")}
-    assert 0 < len(doubtful) < 60
-    table = found.table
-    assert table.filter(pl.col("field") == "cost")["needs_person"].null_count() == 200, "it said -1"
-    known = {row["id"]: truth(row["speech"])["tone"] for row in cells(texts).iter_rows(named=True)}
-    tones = table.filter(pl.col("field") == "tone").select("item", "label").iter_rows()
-    assert all(known[item] == label for item, label in tones)
 
 
 def test_one_sheet_serves_the_promise_of_each_field(texts: Path) -> None:

@@ -41,11 +41,6 @@ def good(text: str, prompt: str) -> str:
     return label
 
 
-def dear(text: str, prompt: str) -> str:
-    ASKED.append(f"dear {text}")
-    return truth(text)
-
-
 def bad(text: str, prompt: str) -> str:
     return LABELS[int(3 * share(text + prompt))]
 
@@ -137,11 +132,19 @@ def test_another_budget_asks_for_the_same_check(texts: Path) -> None:
         prepared_check(texts, replaces=False, budget=3, n=20, **model)
 
 
-def test_prompts_that_were_paid_for_stay(texts: Path) -> None:
-    chosen = [one.id for one in labelled(texts, votes=3).study.experiment.variants]
+def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts: Path) -> None:
+    found = labelled(texts, votes=3)
+    variants = [one.id for one in found.study.experiment.variants]
+    assert (
+        variants
+        == [one.id for one in quaver.Study.open("texts-check", functions={"good": good}).experiment.variants][
+            :3
+        ]
+    )
+    assert "--votes 3 " in found.step
     before = len(ASKED)
-    assert [one.id for one in labelled(texts).study.experiment.variants] == chosen
-    assert len(ASKED) == before
+    assert len(labelled(texts).study.experiment.variants) == 4
+    assert len(ASKED) - before <= 300, "one more prompt asks for that prompt only"
 
 
 def test_texts_on_which_prompts_disagree_need_a_person(texts: Path) -> None:
@@ -284,30 +287,6 @@ def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sa
 def test_no_share_of_wrong_labels_is_an_error(texts: Path, error: Any) -> None:
     with pytest.raises(QuaverError, match="share"):
         labelled(texts, error=error)
-
-
-# ------------------------------------------------------------------------- the cascade
-
-
-def test_a_second_model_is_asked_about_the_doubtful_texts_alone(texts: Path) -> None:
-    first = labelled(texts, votes=4).table
-    doubtful = first.filter(pl.col("agreement") < 0.75)["item"].to_list()
-    assert not any(text.startswith("dear") for text in ASKED)
-    found = labelled(texts, votes=4, then=dear)
-    assert sum(text.startswith("dear") for text in ASKED) == len(doubtful)
-    assert found.table["needs_person"].null_count() == 300
-    known = dict(zip(*cells(texts).select("id", pl.col("tweet").str.extract("@(.*?)@")), strict=True))
-    again = found.table.filter(pl.col("item").is_in(doubtful))
-    assert all(known[item] == label for item, label in again.select("item", "model_label").iter_rows())
-
-
-def test_what_people_label_changes_nothing_about_whom_the_second_model_is_asked(texts: Path) -> None:
-    (sheet,) = labelled(texts, votes=4, then=dear, error=0.1, by_hand=80).sheets
-    asked = len(ASKED)
-    found = labelled(texts, votes=4, then=dear, error=0.1, returned=[by_hand(sheet)])
-    assert len(ASKED) == asked
-    assert found.acceptance is not None
-    assert found.acceptance.accepted > 150
 
 
 # ------------------------------------------------------------------------- the command

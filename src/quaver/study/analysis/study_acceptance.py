@@ -30,11 +30,10 @@ def accept(
     score: Score | None = None,
     by: str | None = None,
     evaluator: str | None = None,
-    again: pl.DataFrame | None = None,
     keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
-    acceptance = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator, again)
+    acceptance = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator)
     if keep and study.keeps_results:
         asked = (error, confidence_level, score, by, evaluator)
         study.files.write(
@@ -135,7 +134,6 @@ def _accepted(
     score: Any,
     by: Any,
     evaluator: Any,
-    again: pl.DataFrame | None = None,
 ) -> Acceptance:
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
@@ -163,7 +161,7 @@ def _accepted(
     )
     evidence = replace(evidence, has_classes=not isinstance(study.experiment.labels, Numbers))
     return accepted_labels(
-        evidence if again is None else evidence.asked_again(again),
+        evidence,
         error=error,
         confidence_level=confidence_level,
         score=score,

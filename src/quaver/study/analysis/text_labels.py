@@ -42,7 +42,6 @@ def text_labels(
     evaluator: str | None = None,
     recommended: Recommendation | None = None,
     acceptance: Acceptance | None = None,
-    again: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """One label for each text (see `Study.labels`).
 
@@ -53,7 +52,6 @@ def text_labels(
         evaluator: The evaluator that reads them.
         recommended: A recommendation whose classes and groups are excepted.
         acceptance: Which labels are accepted.
-        again: A second model's ``item``, ``label`` and ``agreement``, which count in place of the study's.
     """
     frame = _chosen(study, model, variants, evaluator)
     labels = study.experiment.labels
@@ -74,9 +72,6 @@ def text_labels(
     table = table.join(sure, on="item", how="left", maintain_order="left")
     shares = pl.when(pl.col("answers") > 1).then(pl.col("times").fill_null(0) / pl.col("answers"))
     table = table.with_columns(shares.alias("agreement"), (shares < SPLIT).alias("split"))
-    if again is not None:
-        columns = (pl.lit(None, pl.Float64).alias("confidence"), pl.lit(False).alias("split"))
-        table = table.update(again.with_columns(*columns), on="item", how="left", include_nulls=True)
     by_hand = pl.col("person").is_not_null()
     return table.select(
         "item",

@@ -1,14 +1,12 @@
-"""A table of texts: which column holds the texts, the true labels, the coders' labels; which labels occur."""
+"""A table of texts: its columns as they were recognised, its labels, and the rows that are asked about."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import combinations
 from typing import cast
 
 from quaver.core.label_decisions import Decision, LabelRules, label_line, outside_label_set
@@ -19,27 +17,18 @@ from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.imports.columns import (
-    BY_NAME,
     COLUMNS,
+    FEW_LABELS,
     MOST_LABELS,
     Table,
     check_label_set,
-    columns_of_labels,
+    id_by_values,
+    id_column,
+    label_columns,
+    text_column,
 )
-from quaver.study.imports.field_columns import (
-    FieldColumn,
-    keep_other_coders,
-    named_fields,
-    proposed_fields,
-    say_other_fields,
-)
+from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
 from quaver.study.imports.import_options import label_rules
-
-_FEW_LABELS = 10
-"""A column with no more values may be one of labels, however few rows there are."""
-
-_LONG = 20
-"""Characters: cells that are longer on average are texts rather than names or codes."""
 
 _NAMED = ("text", "id", "group", "gold", "compare", "coders")
 """The options that name columns, each for one thing alone."""
@@ -110,28 +99,37 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     given = cast(CheckOptions, table.naming(given, ("id", "fields", *COLUMNS)))
     labels, gold, coders = tuple(given.get("labels", ())), given.get("gold"), list(given.get("coders", ()))
     _take_named(table, given)
-    text = given.get("text") or _text(table)
-    item = _item(table, given.get("id"), can_name="id" in given)
+    text, item = given.get("text") or text_column(table), given.get("id")
+    if item and not table.identifies(item):
+        raise QuaverError(
+            "this column does not identify the rows",
+            where=f"{table.path.name}: --id",
+            expected="another value in each row, and no empty cell",
+            found=item,
+            fix="leave it out to number the rows",
+        )
+    item = item or id_column(table)
     rules = label_rules(given, ())
     fields = named_fields(table, given.get("fields", ()), rules)
-    is_open = not (fields or gold or coders or labels)
-    if is_open and (gold := _gold(table, labels)) is None:
+    if not (fields or gold or coders or labels) and (gold := _gold(table, labels)) is None:
         fields = proposed_fields(table, rules)
     found = TextTable(len(table.rows), text, item, fields=fields)
     if not fields:
         found = _with_labels(table, found, gold, coders, replace(rules, labels=labels))
-    keep_other_coders(table, fields)
-    if is_open and not fields:
-        say_other_fields(table, found.gold or found.coders[0])
+    if item is None:
+        why = "no column was recognised" + "; --id names it" * ("id" in given)
+        found = replace(found, item=id_by_values(table, why))
     few, repeating = _undecided(table)
     group = given.get("group")
+    first = [one for role in _SHOWN for one in table.taken if one.role == role]
+    decided = (*first, *(one for one in table.taken if one.role not in _SHOWN))
     found = replace(
         found,
         group=group,
         compare=tuple(given.get("compare", ())),
         few=few,
         repeating=() if group else repeating,
-        taken=_shown(table.taken),
+        taken=tuple(replace(one, role=_SHOWN.get(one.role, one.role)) for one in decided),
     )
     return _asked(table, _with_examples(table, found, given.get("examples", ())))
 
@@ -167,17 +165,14 @@ def _asked(table: Table, found: TextTable) -> TextTable:
     left = {*found.left}
     rows = [row for row in texts if row.text(found.text) not in left]
     counts = Counter(label for row in rows if found.gold and (label := found.true_label(row)))
-    known = counts.total() or _labelled(found, rows)
-    return replace(found, rows=len(rows), blank=len(table.rows) - len(texts), counts=counts, known=known)
-
-
-def _labelled(found: TextTable, rows: Sequence[Row]) -> int:
-    """How many rows people labelled in some variable, or some coder did."""
     if found.fields:
         columns = [name for one in found.fields for name in one.columns]
-        return sum(any(row.get(name) not in (None, "") for name in columns) for row in rows)
-    cells = LabelCells(found.labels, unlabelled=[text for text, label in found.also.items() if label is None])
-    return sum(any(cells.label(row.text(name)) for name in found.coders) for row in rows)
+        known = sum(any(row.get(name) not in (None, "") for name in columns) for row in rows)
+    else:
+        none = [text for text, label in found.also.items() if label is None]
+        cells = LabelCells(found.labels, unlabelled=none)
+        known = counts.total() or sum(any(cells.label(row.text(n)) for n in found.coders) for row in rows)
+    return replace(found, rows=len(rows), blank=len(table.rows) - len(texts), counts=counts, known=known)
 
 
 def _with_examples(table: Table, found: TextTable, ids: Sequence[str]) -> TextTable:
@@ -224,7 +219,7 @@ def _with_labels(
     """A table of one variable, with its labels, the true ones, and its coders."""
     gold = gold or _gold(table, rules.labels)
     if not (gold or coders):
-        coders = columns_of_labels(table, rules.labels) if rules.labels else _alike(table)
+        coders = label_columns(table, rules.labels) or _few_labelled(table)
     labels, also = _labels(table, gold, coders, rules)
     cells = LabelCells(labels, unlabelled=rules.unlabelled)
     if not coders:
@@ -245,67 +240,23 @@ def _with_labels(
     return replace(found, gold=gold, coders=tuple(coders), labels=labels, also=also)
 
 
+def _few_labelled(table: Table) -> list[str]:
+    """The only column that is left with few values, where nothing else says what the labels are."""
+    most = min(FEW_LABELS, len(table.rows) // 3)
+    few = [name for name in table.free() if 1 < len(table.values(name)) <= most]
+    if len(few) != 1 or table.free("gold") or table.free("label"):
+        return []
+    why = "recognised: the only one with few values; --gold names another, --ignore leaves it out"
+    return [table.take("coders", few[0], why)]
+
+
 def _undecided(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns that play no role: those with few values, and those whose values repeat."""
     rows = len(table.rows)
-    sizes = {
-        name: len(table.values(name))
-        for name in table.free()
-        if not isinstance(table.rows[0].get(name), date) and table.varies(name)
-    }
-    few = tuple(name for name, values in sizes.items() if values <= min(MOST_LABELS, rows // 2))
-    return few, tuple(name for name, values in sizes.items() if name not in few and values <= rows / 2)
-
-
-def _shown(decisions: Sequence[Decision]) -> tuple[Decision, ...]:
-    """Decisions with roles that need no explanation."""
-    first = [decision for role in _SHOWN for decision in decisions if decision.role == role]
-    others = [decision for decision in decisions if decision.role not in _SHOWN]
-    return tuple(replace(one, role=_SHOWN.get(one.role, one.role)) for one in (*first, *others))
-
-
-def _text(table: Table) -> str:
-    """The column that is called as texts are, else the one with the longest cells."""
-    called = table.free("text")
-    if len(called) == 1:
-        return table.take("text", called[0], BY_NAME)
-    lengths = {name: _length(table, name) for name in called or table.free() if table.values(name)}
-    longest = max(lengths, key=lambda name: lengths[name], default="")
-    if not longest or (lengths[longest] < (1 if called else _LONG) and len(table.columns) > 1):
-        expected = "a column with the texts to label"
-        raise table.unclear("no column of texts was recognised", "name it with --text", expected)
-    return table.take("text", longest, "recognised: its cells are the longest")
-
-
-def _length(table: Table, column: str) -> float:
-    return sum(len(text) * n for text, n in table.counts(column).items()) / len(table.rows)
-
-
-def _item(table: Table, named: str | None, *, can_name: bool) -> str | None:
-    """The column of ids, where each row has its own."""
-    if named and not table.identifies(named):
-        raise QuaverError(
-            "this column does not identify the rows",
-            where=f"{table.path.name}: --id",
-            expected="another value in each row, and no empty cell",
-            found=named,
-            fix="leave it out to number the rows",
-        )
-    result = named or table.find("item")
-    if result and table.identifies(result):
-        return result
-    for name in table.free():
-        ends = name.endswith(("ID", "Id")) or re.search(r"(^|[^a-z])id$", name.casefold())
-        if ends and table.identifies(name):
-            return table.take("item", name, "recognised: each row has its own")
-    why = (
-        f"{result} does not identify the rows"
-        if result
-        else "no column was recognised" + "; --id names it" * can_name
-    )
-    role = Decision("item", "(the row's number)", why)
-    table.taken[:] = [decision for decision in table.taken if decision.role != "item"] + [role]
-    return None
+    free = [name for name in table.free() if not isinstance(table.rows[0].get(name), date)]
+    sizes = {name: size for name in free if (size := len(table.values(name))) > 1}
+    few = tuple(name for name, size in sizes.items() if size <= min(MOST_LABELS, rows // 2))
+    return few, tuple(name for name, size in sizes.items() if name not in few and size <= rows / 2)
 
 
 def _gold(table: Table, labels: Sequence[str]) -> str | None:
@@ -332,8 +283,10 @@ def _labels(
     labels = tuple(given or ordered(written.labels))
     if not labels:
         raise _no_labels(table)
-    most = len(labels) if given else min(MOST_LABELS, max(_FEW_LABELS, len(table.rows) // 2))
-    where = f"{table.path.name}: {gold}" if gold and not given else "--labels"
+    most = len(labels) if given else min(MOST_LABELS, max(FEW_LABELS, len(table.rows) // 2))
+    where = (
+        f"{table.path.name}: {gold or ', '.join(coders)}" if (gold or coders) and not given else "--labels"
+    )
     expected = f"two labels or more, at most {most} unless you list them"
     fix = 'list them with --labels "one, another", or name the right column with --gold'
     beside = "".join(f"; {one.column}: {one.why}" for one in written.decisions if one.role == "missing")
@@ -369,21 +322,8 @@ def _no_labels(table: Table) -> QuaverError:
                 found=f"{values[0][:40]!r} in {count(table.counts(name)[values[0]], 'row')}",
                 fix=f'name the others too: --labels "{label_line(values)}, another"',
             )
-    few = [name for name in table.free() if 1 < len(table.values(name)) <= len(table.rows) / 3]
-    guess = f"--gold {shlex.quote(few[0])}" if len(few) == 1 else "--gold COLUMN"
     fix = (
-        f'list them with --labels "one, another", or name the column of true labels: {guess}; or, of '
+        'list them with --labels "one, another", or name the column of true labels: --gold COLUMN; or, of '
         "several variables, their columns: --fields one,another"
     )
     return table.unclear("there are no labels", fix, "the labels to choose from")
-
-
-def _alike(table: Table) -> list[str]:
-    """The columns that are left, hold few values, and share them with another: several coders' labels.
-
-    None where two different sets of values are shared, since either could be the labels.
-    """
-    coders = table.sharing(_FEW_LABELS, 2)
-    if not all(one & other for one, other in combinations(coders.values(), 2)):
-        return []
-    return [table.take("coders", name, "recognised: these columns share their values") for name in coders]

@@ -1,12 +1,17 @@
-"""Which column of a table plays which role: named by the user, or recognised by its name and its cells."""
+"""What each column of a table is: by the user's word, else by its name, else by what its cells hold.
+
+The one recogniser of tables of texts and of tables of labels, whichever command reads them.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,9 +34,15 @@ COLUMNS = (*LISTS, *_SINGLE, "item", "group")
 _MISSING = frozenset(map(folded, MISSING))
 _MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
 MOST_LABELS = 30
-"""Columns with more values than these together are not taken for coders."""
+"""Columns with more values than these together hold no labels, unless they are named."""
+FEW_LABELS = 10
+"""A column with no more values may be one of labels, however few rows there are."""
 LONGEST_LABEL = 100
-"""A column with a longer text among more values than that holds answers, not labels."""
+"""A column with a longer text among more values than ``MOST_LABELS`` holds answers, not labels."""
+_LONG = 20
+"""Characters: cells that are longer on average are texts rather than names or codes."""
+_CODE: Final = re.compile(r"[\w-]{1,40}")
+"""What an id may be, where nothing but its cells says that a column holds ids."""
 _SHOWN = 3
 """Cells that are no labels, of those that are shown."""
 NAMED: Final = "named"
@@ -40,7 +51,7 @@ BY_NAME: Final = "recognised by its name"
 
 @dataclass(slots=True)
 class Table:
-    """A file's columns, or those of several files and options, and what they have been taken for."""
+    """The columns of a file, or of several, and what they have been taken for."""
 
     path: Path
     rows: list[Row]
@@ -55,18 +66,19 @@ class Table:
 
     def naming(self, given: Any, options: Sequence[str]) -> dict[str, Any]:
         """Options with their columns named as the table does, where only the white space was another."""
+        spaced = {_spaced(column): column for column in self.columns}
+
+        def named(name: Any) -> Any:
+            return name if name in self.columns else spaced.get(_spaced(name), name)
+
         result = dict(given)
         for option in options:
             value = result.get(option)
-            if isinstance(value, str):
-                result[option] = self._named(value)
-            elif isinstance(value, list | tuple):
-                result[option] = tuple(map(self._named, value))
+            if isinstance(value, list | tuple):
+                result[option] = tuple(map(named, value))
+            elif value is not None:
+                result[option] = named(value)
         return result
-
-    def _named(self, name: str) -> str:
-        spaced = [column for column in self.columns if _spaced(column) == _spaced(name)]
-        return spaced[0] if name not in self.columns and len(spaced) == 1 else name
 
     def anew(self) -> Table:
         """The same rows, of which no column is taken yet."""
@@ -84,10 +96,6 @@ class Table:
             return [text for text in self.counts(column) if text]
         except ItemError:
             return []
-
-    def varies(self, column: str) -> bool:
-        """Whether a column has several values."""
-        return len(self.values(column)) > 1
 
     def identifies(self, column: str) -> bool:
         """Whether each row has its own value in a column."""
@@ -111,12 +119,9 @@ class Table:
     def free(self, role: str | None = None) -> list[str]:
         """The columns that play no role yet; of a role, those that are called so, the likeliest first."""
         free = [column for column in self.columns if column not in self.used]
-        if role is None:
-            return free
-        names = _NAMES[role]
-        return sorted(
-            (name for name in free if name.casefold() in names), key=lambda name: names.index(name.casefold())
-        )
+        names = [] if role is None else _NAMES[role]
+        called = [column for column in free if column.casefold() in names]
+        return free if role is None else sorted(called, key=lambda name: names.index(name.casefold()))
 
     def find(
         self, role: str, called: str | None = None, fits: Callable[[str], bool] = lambda _: True
@@ -128,7 +133,7 @@ class Table:
         """
         names = [name for name in self.free(called or role) if fits(name)]
         if role == "label":  # a column with one value, such as the data set's name, is none
-            names = [name for name in names if self.varies(name)] or names
+            names = [name for name in names if len(self.values(name)) > 1] or names
         if len(names) > 1 and role != "item":
             fix = f"name the right one with --{role}, and the others with --ignore"
             what = "true label" if role == "gold" else role
@@ -142,28 +147,10 @@ class Table:
         named = ", ".join(columns or self.columns)
         return QuaverError(problem, where=self.path.name, expected=expected, found=named, fix=fix)
 
-    def sharing(self, most: int, least: int) -> dict[str, set[str]]:
-        """The columns that are left, hold few values and share some with another: several coders' labels.
 
-        Args:
-            most: How many values each holds at most.
-            least: How many it shares at least.
-
-        Returns:
-            The columns, each with its values as they are compared.
-        """
-        few = {name: {*map(folded, self.values(name))} - _MISSING for name in self.free()}
-        few = {name: own for name, own in few.items() if 0 < len(own) <= most}
-        return {
-            name: own
-            for name, own in few.items()
-            if any(len(own & other) >= least for one, other in few.items() if one != name)
-        }
-
-
-def _spaced(name: str) -> str:
+def _spaced(name: Any) -> str:
     """A column's name with its line breaks as spaces, also where two characters stand for one."""
-    return " ".join(name.replace("\\n", " ").replace("\\r", " ").split())
+    return " ".join(str(name).replace("\\n", " ").replace("\\r", " ").split())
 
 
 def plain(cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,18 +158,99 @@ def plain(cells: Mapping[str, Any]) -> dict[str, Any]:
     return {name: cell for name, cell in cells.items() if isinstance(cell, str | int | float)}
 
 
-def is_called(role: str, column: str) -> bool:
-    """Whether columns that play a role are often called so."""
-    return column.casefold() in _NAMES[role]
-
-
 def plays_a_role(column: str) -> bool:
     """Whether columns are often called so that play any role, or tell prompts apart."""
-    return any(is_called(role, column) for role in _NAMES if role not in _NAMES["by_what_they_hold"])
+    decided = ("by_what_they_hold", *_NAMES["by_what_they_hold"])
+    return any(column.casefold() in names for role, names in _NAMES.items() if role not in decided)
+
+
+def text_column(table: Table) -> str:
+    """The column that is called as texts are, else the one with the longest cells."""
+    called = table.free("text")
+    if len(called) == 1:
+        return table.take("text", called[0], BY_NAME)
+    lengths = {
+        name: sum(len(text) * n for text, n in table.counts(name).items()) / len(table.rows)
+        for name in called or table.free()
+        if table.values(name)
+    }
+    longest = max(lengths, key=lambda name: lengths[name], default="")
+    if not longest or (lengths[longest] < (1 if called else _LONG) and len(table.columns) > 1):
+        expected = "a column with the texts to label"
+        raise table.unclear("no column of texts was recognised", "name it with --text", expected)
+    return table.take("text", longest, "recognised: its cells are the longest")
+
+
+def id_column(table: Table) -> str | None:
+    """The column of ids, where each row is an item of its own: called so, and with another value in each."""
+    called = table.free("item")
+    ending = [name for name in table.free() if re.search(r"(^|[^a-z])[iI][dD]$|I[dD]$", name)]
+    for name in (*called, *ending):
+        if table.identifies(name):
+            return table.take("item", name, BY_NAME if name in called else "recognised: each row has its own")
+    return None
+
+
+def id_by_values(table: Table, hint: str = "no column was recognised") -> str | None:
+    """Of the columns that are left, the only one of codes in which each row has its own; else a decision."""
+    codes = [
+        name
+        for name in table.free()
+        if table.identifies(name) and all(map(_CODE.fullmatch, table.values(name)))
+    ]
+    if len(codes) == 1:
+        return table.take("item", codes[0], "recognised: each row has its own")
+    table.taken.append(Decision("item", "(the row's number)", hint))
+    return None
+
+
+def label_columns(table: Table, labels: Sequence[str] = ()) -> list[str]:
+    """The columns that are left and hold labels: the named ones alone, else values that columns share.
+
+    A column that holds named labels for the most part is pointed out.
+    """
+    return _of_labels(table, labels) if labels else _alike(table)
+
+
+def _alike(table: Table) -> list[str]:
+    """The columns with few values that share two with another one: several coders' labels.
+
+    None where two different sets of values are shared, since either could be the labels.
+    """
+    few = {name: {*map(folded, table.values(name))} - _MISSING for name in table.free()}
+    few = {name: own for name, own in few.items() if 0 < len(own) <= FEW_LABELS}
+    shared = {
+        name: own
+        for name, own in few.items()
+        if any(len(own & other) > 1 for one, other in few.items() if one != name)
+    }
+    if not all(one & other for one, other in combinations(shared.values(), 2)):
+        return []
+    return [table.take("coders", name, "recognised: these columns share their values") for name in shared]
+
+
+def _of_labels(table: Table, labels: Sequence[str]) -> list[str]:
+    forms = {composed(label).casefold() for label in labels}
+    found = []
+    for name in table.free():
+        counts = table.counts(name) if table.values(name) else Counter[str]()
+        meant = {text for text in counts if composed(text).casefold() in forms}
+        others, cells = counts.keys() - meant - {""}, counts.total() - counts[""]
+        hits = sum(counts[text] for text in meant)
+        if meant and not others:
+            found.append(table.take("coders", name, "recognised: its values are the labels"))
+        elif len(meant) > 1 and 2 * hits > cells:
+            wrong = label_line(sorted(others)[:_SHOWN]) + ", …" * (len(others) > _SHOWN)
+            why = (
+                f"{hits:,} of {cells:,} cells hold these labels; once the others are corrected ({wrong}), "
+                f"--gold {shlex.quote(name)} takes them for the true ones"
+            )
+            table.take("true label?", name, why)
+    return found
 
 
 def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[str, Any]:
-    """The columns by role, as the study file names them.
+    """The columns of a table of labels by role, as the study file names them.
 
     Args:
         table: The table.
@@ -191,10 +259,8 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
     """
     named: dict[str, Any] = {**given}
     played: dict[str, Any] = {
-        role: table.take(role, name) for role in (*_SINGLE, "group") if (name := named[role])
+        role: table.take(role, name) for role in (*_SINGLE, "group", "item") if (name := named[role])
     }
-    if given["item"]:
-        played["item"] = table.take("item", given["item"])
     for role, option in (("coders", "coders"), ("variant", "variant"), ("groups", "compare")):
         if named[option]:
             played[role] = [table.take(role, name) for name in named[option]]
@@ -204,29 +270,32 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
         _answers(table, played)
     if "label" in played or "raw" in played or has_fields:
         _rows_of_annotations(table, played, given)
+    elif "coders" not in played and not (coders := label_columns(table, given["labels"])):
+        expected = "a column of labels, or a column of labels for each coder"
+        fix = "name it with --label, or the coders' columns with --coders a,b,c"
+        raise table.unclear("no column of labels was recognised", fix, expected)
     elif "coders" not in played:
-        played["coders"] = _coders(table)
-    if "item" not in played:
-        table.taken.append(Decision("item", "(the row's number)", "no column was recognised"))
+        played["coders"] = coders
+    if "item" not in played and (item := id_by_values(table)):
+        played["item"] = item
     return played
 
 
 def _rows_of_annotations(table: Table, played: dict[str, Any], given: ImportOptions) -> None:
     """The roles of a table with a row an annotation: what tells the rows of an item apart."""
-    _recognise(table, played, "coder", "repeat", "decoding")
-    if "item" in played and (column := telling_apart(table, played["item"], given)):
-        why = "no item has it twice; if these are prompts or repeats, --variant {0} or --repeat {0}"
-        played["coder"] = table.take("coder", column, why.format(shlex.quote(column)))
-    if "raw" in played:
-        _recognise(table, played, "thinking")
-    if "variant" not in played:
-        factors = [name for name in table.columns if name in table.free("variant") and table.varies(name)]
-        if factors:
-            played["variant"] = [table.take("variant", name, BY_NAME) for name in factors]
-    _prompts(table, played)
+    _recognise(table, played, "coder", "repeat", "decoding", *(("thinking",) if "raw" in played else ()))
     if "item" not in played:
         expected = "a column that says which item a label belongs to"
         raise table.unclear("no column of items was recognised", "name it with --item", expected)
+    if column := telling_apart(table, played["item"], given):
+        why = "no item has it twice; if these are prompts or repeats, --variant {0} or --repeat {0}"
+        played["coder"] = table.take("coder", column, why.format(shlex.quote(column)))
+    factors = [
+        name for name in table.columns if name in table.free("variant") and len(table.values(name)) > 1
+    ]
+    if "variant" not in played and factors:
+        played["variant"] = [table.take("variant", name, BY_NAME) for name in factors]
+    _prompts(table, played)
     in_order = given["twice"] == "repeat"
     if in_order or ("repeat" not in played and _repeats(table, played)):
         played["repeats_in_order"] = True
@@ -240,8 +309,8 @@ def telling_apart(table: Table, item: str, given: ImportOptions) -> str | None:
     None where a column that is named, or called so, tells the rows of an item apart already.
     """
     is_named = any(given[role] for role in _TELL_APART) or given["twice"] != "error"  # type: ignore[literal-required]
-    called = any(is_called(role, name) for name in table.columns for role in _TELL_APART)
     items = column_texts(table.rows, item)
+    called = {name for role in _TELL_APART for name in _NAMES[role]} & {*map(str.casefold, table.columns)}
     rows = Counter(items)
     if is_named or called or 2 * sum(number > 1 for number in rows.values()) <= len(rows):
         return None
@@ -265,38 +334,30 @@ def _recognise(table: Table, played: dict[str, Any], *roles: str) -> None:
 def _answers(table: Table, played: dict[str, Any]) -> None:
     """Take a column of long texts for answers and not for labels, or the column of labels made of it."""
     column = played["label"]
-    long = any("\n" in text or len(text) > LONGEST_LABEL for text in table.values(column))
-    if not long or len(table.values(column)) <= MOST_LABELS:
+    values = table.values(column)
+    if len(values) <= MOST_LABELS or not any("\n" in text or len(text) > LONGEST_LABEL for text in values):
         return
     table.taken = [decision for decision in table.taken if decision.role != "label"]
     table.used.discard(column)
     cleaned = [name for name in table.free() if name.casefold() == f"{column}_cleaned".casefold()]
     if cleaned:
         played["label"] = table.take("label", cleaned[0], f"{BY_NAME}: the labels in {column}")
-        return
-    del played["label"]
-    played["raw"] = table.take("raw", column, f"{BY_NAME}; its cells are answers, not labels")
+    else:
+        played["raw"] = table.take(
+            "raw", played.pop("label"), f"{BY_NAME}; its cells are answers, not labels"
+        )
 
 
 def _prompts(table: Table, played: dict[str, Any]) -> None:
     """Take the prompts' texts and the mark of the original, where each variant has one."""
-    variant = played.get("variant", ())
     for role in ("prompt", "original"):
         names = [name for name in table.free(role) if table.values(name)]
         if role in played or not names:
             continue
-        by_variant = {*_places(table, (*variant, names[0]))}
-        marks = {text.casefold() for text in table.values(names[0])}
-        if len({levels[:-1] for levels in by_variant}) == len(by_variant) and (
-            role == "prompt" or marks <= _MARKS
-        ):
+        levels = {*_places(table, (*played.get("variant", ()), names[0]))}
+        fits = role == "prompt" or {*map(str.casefold, table.values(names[0]))} <= _MARKS
+        if fits and len({own[:-1] for own in levels}) == len(levels):
             played[role] = table.take(role, names[0], BY_NAME)
-
-
-def place_of(played: Mapping[str, Any]) -> list[str]:
-    """The columns that say together which answer a row is about."""
-    single = (played[role] for role in ("item", "coder", "decoding", "repeat") if role in played)
-    return [*single, *played.get("variant", ())]
 
 
 def _places(table: Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -306,48 +367,15 @@ def _places(table: Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _repeats(table: Table, played: Mapping[str, Any]) -> bool:
     """Whether most places hold several rows that no column tells apart, as promptstability writes repeats."""
-    own = _places(table, place_of(played))
-    if 3 * len({*own}) >= 2 * len(own):  # so many places have a row to themselves
+    single = [played[role] for role in ("item", "coder", "decoding") if role in played]
+    own = _places(table, (*single, *played.get("variant", ())))
+    rows = Counter(own)
+    if 3 * len(rows) >= 2 * len(own) or 2 * sum(n > 1 for n in rows.values()) <= len(rows):
         return False
-    places: dict[tuple[str, ...], list[Row]] = {}
-    for place, row in zip(own, table.rows, strict=True):
-        places.setdefault(place, []).append(row)
-    several = [rows for rows in places.values() if len(rows) > 1]
-    alike = (rows[0].get(name) == row.get(name) for rows in several for row in rows for name in table.free())
-    return 2 * len(several) > len(places) and all(alike)
-
-
-def _coders(table: Table) -> list[str]:
-    """The columns that are left, where they hold few values and share them."""
-    free = [name for name in table.free() if table.values(name)]
-    together = {value for name in free for value in table.values(name)}
-    if len(free) < 2 or len(together) > MOST_LABELS or free != [*table.sharing(MOST_LABELS, 1)]:
-        expected = "a column of labels, or a column of labels for each coder"
-        fix = "name it with --label, or the coders' columns with --coders a,b,c"
-        raise table.unclear("no column of labels was recognised", fix, expected)
-    return [table.take("coders", name, "recognised: what is left shares its values") for name in free]
-
-
-def columns_of_labels(table: Table, labels: Sequence[str]) -> list[str]:
-    """The columns that hold the named labels alone; what holds them for the most part is pointed out."""
-    forms = {composed(label).casefold() for label in labels}
-    coders = []
-    for name in table.free():
-        counts = table.counts(name) if table.values(name) else Counter[str]()
-        meant = {text for text in counts if composed(text).casefold() in forms}
-        cells, others = counts.total() - counts[""], counts.keys() - meant - {""}
-        hits = sum(counts[text] for text in meant)
-        if meant and not others:
-            coders.append(table.take("coders", name, "recognised: its values are the labels"))
-        elif len(meant) > 1 and 2 * hits > cells:
-            table.used.add(name)
-            wrong = label_line(sorted(others)[:_SHOWN]) + ", …" * (len(others) > _SHOWN)
-            why = (
-                f"{hits:,} of {cells:,} cells hold these labels; once the others are corrected ({wrong}), "
-                f"--gold {shlex.quote(name)} takes them for the true ones"
-            )
-            table.taken.append(Decision("true label?", name, why))
-    return coders
+    first: dict[tuple[str, ...], Row] = {}
+    pairs = ((first.setdefault(place, row), row) for place, row in zip(own, table.rows, strict=True))
+    free = table.free()
+    return all(one.get(name) == row.get(name) for one, row in pairs for name in free)
 
 
 def check_label_set(

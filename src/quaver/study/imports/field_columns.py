@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, Literal
 
 from quaver.core.label_decisions import Decision, LabelRules, label_line
-from quaver.core.label_values import NO_LABELS, SEPARATOR, cell_labels, is_coded_again, number_in
+from quaver.core.label_values import NO_LABELS, SEPARATOR, cell_labels, number_in
 from quaver.core.labels import applies
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
@@ -106,81 +105,24 @@ def named_fields(
 
 
 def proposed_fields(table: Table, rules: LabelRules = _AS_WRITTEN) -> tuple[FieldColumn, ...]:
-    """The variables among the columns that play no role yet, if one of these is a set of labels."""
-    found = _coded(_variables(table, table.free(), rules), table)
-    if len(found) < 2 or not any(one.kind == "set" for one in found) or _may_be_coders(found):
-        return ()
-    _take(table, found)
-    return tuple(found)
+    """The variables among the columns that play no role yet, if one of these is a set of labels.
 
-
-def _variables(table: Table, names: Sequence[str], rules: LabelRules = _AS_WRITTEN) -> list[FieldColumn]:
-    """The variables that columns are, in the table's order."""
+    None where two columns have the same labels, as those of several coders have.
+    """
     wide = _wide(table, rules)
     gone = {name for one in wide for name in one.columns}
-    alone = [
-        _field(table, name, rules) for name in names if name not in gone and not _counts_rows(table, name)
-    ]
-    found = [*(one for one in alone if one is not None), *wide]
-    return sorted(found, key=lambda one: table.columns.index(one.columns[0]))
-
-
-def keep_other_coders(table: Table, fields: Sequence[FieldColumn]) -> None:
-    """Keep others' codes of a variable from being anything else, and say how their agreement is measured."""
-    for one in fields:
-        if not (others := _coded_again(table, one, table.free())):
-            continue
-        table.used.update(others)
-        labels = [one.name, *_stems(one, others)]
-        level = {"set": "jaccard", "label": "nominal"}.get(one.kind, one.level)
-        asked = " ".join(f"--label {shlex.quote(name)}" for name in labels)
-        asked += f" --level {level}" * (level != "nominal")
-        file = shlex.quote(str(table.path))
-        why = f"another coder's {one.name}, by name and values: quaver agreement {file} {asked}"
-        table.taken.append(Decision("coder?", ", ".join(others), why))
-
-
-def say_other_fields(table: Table, asked: str) -> None:
-    """Where variables stand beside the one that is asked about, say how all are asked about."""
-    found = _with_others(table, asked)
-    named = ",".join(one.name for one in found)
-    for one in found:
-        if asked not in one.columns:
-            table.used.update((*one.columns, *_coded_again(table, one, table.free())))
-            why = f"{one.why}, not asked about; --fields {shlex.quote(named)} asks about all of these"
-            table.taken.append(Decision("field?", one.name, why))
-
-
-def _stems(one: FieldColumn, others: Sequence[str]) -> list[str]:
-    """What others' columns are called, or begin with where each is of one label of a set."""
-    if not isinstance(one.gold, dict):
-        return list(others)
-    return list(dict.fromkeys(name[: max(map(name.rfind, "_.:"))].strip() for name in others))
-
-
-def _with_others(table: Table, name: str) -> list[FieldColumn]:
-    """The variable that is asked about, with those that stand beside it, each once, where one is a set."""
-    found: list[FieldColumn] = []
-    for one in _variables(table, [name, *table.free()]):
-        if not any(_coded_again(table, own, one.columns) for own in found):
-            found.append(one)
-    found = _coded(found, table)
-    return found if any(one.kind == "set" for one in found) else []
-
-
-def _coded_again(table: Table, own: FieldColumn, names: Sequence[str]) -> list[str]:
-    """Those of some columns that hold another person's codes of a variable."""
-    return [
-        name
-        for name in names
-        if any(
-            is_coded_again(name, _cells(table, name), column, _cells(table, column)) for column in own.columns
-        )
-    ]
-
-
-def _cells(table: Table, column: str) -> Iterator[Any]:
-    return (row.get(column) for row in table.rows)
+    alone = (
+        _field(table, name, rules)
+        for name in table.free()
+        if name not in gone and not _counts_rows(table, name)
+    )
+    found = _coded([*(one for one in alone if one), *wide], table)
+    sets = [one.labels for one in found if one.kind in ("label", "set")]
+    if len(found) < 2 or not any(one.kind == "set" for one in found) or len({*sets}) < len(sets):
+        return ()
+    found.sort(key=lambda one: table.columns.index(one.columns[0]))
+    _take(table, found)
+    return tuple(found)
 
 
 def _coded(found: list[FieldColumn], table: Table) -> list[FieldColumn]:
@@ -197,12 +139,6 @@ def _coded(found: list[FieldColumn], table: Table) -> list[FieldColumn]:
     if len(own) < 2 or len(set.intersection(*own)) < _TOGETHER * len(set.union(*own)):
         return found
     return [one for one in found if gaps[one.name]]
-
-
-def _may_be_coders(found: Sequence[FieldColumn]) -> bool:
-    """Whether two columns have the same labels, as those of several coders have."""
-    sets = [one.labels for one in found if one.kind in ("label", "set")]
-    return len({*sets}) < len(sets)
 
 
 def _take(table: Table, found: Iterable[FieldColumn]) -> None:

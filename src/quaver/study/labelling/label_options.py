@@ -16,13 +16,12 @@ class LabelOptions(CheckOptions, total=False):
     Attributes:
         check: The folder of a check, or a study file, to go on from. By default the check of these texts: the
             one in its usual folder, or a new one with the options given here.
-        votes: How many prompts to ask about each text, whose most frequent label counts. By default as
-            many as the check shows to be worth it.
+        votes: How many prompts to ask about each text, whose most frequent label counts: the one that the
+            check recommends, else five, if left out.
         error: The share of accepted labels that may be wrong, such as ``0.05`` or ``5%``: a sample is drawn
             for people to label, and labels are accepted as long as their tests allow it.
         by_hand: How many texts that sample has.
         returned: Files of labels that people gave, to take back.
-        then: A second model or function, asked about the texts on which the first one's answers disagree.
         anyway: Whether to label although the check says that these labels should not be used.
         batch: Whether to ask in batches, where the provider takes them.
         out: The labelled copy of the table.
@@ -33,7 +32,6 @@ class LabelOptions(CheckOptions, total=False):
     error: Annotated[Any, Option("Accept labels of which at most this share is wrong, such as 5%.")]
     by_hand: Annotated[int | None, Option("Texts that people label for that promise.", least=1)]
     returned: Annotated[Sequence[str | Path], Option("Take back files of people's labels.", ())]
-    then: Annotated[Any, Option("Ask this second model about the doubtful texts.")]
     anyway: Annotated[bool, Option("Label although the check says “do not use”.", False)]
     batch: Annotated[bool, Option("Ask in batches, at the provider's lower price.", False)]
     out: Annotated[str | Path | None, Option("The labelled copy of the table.")]

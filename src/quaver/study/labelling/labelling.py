@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -26,7 +26,6 @@ from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
 from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import Sheet, SheetRow
@@ -36,21 +35,18 @@ from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card
 from quaver.report.page_templates import template
 from quaver.study.analysis.field_source import fields_of
-from quaver.study.checking.check_design import (
-    PreparedCheck,
-    left_to_ask,
-    model_entry,
-    prepared_check,
-    run_agreed,
-)
+from quaver.study.checking.check_design import PreparedCheck, model_entry, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions
-from quaver.study.forecasts.forecast import Range
 from quaver.study.gold_sample.coder_sheets import write_sheets
 from quaver.study.labelling.label_options import LabelOptions
-from quaver.study.labelling.label_study import FieldLabels, asked_before, label_study, study_of_doubtful
-from quaver.study.labelling.prompts_worth_asking import PromptChoice, chosen_prompts
+from quaver.study.labelling.label_study import (
+    FieldLabels,
+    PromptChoice,
+    chosen_prompts,
+    label_study,
+    not_to_be_used,
+)
 from quaver.study.session import Study
-from quaver.study.sources.study_file_source import asking
 
 _WRITTEN: Final = "labelled.json"
 """What is kept of the labelled file, so that nobody's edits of it are written over."""
@@ -63,14 +59,14 @@ _ENDS: Final = {"money": "the budget is spent", "batches": "calls are out in bat
 """What may end a run before all texts have been asked about."""
 
 _CONFIDENCE: Final = 0.95
-_TO_DISAGREE: Final = 5
-"""Prompts that are asked at least where their disagreement says which texts are doubtful."""
-
 _NOTHING: Final = 1e-9
 """US dollars: what is left of a budget that is spent."""
 
 _NOTES: Final = "How labelled"
 """The sheet that says how the labels were made."""
+
+_NO_TEXT: Final = "no text"
+"""Who labelled a row that has no text."""
 
 
 def sample_for(error: float) -> int:
@@ -139,8 +135,6 @@ class Labelling:
     def __init__(self, data: Any, options: LabelOptions, function: str = "MODULE:FUNCTION") -> None:
         self.options: LabelOptions = with_defaults(LabelOptions, options)
         self.error, self.function = _share(self.options["error"]), function
-        if self.options["then"]:
-            model_entry(self.options["then"])
         self.prepared: PreparedCheck | None = None
         folder, model = check_to_go_on_from(data, self.options), self.options["model"]
         if folder is not None:
@@ -155,12 +149,7 @@ class Labelling:
     @cached_property
     def _cards(self) -> dict[str, Card]:
         """What the check found of each field."""
-        return {name: one.verdict() for name, one in self._checked.items()}
-
-    @cached_property
-    def _checked(self) -> dict[str, Study]:
-        """The check, field by field."""
-        return {name: Study(source) for name, source in fields_of(self.check.source).items()}
+        return {name: Study(one).verdict() for name, one in fields_of(self.check.source).items()}
 
     @cached_property
     def verdict(self) -> Card:
@@ -169,21 +158,18 @@ class Labelling:
 
     @cached_property
     def choices(self) -> dict[str, PromptChoice]:
-        """The prompts whose answers label each field; none of a field whose labels should not be used."""
-        least = _TO_DISAGREE if self.options["then"] or self.error else 1
-        fields = fields_in(self.check.experiment.labels)
-        ids = [one.id for one in self.check.experiment.variants if all(f.is_asked(one) for f in fields)]
-        votes, anyway = self.options["votes"], self.options["anyway"]
-        before = asked_before(self.check)
-        return chosen_prompts(self._checked, self._cards, ids, votes, before, least, anyway=anyway)
+        """The prompts whose answers label each field; none of a field whose labels should not be used.
 
-    @property
-    def choice(self) -> PromptChoice:
-        """The prompts that are asked about each text, and why, as it is of the field that takes the most."""
-        asked = {name for one in self.choices.values() for name in one.variants}
-        most = max(self.choices.values(), key=lambda one: len(one.variants))
-        ids = [one.id for one in self.check.experiment.variants if one.id in asked]
-        return replace(most, variants=tuple(ids))
+        Raises:
+            QuaverError: The check says that no labels should be used, and nobody insists.
+        """
+        design = self.check.experiment
+        fields = fields_in(design.labels)
+        ids = [one.id for one in design.variants if all(field.is_asked(one) for field in fields)]
+        found = chosen_prompts(self._cards, ids, self.options["votes"], anyway=self.options["anyway"])
+        if not found:
+            raise not_to_be_used(self.check, self.verdict)
+        return found
 
     @cached_property
     def fields(self) -> list[FieldLabels]:
@@ -193,66 +179,40 @@ class Labelling:
     @property
     def left_out(self) -> list[str]:
         """The fields that are not labelled, since the check says “do not use”."""
-        return [name for name in self._checked if name not in self.choices]
+        return [name for name in self._cards if name not in self.choices]
 
     @cached_property
     def study(self) -> Study:
         """The study of all texts, with the check's answers taken over."""
-        choice = self.choice
-        left = self._left_of_budget(self.check)
-        study = label_study(self.check, choice.variants, left, choice.recommended.model)
+        budget, chosen = self.options["budget"], [*self.choices.values()]
+        if budget is not None:
+            budget = max(_NOTHING, budget - (self.check.status().money or 0.0))
+        asked = {name for one in chosen for name in one.variants}
+        ids = [one.id for one in self.check.experiment.variants if one.id in asked]
+        study = label_study(self.check, ids, budget, chosen[0].recommended.model)
         study.run(requests=0)
         return study
 
-    def _left_of_budget(self, *studies: Study) -> float | None:
-        """What may be spent once some studies have been asked; None without a budget."""
-        budget = self.options["budget"]
-        if budget is None:
-            return None
-        return max(_NOTHING, budget - sum(study.status().money or 0.0 for study in studies))
-
-    def price(self, prompts: int) -> tuple[int, Range | None]:
-        """The calls of all texts with so many prompts, and their price; None where it is not known."""
-        (forecast, *_), price = left_to_ask(self.study).models, asking(self.study.source).prices
-        own, share = price.get(forecast.model), prompts / len(self.choice.variants)
-        cost = forecast.whole.cost(own)
-        return round(forecast.calls * share), cost and cost.times(share)
-
-    @cached_property
-    def second(self) -> Study | None:
-        """The study that asks the second model about the doubtful texts; None where nobody is to be asked.
-
-        It is asked about all fields of a text that is doubtful in one; in the others the first model's labels
-        stay.
-        """
-        model = self.options["then"]
-        doubtful = list(dict.fromkeys(item for one in self.fields for item in one.doubtful)) if model else []
-        left = self._left_of_budget(self.check, self.study)
-        return study_of_doubtful(self.study, doubtful, model, left) if doubtful else None
+    def studies(self) -> Iterator[Study]:
+        """What is asked, in its order: the check, and all texts, which it decides about."""
+        yield self.check
+        yield self.study
 
     def labelled(self) -> Labelled:
         """Take back what people labelled, say which labels hold, and write the copy of the table."""
         self._take_back()
-        accepted, tables = dict[str, Acceptance](), dict[str, pl.DataFrame]()
-        for one in self.fields:
-            again = None if self.second is None else one.again(self.second)
-            if (found := one.accepted(self.error, again)) is not None:
-                accepted[one.name] = found
-            tables[one.name] = one.table(found, again)
+        accepted = {one.name: found for one in self.fields if (found := one.accepted(self.error)) is not None}
+        tables = {one.name: one.table(accepted.get(one.name)) for one in self.fields}
         table = pl.concat(
             one.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else one
             for name, one in tables.items()
         )
         with changing(self.study.folder) as change:
-            sheets = self._sheets()
-            if len(accepted) == len(self.fields):
-                sheets += self._sheet_of(change, accepted, tables)
+            sheets = self._sheets(change, table if len(accepted) == len(tables) else None)
             state, step = self._state(tables, accepted, sheets)
             notes = tuple(self._notes(tables, state))
             file = self._written(change, tables, notes)
         return Labelled(table, file, notes, self.study, self.verdict, accepted, tuple(sheets), state, step)
-
-    # ---------------------------------------------------------------- people's labels
 
     def _take_back(self) -> None:
         """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
@@ -263,47 +223,30 @@ class Labelling:
             size = self.options["by_hand"] or sample_for(self.error)
             gold.draw(n=min(size, len(self.study.experiment.items)))
 
-    def _sheets(self) -> list[Path]:
-        """The sheets of the sample that people are still to fill in."""
-        if self.error is None or self.study.gold.status().complete:
-            return []
-        return sorted(self.study.source.gold_files.folder.glob("round-*.xlsx"))
+    def _sheets(self, change: Transaction, table: pl.DataFrame | None) -> list[Path]:
+        """The sheets that people are still to fill in: of the sample, and of other texts that need a person.
 
-    def _drawn(self) -> set[str]:
-        """The texts of the sample."""
-        draw = self.study.gold.state.draw
-        return set() if draw is None else {*draw.filter("drawn")["item"]}
-
-    def _sheet_of(
-        self, change: Transaction, accepted: Mapping[str, Acceptance], tables: Mapping[str, pl.DataFrame]
-    ) -> list[Path]:
-        """A sheet of the texts that still need a person, the most doubtful first; none where one is out.
-
-        How doubtful a text is depends on its most doubtful field. Texts of the sample have their own sheets.
+        The latter are those of a table of labels that were accepted, the most doubtful first, in one sheet.
         """
-        ranks = [
-            tables[name]
-            .filter(pl.col("needs_person").is_not_null())
-            .join(found.table.select("item", "score"), on="item", how="left")
-            .select("item", rank=pl.col("score").rank() / pl.len())
-            for name, found in accepted.items()
-        ]
-        order = pl.concat(ranks).filter(~pl.col("item").is_in(list(self._drawn())))
-        order = order.group_by("item", maintain_order=True).agg(pl.col("rank").min())
-        folder = self.study.source.gold_files.folder
+        gold, folder = self.study.gold, self.study.source.gold_files.folder
+        is_out = self.error is not None and not gold.status().complete
+        sheets = sorted(folder.glob("round-*.xlsx")) if is_out else []
+        if table is None:
+            return sheets
+        drawn = [] if gold.state.draw is None else gold.state.draw.filter("drawn")["item"].to_list()
+        doubtful = table.filter(pl.col("needs_person").is_not_null() & ~pl.col("item").is_in(drawn))
+        order = doubtful.group_by("item", maintain_order=True).agg(pl.col("agreement").min())
         if order.is_empty():
-            return []
+            return sheets
         if not self.options["returned"] and (out := sorted(folder.glob(f"{_TO_LABEL}*"))):
-            return out[-1:]
+            return [*sheets, out[-1]]
         design = self.study.experiment
         writer = PromptWriter(design.variants[0], design.labels)
         by_id = {item.id: item for item in design.items}
-        order = order.sort("rank", nulls_last=False, maintain_order=True)
+        order = order.sort("agreement", nulls_last=False, maintain_order=True)
         rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
-        return write_sheets(change, folder, [sheet], _TO_LABEL, "xlsx")
-
-    # ------------------------------------------------------------------------ words
+        return sheets + write_sheets(change, folder, [sheet], _TO_LABEL, "xlsx")
 
     def _state(
         self,
@@ -315,14 +258,13 @@ class Labelling:
         waiting = self.study.gold.status()
         left = waiting.drawn - waiting.labelled
         fields = [one.counts(tables[one.name], accepted.get(one.name)) for one in self.fields]
-        doubtful = {item for one in fields for item in one["doubtful"]}
         error = None if self.error is None else promised(self.error)
         said = {"fields": fields, "left_out": self.left_out, "error": error}
         text = template("terminal/labelled.txt").render(said, confidence=promised(_CONFIDENCE))
-        people, then = len(doubtful), self.options["then"]
+        people, votes = len({item for one in fields for item in one["doubtful"]}), self.options["votes"]
         names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
         names += ["--function", self.function] if callable(self.options["model"]) else []
-        names += ["--then", then] if isinstance(then, str) else []
+        names += ["--votes", str(votes)] if votes else []
         again, state = f"`quaver label {shlex.join(names)}", " ".join(text.split())
         if error is None:
             way = "says which labels can be accepted with at most 5% wrong among them."
@@ -339,9 +281,6 @@ class Labelling:
         design = self.study.experiment
         yield "Made", f"{datetime.now(UTC):%Y-%m-%d}, by Quaver {version('quaver')}"
         yield "Model", ", ".join(str(one["identity"]) for one in self.study.source.served.values())
-        if self.second is not None:
-            asked = len(self.second.experiment.items)
-            yield "Second model", f"{self.options['then']}, asked about {count(asked, 'doubtful text')}"
         for name, choice in self.choices.items():
             yield _of("Prompts", name), f"{count(len(choice.variants), 'prompt')}; {choice.reason}"
         for instruction in dict.fromkeys(variant.instruction for variant in design.variants):
@@ -364,17 +303,6 @@ class Labelling:
         paper = f"`quaver paper {self.study.folder}` writes a methods paragraph"
         yield "Cite", f"Quaver {version('quaver')}; {paper}"
 
-    # ------------------------------------------------------------------------- file
-
-    def _typed(self, field: str, rows: Sequence[Row]) -> dict[str, Cell]:
-        """Labels as the hand labels have them: numbers and truth values of a table as what they are there."""
-        spec = self.study.spec
-        gold = spec.task.fields[field].gold if field else spec.items.gold
-        column = gold.column if gold else None
-        if column is None or not rows or column not in rows[0]:
-            return {}
-        return {row.text(column): row[column] for row in rows if isinstance(row[column], int | float)}
-
     def _written(
         self, change: Transaction, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]
     ) -> Path | None:
@@ -392,33 +320,32 @@ class Labelling:
                     found="a file that was changed since, or that something else wrote",
                     fix="move it away, or name another one with --out",
                 )
-        sheet, quote = source.sheet, source.quote
-        rows = read_rows(source.path, source.encoding, source.separator, sheet=sheet, quote=quote)
-        column = self.study.spec.items.id
-        numbers = {
-            row.text(column) if column else str(index): row.number for index, row in enumerate(rows, 1)
-        }
-        heads, cells = list[str](), dict[int, list[Cell]]()
-        asked = self.study.spec.items.where.items()
-        texts = [name for name, condition in asked if condition.empty is False]
-        blank = {row.number for row in rows if any(not row.text(name) for name in texts)}
+        read = (source.path, source.encoding, source.separator)
+        rows, spec = read_rows(*read, sheet=source.sheet, quote=source.quote), self.study.spec
+        id_column, heads, cells = spec.items.id, list[str](), dict[int, list[Cell]]()
+        texts = [name for name, condition in spec.items.where.items() if condition.empty is False]
         for one in self.fields:
             own, filled = one.cells(tables[one.name])
-            for number in blank:
-                cells.setdefault(number, []).extend([None, _NO_TEXT, *[None] * (len(own) - 2)])
             heads += own
-            typed = self._typed(one.name, rows)
-            for item in filled.keys() & numbers.keys():
-                label, *others = filled[item]
-                cells.setdefault(numbers[item], []).extend([typed.get(str(label), label), *others])
+            gold = spec.task.fields[one.name].gold if one.name else spec.items.gold
+            column = gold.column if gold and rows and gold.column in rows[0] else None
+            # Numbers and truth values of the hand labels are written as they stand there.
+            typed = {
+                row.text(column): row[column]
+                for row in rows
+                if column and isinstance(row[column], int | float)
+            }
+            for index, row in enumerate(rows, 1):
+                label, *others = filled.get(
+                    row.text(id_column) if id_column else str(index), [None] * len(own)
+                )
+                if any(not row.text(name) for name in texts):
+                    others[0] = _NO_TEXT
+                cells.setdefault(row.number, []).extend([typed.get(str(label), label), *others])
         named = free_names(heads, list(rows[0]) if rows else [])
         digest = write_labelled(change, source, target, named, cells, (_NOTES, notes))
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": digest}, change)
         return target
-
-
-_NO_TEXT: Final = "no text"
-"""Who labelled a row that has no text."""
 
 
 def _of(head: str, field: str) -> str:
@@ -480,8 +407,8 @@ def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> L
     """Label all texts of a table, as a check recommends, and write the labels into a copy of it.
 
     Goes on from a check, or makes one first. Asks what is left to ask: whatever was asked is kept and not
-    asked again. Each text gets the most frequent label of as many prompts as the check shows to be worth it;
-    where a person labelled it, that person's label. With ``error``, a sample is drawn for people to label,
+    asked again. Each text gets the most frequent label of the prompts that the check recommends; where a
+    person labelled it, that person's label. With ``error``, a sample is drawn for people to label,
     and the labels that can be accepted are those of which at most that share is wrong.
 
     Args:
@@ -498,7 +425,7 @@ def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> L
     """
     work = Labelling(data, options)
     agreed = yes or bool(work.options["budget"])
-    for study in studies_of(work):
+    for study in work.studies():
         ended = run_agreed(study, agreed=agreed, batch=work.options["batch"])
         if ended != "finished":
             raise StoreError(
@@ -509,11 +436,3 @@ def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> L
                 fix=f"call it again{', with a larger budget' * (ended == 'money')}; what was asked is kept",
             )
     return work.labelled()
-
-
-def studies_of(work: Labelling) -> Iterator[Study]:
-    """What is asked, in its order: the check, all texts, the doubtful ones. Each decides what comes next."""
-    yield work.check
-    yield work.study
-    if work.second is not None:
-        yield work.second
