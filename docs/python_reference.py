@@ -64,7 +64,7 @@ GROUPS = (
         "labels",
         "Measure labels that you have",
         "Labels from any program or any coder: make a study of them, or measure how far they agree.",
-        ("import_annotations", "measure_agreement", "read_annotations", "Label", "LabelSet"),
+        ("import_annotations", "measure_agreement", "Label", "LabelSet"),
         (
             "quaver.study.imports.import_options.ImportOptions",
             "quaver.promptstability.prompt_stability_analysis.PromptStabilityAnalysis",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from quaver.comparison.paired_comparison import compare
     from quaver.core.records import Estimate, Label, LabelSet
     from quaver.study.checking.check import Check, check
-    from quaver.study.imports.agreement_import import measure_agreement, read_annotations
+    from quaver.study.imports.agreement_import import measure_agreement
     from quaver.study.imports.label_import import import_annotations
     from quaver.study.labelling.labelling import Labelled, label
     from quaver.study.open_studies import open_studies
@@ -73,7 +73,6 @@ __all__ = [
     "measure_agreement",
     "measures",
     "open_studies",
-    "read_annotations",
     "verify",
 ]
 
@@ -96,7 +95,6 @@ _load = lazy_names(
         "label": "quaver.study.labelling.labelling",
         "measure_agreement": "quaver.study.imports.agreement_import",
         "measures": "quaver.measures",
-        "read_annotations": "quaver.study.imports.agreement_import",
         "verify": "quaver.bundles.verification",
     },
 )

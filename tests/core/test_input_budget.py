@@ -58,6 +58,7 @@ OWN = {
     "score/distinct_readings.py": "part of the package",
     "score/parsing/languages.py": "part of the package",
     "start/start_server.py": "part of the package",
+    "study/checking/check_design.py": "part of the package",
     "study/checking/check_file.py": "a study file of an earlier check, which is looked at for its head",
     "study/imports/columns.py": "part of the package",
     "study/labelling/labelling.py": "a table that was read before",

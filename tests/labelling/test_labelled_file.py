@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import xlsxwriter
+from tests.spreadsheets import write_ods
 
 from quaver.core.transaction import changing
 from quaver.design.items.spreadsheet_files import letters
@@ -85,6 +86,15 @@ def test_lines_of_text_become_a_table(tmp_path: Path) -> None:
     found = labelled(TableFile(path), ["a", "b"])
     assert found.name == "t-labelled.csv"
     assert list(csv.reader(found.open(newline=""))) == [["text", "label"], ["one, and", "a"], ["'=two", "b"]]
+
+
+def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path: Path) -> None:
+    path = write_ods(tmp_path / "t.ods", {"empty": [], "data": [("id", "text"), (1, "=one"), (2, "two")]})
+    found = labelled(TableFile(path), ["a", None])
+    assert found.name == "t-labelled.csv"
+    assert found.with_suffix(".txt").read_text().startswith("How labelled")
+    rows = list(csv.reader(found.open(newline="")))
+    assert rows == [["id", "text", "label"], ["1", "'=one", "a"], ["2", "two", ""]]
 
 
 def test_a_column_that_is_called_label_stays(tmp_path: Path) -> None:

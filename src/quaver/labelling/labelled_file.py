@@ -14,12 +14,14 @@ import polars as pl
 
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
-from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, cells_of_lines
+from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, cells_of_lines, read_rows
 from quaver.errors import ItemError
 from quaver.labelling.spreadsheet_edits import Addition, Cell, write_spreadsheet
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _LINES = (".jsonl", ".ndjson")
+_AS_ROWS = (".txt", ".ods")
+"""Files whose copy is a CSV file of their rows."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def labelled_path(source: Path) -> Path:
     >>> labelled_path(Path("tweets.xlsx")).name, labelled_path(Path("lines.txt")).name
     ('tweets-labelled.xlsx', 'lines-labelled.csv')
     """
-    return source.with_name(f"{source.stem}-labelled{'.csv' if source.suffix == '.txt' else source.suffix}")
+    ending = ".csv" if source.suffix.lower() in _AS_ROWS else source.suffix
+    return source.with_name(f"{source.stem}-labelled{ending}")
 
 
 def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -75,7 +78,7 @@ def write_labelled(
     rows: Mapping[int, Sequence[Cell]],
     notes: tuple[str, Sequence[Sequence[Cell]]],
 ) -> str:
-    """Write the copy, and where its format has no second sheet a text file with the notes beside it.
+    """Write the copy, and a text file with the notes beside it.
 
     Args:
         change: What the files are written with.
@@ -83,21 +86,20 @@ def write_labelled(
         target: The copy.
         heads: The new columns' names.
         rows: The new cells by the number of their row or line in the file, as `Row.number` has it.
-        notes: A title, and rows that say how the labels were made: a sheet of their own in a spreadsheet.
+        notes: A title, and lines that say how the labels were made.
 
     Returns:
         The SHA-256 of the copy.
     """
     kind, part = table.path.suffix.lower(), change.file(target)
-    if kind in SPREADSHEETS:
-        write_spreadsheet(table.path, part, Addition(table.sheet, heads, rows, notes))
-        return sha256(part.read_bytes()).hexdigest()
-    if kind == ".parquet":
+    if kind in _AS_ROWS:
+        _write_rows(table, part, heads, rows)
+    elif kind in SPREADSHEETS:
+        write_spreadsheet(table.path, part, Addition(table.sheet, heads, rows))
+    elif kind == ".parquet":
         _write_parquet(table.path, part, heads, rows)
     elif kind in _LINES:
         _write_objects(table, part, heads, rows)
-    elif kind == ".txt":
-        _write_texts(table, part, heads, rows)
     else:
         _write_delimited(table, part, heads, rows)
     title, lines = notes
@@ -132,20 +134,17 @@ def _write_delimited(
             out.write(f"{text}{separator}{added.getvalue()}{line[len(text) :]}")
 
 
-def _write_texts(
+def _write_rows(
     table: TableFile, part: Path, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]
 ) -> None:
-    """Lines of text become a table: a line has no room for columns."""
-    with (
-        table.path.open(encoding=_with_mark(table)) as file,
-        part.open("w", encoding="utf-8", newline="") as out,
-    ):
+    """The rows as texts, with the new cells behind them."""
+    found = read_rows(table.path, table.encoding, table.separator, sheet=table.sheet, quote=table.quote)
+    with part.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
-        writer.writerow(["text", *heads])
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                cells = rows.get(number, [None] * len(heads))
-                writer.writerow(map(safe_cell, [line.rstrip("\r\n"), *cells]))
+        writer.writerow(map(safe_cell, [*found[0], *heads]))
+        for row in found:
+            cells = rows.get(row.number, [None] * len(heads))
+            writer.writerow(map(safe_cell, [*map(row.text, row), *cells]))
 
 
 def _with_mark(table: TableFile) -> str:

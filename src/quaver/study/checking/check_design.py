@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,52 +39,11 @@ from quaver.study.session import Study
 from quaver.study.sources.prices import price_given
 from quaver.study.sources.study_file_source import asking
 
-PLAIN: Final = "Which label fits this text best?"
-"""The instruction where none is given."""
-
-_OTHER_WORDS: Final = {
-    "choose": "Choose the label that fits this text best.",
-    "read": "Read this text and decide which label fits it.",
-    "give": "What label would fit this text best?",
-    "what": "What is the best label for this text?",
-    "describes": "Which of the labels describes this text best?",
-    "pick": "Pick the label that best matches this text.",
-    "these": "Which of these labels is best for this text?",
-    "assign": "Assign to this text the label that fits it.",
-    "please": "Please name the label that fits this text.",
-}
-"""Other words for the plain instruction."""
-
-_FRAMES: Final = {
-    "read": "Read the text above. {}",
-    "task": "Your task: {}",
-    "carefully": "Look at the text above carefully. {}",
-    "about": "This is about the text above. {}",
-    "instruction": "Follow this instruction. {}",
-    "decide": "Decide for the text above. {}",
-    "labelling": "You are labelling texts. {}",
-    "consider": "Consider the text above. {}",
-    "please": "Please help with the text above. {}",
-}
-"""What may stand before any instruction, be it a question or a request, without changing what it asks."""
-
-MOST: Final = 1 + len(_OTHER_WORDS)
+_TEXTS: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
+    Path(__file__).with_name("instructions.toml").read_text("utf-8")
+)
+MOST: Final = len(_TEXTS["plain"])
 """The most instructions, the original among them."""
-
-
-_CODING: Final = {
-    "original": "Code this text.",
-    "fill": "Fill in each field for this text.",
-    "read": "Read this text and code it.",
-    "what": "What does this text say?",
-    "give": "Give the value of each field for this text.",
-    "look": "Look at this text and fill in the fields.",
-    "values": "Which values do the fields have for this text?",
-    "variables": "Code this text on each of the variables.",
-    "these": "Code these fields for the text.",
-    "please": "Please code this text.",
-}
-"""The instruction where none is given and the table has several variables, and other words for it."""
 
 
 def instruction_texts(own: str | None, n: int, *, fields: bool = False) -> dict[str, str]:
@@ -108,10 +68,9 @@ def instruction_texts(own: str | None, n: int, *, fields: bool = False) -> dict[
             fix="take fewer, and add your own to the study file that this writes",
         )
     if own is None:
-        plain = _CODING if fields else {"original": PLAIN, **_OTHER_WORDS}
-        return dict(list(plain.items())[:n])
+        return dict([*_TEXTS["fields" if fields else "plain"].items()][:n])
     text = literal(own.strip())
-    framed = {name: frame.replace("{}", text) for name, frame in _FRAMES.items()}
+    framed = {name: frame.replace("{}", text) for name, frame in _TEXTS["frames"].items()}
     return dict([("original", text), *framed.items()][:n])
 
 

@@ -36,10 +36,6 @@ def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decis
             have = "has" if empty == 1 else "have"
             problem = f"{empty:,} of {count(rows, 'row')} {have} no text"
             found.append((problem, "not asked about; the labelled copy keeps them without a label"))
-        if twice := rows - empty - sum(1 for cell in counts if cell):
-            found.append(
-                (f"{count(twice, 'row')} with the text of another row", "asked about like any other")
-            )
         if garbled := sum(bool(_GARBLED.search(cell)) for cell in counts):
             found.append((f"{garbled:,} texts have signs of a wrong encoding", "save the table as UTF-8"))
     if text and gold:
@@ -55,10 +51,6 @@ def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decis
             found.append(
                 (f"the codes in {name} may have lost zeros at the front", "format the column as text")
             )
-    if gold and (without := sum(table.counts(gold).get(form, 0) for form in MISSING)):
-        found.append(
-            (f"{rows - without:,} of {rows:,} rows have a hand label", "accuracy is measured on these")
-        )
     return [Decision("table", problem, fix) for problem, fix in found[:_MOST_DOUBTS]]
 
 

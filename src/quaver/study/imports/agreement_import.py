@@ -39,31 +39,6 @@ from quaver.study.imports.label_files import read_table
 
 
 @guarded
-def read_annotations(
-    path: str | Path, *, encoding: str = "utf-8", separator: str | None = None, sheet: str | None = None
-) -> pl.DataFrame:
-    """Read a CSV, TSV, spreadsheet, JSON Lines or Parquet file of labels, every cell as a text.
-
-    White space around a cell is not part of it, and an empty cell is null. ``N/A``, ``None``, ``nan`` and
-    the like are text: somebody's model wrote them.
-
-    Args:
-        path: The file; its ending says which kind it is.
-        encoding: Of a text file.
-        separator: Between the cells of CSV and TSV.
-        sheet: Of a spreadsheet, where several hold something.
-
-    Returns:
-        A row an annotation, with those of the file's columns that hold single values.
-
-    Raises:
-        ItemError: The file does not exist or cannot be read.
-    """
-    rows = read_table(Path(path), encoding, separator, sheet)
-    return _texts(Path(path), rows, (), of_sets=False)
-
-
-@guarded
 def measure_agreement(
     annotations: Any,
     *,

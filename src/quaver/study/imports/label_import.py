@@ -17,8 +17,7 @@ from ruamel.yaml import YAML
 from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
-from quaver.core.label_decisions import Decision, WrittenLabels, label_line
-from quaver.core.number_format import count
+from quaver.core.label_decisions import Decision, WrittenLabels, label_line, labels_outside
 from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
 from quaver.core.transaction import changing
@@ -47,9 +46,6 @@ from quaver.study.session import Study
 
 _GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
 """What columns of a field's true labels are called."""
-
-_MOST_OUTSIDE = 8
-"""Texts outside the label set that are shown one by one."""
 
 
 @guarded
@@ -236,13 +232,7 @@ def _labels(
     missing = list(written.missing)
     if options["outside"] == "no-label":
         missing += written.outside
-        for text in [*written.outside][:_MOST_OUTSIDE]:
-            why = f"{count(written.outside[text], 'cell')}, outside the label set"
-            table.taken.append(Decision("no label", text, why))
-        if more := sum([*written.outside.values()][_MOST_OUTSIDE:]):
-            others = count(len(written.outside) - _MOST_OUTSIDE, "other text")
-            why = f"{count(more, 'cell')}, outside the label set"
-            table.taken.append(Decision("no label", f"({others})", why))
+        table.taken += [replace(one, role="no label") for one in labels_outside(written.outside)]
     if not rules.labels and options["level"] not in _OF_OTHER_LEVELS:
         _check_meeting(table, columns, played.get("gold"), written)
     return labels, written.also, missing
