@@ -326,9 +326,9 @@ def test_what_to_do_next_names_the_function_and_can_be_typed(
     texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = "def answer(text, prompt):\n    return 'tone' if text[8] == '3' else text.split('@')[1]\n"
-    Path("own.py").write_text(code, encoding="utf-8")
+    Path("own_tone.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(Path.cwd()))
-    words = ["label", "texts.csv", "--function", "own:answer", "--gold", "stance", "--n", "40"]
+    words = ["label", "texts.csv", "--function", "own_tone:answer", "--gold", "stance", "--n", "40"]
     for _ in range(2):
         monkeypatch.setattr(sys, "argv", ["quaver", *words])
         with pytest.raises(SystemExit) as end:
@@ -336,7 +336,7 @@ def test_what_to_do_next_names_the_function_and_can_be_typed(
         assert end.value.code == 0
         said = " ".join(capsys.readouterr().out.split())
         _, command, *_ = said.partition("Next: ")[2].split("`")
-        assert "--function own:answer" in command
+        assert "--function own_tone:answer" in command
         words = shlex.split(command)[1:]
     assert words[-2:] == ["--returned", "FILE"]
 
