@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from quaver import measures
-from quaver.estimation.regression import linear
+from quaver.measures.validity.conclusion_cell import regressed
 
 DATA = Path(__file__).parent / "data"
 
@@ -128,8 +128,8 @@ def _regressions() -> Iterator[Certified]:
         matrix, outcome = np.array(rows, float), np.array(y, float)
         for place, value in enumerate(values):
             contrast = np.eye(len(values))[place]
-            found = float(linear(matrix, outcome, contrast)(np.ones((1, len(y))))[0, 0])
-            quaver = found if np.isfinite(found) else None
+            found = regressed(matrix, outcome[:, None], contrast)
+            quaver = None if found is None else found.value
             yield Certified(f"{name} B{place}", value, quaver, "conclusion, least squares")
 
 

@@ -1,21 +1,19 @@
-"""Weighted regressions of many resamples at a time: a contrast of coefficients as a statistic."""
+"""Formulas of regressions, their columns as matrices, and logistic coefficients by Newton's method."""
 
 from __future__ import annotations
 
 import re
 from itertools import combinations, product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy import special
 
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import encode
-from quaver.estimation.intervals import Interval
 
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
@@ -24,88 +22,6 @@ _DEPENDENT = 1e-14
 _STEPS = 40
 _FAR = 5.0
 """A step of Newton's may move no item's log-odds by more than this."""
-
-
-def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
-    """Least squares: Σ_j c_j b_j of b = (XᵀWX)⁻¹ XᵀWy, for rows of item weights W.
-
-    Returns:
-        Weights, shape (samples, items) -> values, shape (samples, 1); NaN where the columns depend on
-        each other in the sample.
-
-    >>> x = np.stack([np.ones(3), np.array([0.0, 1.0, 2.0])], 1)
-    >>> slope = linear(x, np.array([1.0, 3.0, 5.0]), np.array([0.0, 1.0]))
-    >>> slope(np.ones((1, 3))).round(12).tolist()
-    [[2.0]]
-    """
-    known, design, contrast = _orthonormal(matrix, outcome, contrast)
-    observed, pairs = outcome[known], products(design)
-    moments = design * observed[:, None]
-
-    def statistic(weights: Floats) -> Floats:
-        some = weights[:, known]
-        return _solved(some @ pairs, some @ moments) @ contrast[:, None]
-
-    return statistic
-
-
-def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
-    """Maximum likelihood of P(y = 1) = 1/(1 + exp(−Xb)): the same contrast, in log-odds.
-
-    Outcomes between 0 and 1 (an item's share over repeats) are taken as they are. Undefined where
-    the covariates tell the outcomes apart without error, and b is infinite.
-
-    With one group's share at 1/2 and the other's at 3/4 the log-odds differ by ln 3:
-
-    >>> group = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    >>> x = np.stack([np.ones(6), group], 1)
-    >>> odds = logistic(x, np.array([0.0, 1.0, 0.0, 1.0, 1.0, 1.0]), np.array([0.0, 1.0]))
-    >>> round(float(np.exp(odds(np.ones((1, 6))))[0, 0]), 9)
-    3.0
-    """
-    known, design, contrast = _orthonormal(matrix, outcome, contrast)
-    observed, pairs = outcome[known], products(design)
-    start = newton(design, pairs, observed, np.zeros((1, design.shape[1])))
-    start = np.where(np.isfinite(start), start, 0.0)
-
-    def statistic(weights: Floats) -> Floats:
-        some = weights[:, known]
-        begin = np.repeat(start, some.shape[0], 0)
-        return newton(design, pairs, observed, begin, weights=some) @ contrast[:, None]
-
-    return statistic
-
-
-def contrast_bound(
-    matrix: Floats,
-    outcome: Floats,
-    contrast: Floats,
-    share: float,
-    ends: tuple[float, float],
-    kind: Literal["linear", "logistic"] = "linear",
-) -> Interval:
-    """How far a contrast moves at most, down and up, when up to a share of the items had any outcomes at all.
-
-    The contrast of least squares is a sum Σ_i a_i y_i with a = X(XᵀX)⁻¹c: the items with the largest |a_i|
-    move it most. That of a logistic regression moves by a = X(XᵀWX)⁻¹c with W = p(1 − p), to a first order.
-
-    The mean of four outcomes, one of which may be another:
-
-    >>> contrast_bound(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(1), 0.25, (0.0, 1.0))
-    Interval(low=-0.25, high=0.25)
-    """
-    known, design, contrast = _orthonormal(matrix, outcome, contrast)
-    observed = outcome[known]
-    if kind == "linear":
-        lever = levers(design, contrast)
-    else:
-        found = newton(design, products(design), observed, np.zeros((1, design.shape[1])))
-        chance = special.expit(np.nan_to_num(found) @ design.T)[0]
-        lever = levers(design, contrast, chance * (1 - chance))
-    down = np.where(lever > 0, observed - ends[0], ends[1] - observed) * np.abs(lever)
-    up = np.where(lever > 0, ends[1] - observed, observed - ends[0]) * np.abs(lever)
-    moved = share * observed.size
-    return Interval(-_largest(down, moved), _largest(up, moved))
 
 
 def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> Floats:
@@ -118,28 +34,6 @@ def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> F
     design = matrix / scale
     weighted = design if weights is None else design * weights[:, None]
     return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
-
-
-def _largest(moves: Floats, count: float) -> float:
-    """The sum of the largest ``count`` moves, a fraction of the next one among them."""
-    ordered = np.sort(moves)[::-1]
-    parts = np.clip(count - np.arange(ordered.size), 0.0, 1.0)
-    return float(ordered @ parts)
-
-
-def _orthonormal(
-    matrix: Floats, outcome: Floats, contrast: Floats
-) -> tuple[NDArray[np.bool_], Floats, Floats]:
-    """The items that have an outcome, orthonormal columns that span theirs, and the contrast of these.
-
-    Columns that depend on each other stay as they are.
-    """
-    known = np.isfinite(outcome)
-    found = orthonormal(matrix[known], contrast)
-    if found is not None:
-        return known, *found
-    scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
-    return known, np.asarray(matrix[known] / scale), contrast / scale
 
 
 def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | None:
@@ -160,7 +54,7 @@ def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | Non
     sizes = np.abs(np.diag(triangle))
     if basis.shape != matrix.shape or not sizes.min(initial=np.inf) > _DEPENDENT * sizes.max(initial=0.0):
         return None
-    return np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, contrast / scale))
+    return np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, (contrast / scale).T).T)
 
 
 def products(design: Floats) -> Floats:

@@ -9,12 +9,12 @@ from scipy.stats import norm
 
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.regression import linear, logistic
 from quaver.measures.validity.claims import read_effect
+from quaver.measures.validity.conclusion_cell import regressed
 from quaver.measures.validity.conclusion_formula import read_formula
 from quaver.measures.validity.conclusions import conclusion
 from quaver.measures.validity.consensus import consensus, dawid_skene, majority
-from quaver.measures.validity.specifications import Specifications
+from quaver.measures.validity.specifications import Specification
 
 YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
 FAST = {"resamples": 400, "seed": 1}
@@ -238,8 +238,10 @@ def test_regressions_agree_with_statsmodels():
         for row in weights:
             ols = api.WLS(outcome, matrix, weights=row).fit().params[at]
             glm = api.GLM(outcome, matrix, family=api.families.Binomial(), freq_weights=row).fit().params[at]
-            assert linear(matrix, outcome, contrast)(row[None])[0, 0] == pytest.approx(ols)
-            assert logistic(matrix, outcome, contrast)(row[None])[0, 0] == pytest.approx(glm, rel=1e-6)
+            some = row > 0
+            given = (matrix[some], outcome[some, None], contrast)
+            assert regressed(*given, weights=row[some]).value == pytest.approx(ols)
+            assert regressed(*given, "logistic", row[some]).value == pytest.approx(glm, rel=1e-6)
 
 
 SAYS = ["aab", "aaa", "bab", "bbb", "aba", "bbb", "aaa", "bba", "abb", "aaa", "bab", "baa"]
@@ -288,12 +290,12 @@ def test_labels_brought_together():
 def test_groups_are_tested_by_students_t(few):
     author = np.repeat(np.arange(20), 5)
     matrix = np.stack([np.ones(100), (author < few) * 1.0], 1)
-    outcomes = (np.random.default_rng(3).random((100, 1)) < 0.4) * 1.0
-    one = Specifications(matrix, np.array([0.0, 1.0]), outcomes, "linear", (0.0, 1.0), author)
-    low, high = one.interval(0, 0.95)
+    outcome = (np.random.default_rng(3).random((100, 1)) < 0.4)[:, 0] * 1.0
+    one = Specification(matrix, np.array([0.0, 1.0]), outcome, "linear", (0.0, 1.0), author)
+    low, high = one.interval(0.95)
     for end in (low, high):  # rejected at exactly 5%
-        assert one.p(0, end) == pytest.approx(0.05, abs=1e-3)
-    assert len(one.warnings(0, "author")) == (few < 4)
+        assert one.p(end) == pytest.approx(0.05, abs=1e-3)
+    assert len(one.warnings("author")) == (few < 4)
 
 
 def test_the_share_of_a_label_of_sets_is_that_of_the_sets_that_hold_it():

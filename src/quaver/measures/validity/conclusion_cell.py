@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
-from quaver.correction.estimators import Question, gold_alone
+from quaver.correction.estimators import Corrected, Question, gold_alone
 from quaver.correction.regressions import GoldSample, Kind
 from quaver.correction.spread import interval
 from quaver.estimation.arrangement import UnknownColumn
@@ -20,69 +20,14 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Ints, label_counts
 from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.regression import contrast_bound, linear, logistic
+from quaver.estimation.regression import orthonormal
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, outcome_numbers
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
-from quaver.measures.validity.specifications import Specifications
+from quaver.measures.validity.specifications import Specification
 
 _FEW_EVENTS = 8.0
-
-
-class WeightedRegression(NamedTuple):
-    """A regression of labels that are taken for true, each weighted by what its item counts for.
-
-    Attributes:
-        matrix: The items' columns, shape (items, columns); NaN where one has no value.
-        weights: What each item counts for; NaN where that is not known.
-        contrast: What each coefficient counts in the effect, shape (outcomes × columns,).
-        kind: Of regression.
-        clusters: Each item's group, from 0; None where items are on their own.
-    """
-
-    matrix: Floats
-    weights: Floats
-    contrast: Floats
-    kind: Kind
-    clusters: Ints | None
-
-    def statistic(
-        self, statistic: Statistic, outcome: Floats, threshold: float, confidence_level: float
-    ) -> Statistic:
-        """A statistic filled in: the contrast, with the interval of its sandwich variance (HC3) and p."""
-        complete = np.isfinite(self.matrix).all(1) & np.isfinite(self.weights)
-        known = complete & np.isfinite(outcome).all(1)
-        clusters = None
-        if self.clusters is not None:
-            clusters = np.unique(self.clusters[known], return_inverse=True)[1].astype(np.int64)
-        sample = GoldSample(
-            self.matrix[known], outcome[known], np.ones(int(known.sum())), self.weights[known], clusters
-        )
-        contrast = self.contrast.reshape(outcome.shape[1], -1)
-        corrected = gold_alone(Question(sample, contrast, self.kind))
-        if corrected is None or not corrected.spread.variance > 0:
-            return statistic
-        each, value = np.zeros(known.size), corrected.value
-        each[known] = corrected.contributions
-
-        def under(weights: Floats) -> Floats:
-            return np.asarray(value + (weights @ each - each.sum())[:, None])
-
-        error = corrected.spread.variance**0.5
-        p = float(2 * special.stdtr(corrected.spread.tail_freedom, -abs(value - threshold) / error))
-        few = () if corrected.spread.events >= _FEW_EVENTS else (IntervalWarning(_RARE),)
-        own = interval(value, corrected.spread, confidence_level)
-        return replace(
-            statistic,
-            under=under,
-            interval=(own, "sandwich interval"),
-            details={**statistic.details, "p": p},
-            warnings=(*statistic.warnings, *few),
-        )
-
-
 _RARE = "the contrast rests on few items with the rarer label: its interval may be too narrow"
-
 
 VERDICTS = {
     "conclusion_holds": "holds",
@@ -90,6 +35,41 @@ VERDICTS = {
     "conclusion_undecided": "not distinguishable",
 }
 """The measures that count verdicts over variants."""
+
+
+def regressed(
+    matrix: Floats,
+    outcomes: Floats,
+    contrast: Floats,
+    kind: Kind = "linear",
+    weights: Floats | None = None,
+    clusters: Ints | None = None,
+) -> Corrected | None:
+    """A contrast of a regression of labels that are taken for true, with its sandwich variance (HC3).
+
+    Args:
+        matrix: The items' columns, shape (items, columns).
+        outcomes: Shape (items, outcomes).
+        contrast: What each coefficient counts, shape (outcomes × columns,).
+        kind: Of regression.
+        weights: What each item counts for; alike if left out.
+        clusters: Each item's group; None where items are on their own.
+
+    Returns:
+        None where the columns determine each other, or tell the labels apart.
+
+    >>> sides = np.stack([np.ones(4), np.array([0.0, 0.0, 1.0, 1.0])], 1)
+    >>> round(regressed(sides, np.array([[0.0], [1.0], [1.0], [1.0]]), np.array([0.0, 1.0])).value, 9)
+    0.5
+    """
+    found = orthonormal(matrix, contrast.reshape(outcomes.shape[1], -1))
+    if found is None or not len(matrix):
+        return None
+    own = None if clusters is None else np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+    each = np.ones(len(matrix)) if weights is None else weights
+    return gold_alone(
+        Question(GoldSample(found[0], outcomes, np.ones(len(matrix)), each, own), found[1], kind)
+    )
 
 
 class Labelled(NamedTuple):
@@ -127,57 +107,29 @@ class ConclusionCell:
         self._cell, self._table, self._regression, self._missing = cell, table, regression, missing
         self._designed, self._source = designed, source
         self._outcomes = outcome_numbers(asked, regression, cell.labels, cell.label_set, table.outcomes)
-        self._numbers = self._outcomes[:, 0] if self._outcomes.size else np.zeros(len(cell.labels))
-        self._matrix, weights = table.rows(cell.items), table.weights(cell.items)
-        self._complete = np.isfinite(self._matrix).all(1) & np.isfinite(weights)
-        self._weighted: WeightedRegression | None = None
-        if regression == "multinomial" or table.weighted:
-            given = (table.effect.contrast, regression, cell.units.clusters)
-            self._weighted = WeightedRegression(self._matrix, weights, *given)
-        numbers = self._numbers if asked.label is None and self._numbers.size else np.array([0.0, 1.0])
+        self._matrix, self._weights = table.rows(cell.items), table.weights(cell.items)
+        self._complete = np.isfinite(self._matrix).all(1) & np.isfinite(self._weights)
+        numbers = self._outcomes if asked.label is None and self._outcomes.size else np.array([0.0, 1.0])
         self._ends = (float(numbers.min()), float(numbers.max()))
+        self._tested = regression != "multinomial" and not table.weighted
 
     def estimates(self) -> Iterator[Estimate]:
         """Each variant's, those of all together, the gold labels', and the verdicts counted."""
         cell, labels = self._cell, len(self._cell.labels)
-        single = [("", self._labelled(index), where) for index, where in enumerate(cell.strata)]
-        others: list[tuple[str, Labelled, Mapping[str, str]]] = []
+        single = [self._one("", self._labelled(index), where) for index, where in enumerate(cell.strata)]
+        yield from single
         if len(single) > 1:
             counts = votes(cell.codes, labels)
             likeliest = dawid_skene(counts).posterior
             known = np.asarray(np.isfinite(likeliest).all(1))
             best = np.eye(labels)[np.where(known[:, None], likeliest, 0).argmax(1)]
-            others.append(("_majority", Labelled(majority(counts), known, {}), {}))
-            others.append(("_dawid_skene", Labelled(best, known, {}), {}))
+            yield self._one("_majority", Labelled(majority(counts), known, {}), {})
+            yield self._one("_dawid_skene", Labelled(best, known, {}), {})
         if not self._designed and cell.gold is not None and (cell.gold >= 0).any():
             true = label_counts(cell.gold[:, None], labels)
-            others.append(("_gold", Labelled(true, cell.gold >= 0, {}), {}))
-        estimates = list(self._drawn_from(single))
-        yield from estimates
-        yield from self._drawn_from(others)
-        if len(estimates) > 1:
-            yield from self._counted(estimates)
-
-    def _drawn_from(self, labelled: Sequence[tuple[str, Labelled, Mapping[str, str]]]) -> Iterator[Estimate]:
-        """An estimate for each of several sets of labels, tested together."""
-        if not labelled:
-            return
-        if self._weighted is not None:
-            yield from (self._by_weights(*one) for one in labelled)
-            return
-        shares = np.stack([np.nan_to_num(one.shares) @ self._numbers for _, one, _ in labelled], 1)
-        known = np.stack([one.known & self._complete for _, one, _ in labelled], 1)
-        outcomes = np.where(known, shares, np.nan)
-        tested = Specifications(
-            self._matrix,
-            self._table.effect.contrast,
-            outcomes,
-            "logistic" if self._regression == "logistic" else "linear",
-            self._ends,
-            self._cell.units.clusters,
-        )
-        for index, (part, one, where) in enumerate(labelled):
-            yield self._one(part, one, where, outcomes[:, index], tested, index)
+            yield self._one("_gold", Labelled(true, cell.gold >= 0, {}), {})
+        if len(single) > 1:
+            yield from self._counted(single)
 
     def _labelled(self, index: int) -> Labelled:
         counts = label_counts(self._cell.codes[:, index], len(self._cell.labels))
@@ -188,9 +140,10 @@ class ConclusionCell:
             total, excluded = total + bare, {}
         return Labelled(counts / np.maximum(total, 1)[:, None], np.asarray(total > 0), excluded)
 
-    def _begun(self, part: str, labelled: Labelled, where: Mapping[str, str], outcome: Floats) -> Statistic:
-        """A statistic with all but its numbers."""
-        effect = self._table.effect
+    def _one(self, part: str, labelled: Labelled, where: Mapping[str, str]) -> Estimate:
+        """The estimate from one set of labels, with its verdict."""
+        known, effect = labelled.known & self._complete, self._table.effect
+        outcomes = np.nan_to_num(labelled.shares)[known] @ self._outcomes
         excluded = dict(labelled.excluded)
         if lacking := int((~self._complete).sum()):
             excluded["no value of a column"] = lacking
@@ -201,81 +154,68 @@ class ConclusionCell:
         }
         if (right := self._accuracy(labelled)) is not None and part != "_gold":
             details["accuracy"] = right
-        return Statistic(
+        statistic = Statistic(
             part=part,
             method=f"{self._regression} regression, contrast {effect.text}",
-            reason=self._reason(outcome),
+            reason=self._reason(outcomes),
             where=where,
             excluded=excluded,
-            n=self._cell.units.touched(np.isfinite(outcome)),
+            n=self._cell.units.touched(known),
             details=details,
         )
+        estimate = self._cell.estimated(self._fitted(statistic, outcomes, known))
+        details = {**estimate.details, "verdict": effect.verdict(estimate.low, estimate.high)}
+        return replace(estimate, details=details)
 
-    def _by_weights(self, part: str, labelled: Labelled, where: Mapping[str, str]) -> Estimate:
-        """The estimate of a regression that has weights, or several outcomes."""
-        assert self._weighted is not None
-        known = labelled.known & self._complete
-        outcomes = np.where(known[:, None], np.nan_to_num(labelled.shares) @ self._outcomes, np.nan)
-        most = int(np.nan_to_num(outcomes).var(0).argmax()) if outcomes.size else 0
-        statistic = self._begun(part, labelled, where, outcomes[:, most])
-        level = self._cell.resampling.confidence_level
-        made = self._weighted.statistic(statistic, outcomes, self._table.effect.threshold, level)
-        return self._judged(self._cell.estimated(made), ())
-
-    def _judged(self, estimate: Estimate, warnings: tuple[str, ...]) -> Estimate:
-        """An estimate with its verdict."""
-        details = {**estimate.details, "verdict": self._table.effect.verdict(estimate.low, estimate.high)}
-        return replace(estimate, details=details, warnings=estimate.warnings + warnings)
-
-    def _one(
-        self,
-        part: str,
-        labelled: Labelled,
-        where: Mapping[str, str],
-        outcome: Floats,
-        tested: Specifications,
-        index: int,
-    ) -> Estimate:
-        statistic, known = self._begun(part, labelled, where, outcome), np.isfinite(outcome)
-        if known.any() and not (self._regression == "logistic" and np.ptp(outcome[known]) == 0):
-            statistic = self._fitted(statistic, outcome, tested, index)
-        estimate = self._cell.estimated(statistic)
-        warnings: tuple[str, ...] = ()
-        if estimate.low is not None:
-            warnings += tested.warnings(index, self._cell.units.name)
-        return self._judged(estimate, warnings)
-
-    def _fitted(self, statistic: Statistic, outcome: Floats, tested: Specifications, index: int) -> Statistic:
-        """The statistic of a regression, with the interval of its score test."""
-        contrast = self._table.effect.contrast
-        regression: Literal["linear", "logistic"] = "logistic" if self._regression == "logistic" else "linear"
-        matrix = np.where(np.isfinite(self._matrix), self._matrix, 0.0)
-
-        def moves(share: float) -> Interval:
-            return contrast_bound(matrix, outcome, contrast, share, self._ends, regression)
-
-        def spread(value: float, share: float) -> Interval:
-            return Interval(*(value + end for end in moves(share)))
-
-        resampling = self._cell.resampling
-        if resampling.resamples:
-            own = tested.interval(index, resampling.confidence_level)
-            # The test knows of few events by itself.
-            p = tested.p(index, self._table.effect.threshold)
-            details = {**statistic.details, "p": p}
-            statistic = replace(statistic, interval=own and (own, "score interval"), details=details)
-        return replace(
-            statistic,
-            under=(linear if regression == "linear" else logistic)(matrix, outcome, contrast),
-            moves=moves,
-            spread=spread if regression == "linear" else None,
+    def _fitted(self, statistic: Statistic, outcomes: Floats, known: NDArray[np.bool_]) -> Statistic:
+        """A statistic filled in: the contrast, with its interval and p."""
+        steady = not outcomes.size or np.ptp(outcomes, axis=0).max() == 0
+        if steady and (self._regression != "linear" or not outcomes.size):
+            return statistic
+        effect, clusters = self._table.effect, self._cell.units.clusters
+        made = regressed(
+            self._matrix[known],
+            outcomes,
+            effect.contrast,
+            self._regression,
+            self._weights[known],
+            None if clusters is None else clusters[known],
         )
+        if made is None:
+            return statistic
+        each, value = np.zeros(known.size), made.value
+        each[known] = made.contributions
 
-    def _reason(self, outcome: Floats) -> str:
-        known = np.isfinite(outcome)
-        if not known.any():
+        def under(weights: Floats) -> Floats:
+            return np.asarray(value + (weights @ each - each.sum())[:, None])
+
+        moves = _moves(self._matrix[known], outcomes, effect.contrast, self._regression, self._ends)
+        spread = None if self._regression != "linear" else lambda at, share: _beside(at, moves(share))
+        statistic = replace(statistic, under=under, moves=moves, spread=spread)
+        level = self._cell.resampling.confidence_level
+        if self._tested and self._cell.resampling.resamples:
+            own = None if clusters is None else clusters[known]
+            kind: Literal["linear", "logistic"] = "logistic" if self._regression == "logistic" else "linear"
+            tested = Specification(
+                self._matrix[known], effect.contrast, outcomes[:, 0], kind, self._ends, own
+            )
+            ends, p = tested.interval(level), tested.p(effect.threshold)
+            said = tested.warnings(self._cell.units.name)
+            details, made_by = {**statistic.details, "p": p}, ends and (ends, "score interval")
+            return replace(statistic, interval=made_by, details=details, warnings=said)
+        if self._tested or not made.spread.variance > 0:
+            return statistic
+        error = made.spread.variance**0.5
+        p = float(2 * special.stdtr(made.spread.tail_freedom, -abs(value - effect.threshold) / error))
+        sandwich = interval(value, made.spread, level), "sandwich interval"
+        few = () if made.spread.events >= _FEW_EVENTS else (IntervalWarning(_RARE),)
+        details = {**statistic.details, "p": p}
+        return replace(statistic, interval=sandwich, details=details, warnings=few)
+
+    def _reason(self, outcomes: Floats) -> str:
+        if not outcomes.size:
             return "no labelled items with values of these columns"
-        if np.ptp(outcome[known]) == 0:
+        if np.ptp(outcomes, axis=0).max() == 0:
             return "no variation"
         if self._regression != "linear":
             return "no finite estimate: the columns tell the labels apart without error, or each other"
@@ -291,16 +231,16 @@ class ConclusionCell:
     def _counted(self, single: Sequence[Estimate]) -> Iterator[Estimate]:
         """The shares of variants by verdict."""
         verdicts = [estimate.details["verdict"] for estimate in single]
-        without = sum(estimate.value is None for estimate in single)
+        without, level = sum(estimate.value is None for estimate in single), single[0].confidence_level
         for name, verdict in VERDICTS.items():
             count = verdicts.count(verdict)
-            low, high = clopper_pearson(count, len(verdicts), self._cell.resampling.confidence_level)
+            low, high = clopper_pearson(count, len(verdicts), level)
             yield Estimate(
                 measure=name,
                 value=count / len(verdicts),
                 low=low,
                 high=high,
-                confidence_level=self._cell.resampling.confidence_level,
+                confidence_level=level,
                 n=len(verdicts),
                 unit="variant",
                 method="share of variants by verdict; Clopper-Pearson interval over variants",
@@ -308,6 +248,35 @@ class ConclusionCell:
                 cell=self._cell.where,
                 details={"count": count, "undefined": without, "effect": self._table.effect.text},
             )
+
+
+def _moves(
+    matrix: Floats, outcomes: Floats, contrast: Floats, regression: Kind, ends: tuple[float, float]
+) -> Callable[[float], Interval]:
+    """How far a contrast moves at most when a share of the items had any outcomes at all, to a first order.
+
+    Least squares is a sum Σ a_i y_i with the levers a = X(XᵀX)⁻¹c: the items with the largest |a_i| move it
+    most. Log-odds move by as much over p(1 − p).
+    """
+    found = np.linalg.pinv(matrix.T @ matrix) @ contrast.reshape(outcomes.shape[1], -1).T
+    lever = matrix @ found
+    if regression != "linear":
+        lever = lever / np.maximum(outcomes.mean(0) * (1 - outcomes.mean(0)), 1e-3)
+    down, up = (
+        (np.where(sign * lever > 0, ends[1] - outcomes, outcomes - ends[0]) * np.abs(lever)).sum(1)
+        for sign in (-1, 1)
+    )
+    sums = [np.append(0.0, np.sort(part)[::-1].cumsum()) for part in (down, up)]
+
+    def moves(share: float) -> Interval:
+        most = (float(np.interp(share * len(part[1:]), np.arange(part.size), part)) for part in sums)
+        return Interval(-next(most), next(most))
+
+    return moves
+
+
+def _beside(value: float, moved: Interval) -> Interval:
+    return Interval(value + moved.low, value + moved.high)
 
 
 _SAID = "items weighted by one over their probability of being drawn"

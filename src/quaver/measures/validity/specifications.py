@@ -1,8 +1,8 @@
-"""One regression on the labels of many specifications: its contrast tested in all of them at a time."""
+"""One regression on the labels of one specification: its contrast, tested."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +20,13 @@ _FEW_GROUPS = 4.0
 """Below this many groups on a side, their variance is hardly known."""
 
 
-class _Side(NamedTuple):
-    """As how many items, and groups of them where there are groups, one side of a contrast counts."""
-
-    items: float
-    groups: float | None
-
-
-class Specifications:
-    """A contrast in the outcomes of several specifications.
+class Specification:
+    """A contrast in the outcomes of one specification.
 
     Args:
-        matrix: The items' columns, shape (items, columns); NaN where an item has no value.
+        matrix: The items' columns, shape (items, columns).
         contrast: Of the coefficients.
-        outcomes: Shape (items, specifications); NaN where an item has none.
+        outcome: Of each item.
         kind: Of regression.
         ends: The least and the largest outcome.
         clusters: Each item's group, where items are not on their own.
@@ -43,117 +36,62 @@ class Specifications:
         self,
         matrix: Floats,
         contrast: Floats,
-        outcomes: Floats,
+        outcome: Floats,
         kind: Literal["linear", "logistic"],
         ends: tuple[float, float],
         clusters: NDArray[np.int64] | None,
     ) -> None:
-        self._matrix, self._contrast, self._outcomes = matrix, contrast, outcomes
-        self._test: type[LinearTest | LogisticTest] = LinearTest if kind == "linear" else LogisticTest
-        self.linear, self._ends, self._clusters = kind == "linear", ends, clusters
-        known = np.isfinite(outcomes) & np.asarray(np.isfinite(matrix).all(1))[:, None]
-        kinds: dict[bytes, int] = {}
-        self._kind = [
-            kinds.setdefault(known[:, index].tobytes(), len(kinds)) for index in range(outcomes.shape[1])
-        ]
-        self._known = [np.frombuffer(mask, np.bool_) for mask in kinds]
-        self._place = [self._kind[:index].count(kind) for index, kind in enumerate(self._kind)]
-        self._tests: dict[int, tuple[ScoreTest | None, float]] = {}
-        self._statistics: dict[tuple[int, float], Floats] = {}
-        self._intervals: dict[tuple[int, float], tuple[Floats, Floats]] = {}
-        self._smaller: dict[int, _Side] = {}
+        self._lever, self._clusters = levers(matrix, contrast), clusters
+        low, high = ends
+        self._share = float((outcome.mean() - low) / (high - low)) if high > low else 0.0
+        self._test: ScoreTest | None = None
+        self._scale, self._least = (high - low, 0.0) if kind == "linear" else (1.0, 0.0)
+        if high > low and (found := orthonormal(matrix, contrast)) is not None:
+            test = LinearTest if kind == "linear" else LogisticTest
+            scaled = ((outcome - low) / (high - low))[:, None]
+            self._test = test(matrix, scaled, contrast, clusters)
+            self._least = low * float((found[0] @ found[1]).sum()) if kind == "linear" else 0.0
+        # Of a test over groups: as many as there are, less the two sides of the contrast.
+        self._freedom = np.inf if clusters is None else float(max(1, np.unique(clusters).size - 2))
 
-    def _tested(self, kind: int) -> tuple[ScoreTest | None, float]:
-        """The test of all specifications that labelled the same items, and Σ a_i of these."""
-        if kind not in self._tests:
-            known = self._known[kind]
-            low, high = self._ends
-            if not (known.any() and high > low):
-                return None, 0.0
-            design = self._matrix[known]
-            alike = [index for index, one in enumerate(self._kind) if one == kind]
-            outcomes = (self._outcomes[known][:, alike] - low) / (high - low)
-            clusters = None if self._clusters is None else self._clusters[known]
-            found = orthonormal(design, self._contrast)
-            if found is None:
-                self._tests[kind] = None, 0.0
-            else:
-                test = self._test(design, outcomes, self._contrast, clusters)
-                total = float((found[0] @ found[1]).sum()) if self.linear else 0.0
-                self._tests[kind] = test, total
-        return self._tests[kind]
-
-    def interval(self, column: int, confidence_level: float) -> Interval | None:
-        """The score interval of one specification; None where it has no value."""
-        kind = self._kind[column]
-        test, total = self._tested(kind)
-        if test is None:
+    def interval(self, confidence_level: float) -> Interval | None:
+        """The score interval; None where it has no value."""
+        if self._test is None:
             return None
         # The level at which a normal quantile is the one of Student's t for as many groups.
-        tail = float(special.stdtrit(self._freedom(kind), (1 - confidence_level) / 2))
-        level = 1 - 2 * float(special.ndtr(tail))
-        if (kind, level) not in self._intervals:
-            self._intervals[kind, level] = score_interval(test, level)
-        low, high = (float(end[self._place[column]]) for end in self._intervals[kind, level])
+        tail = float(special.stdtrit(self._freedom, (1 - confidence_level) / 2))
+        low, high = (float(end[0]) for end in score_interval(self._test, 1 - 2 * float(special.ndtr(tail))))
         if not (np.isfinite(low) and np.isfinite(high)):
             return None
-        return Interval(self._unscaled(low, total), self._unscaled(high, total))
+        return Interval(low * self._scale + self._least, high * self._scale + self._least)
 
-    def _unscaled(self, value: float, total: float) -> float:
-        low, high = self._ends
-        return value * (high - low) + low * total if self.linear else value
-
-    def p(self, column: int, at: float) -> float | None:
-        """The two-sided p value of one specification's contrast being ``at``."""
-        kind, place = self._kind[column], self._place[column]
-        test, total = self._tested(kind)
-        if test is None or not np.isfinite(test.value[place]):
+    def p(self, at: float) -> float | None:
+        """The two-sided p value of the contrast being ``at``."""
+        if self._test is None or not np.isfinite(self._test.value[0]):
             return None
-        if (kind, at) not in self._statistics:
-            low, high = self._ends
-            value = (at - low * total) / (high - low) if self.linear else at
-            self._statistics[kind, at] = test.statistic(np.full(self._kind.count(kind), value))
-        statistic = float(self._statistics[kind, at][place])
-        return float(2 * special.stdtr(self._freedom(kind), -abs(statistic)))
+        statistic = float(self._test.statistic(np.array([(at - self._least) / self._scale]))[0])
+        return float(2 * special.stdtr(self._freedom, -abs(statistic)))
 
-    def _freedom(self, kind: int) -> float:
-        """Of a test over groups: as many as there are, less the two sides of the contrast."""
-        if self._clusters is None:
-            return np.inf
-        return float(max(1, np.unique(self._clusters[self._known[kind]]).size - 2))
-
-    def _sides(self, kind: int) -> _Side:
-        """The smaller side of the contrast in what these specifications labelled."""
-        if kind not in self._smaller:
-            known = self._known[kind]
-            lever = levers(self._matrix[known], self._contrast)
-            items = _smaller_side(lever, np.arange(lever.size))
-            groups = None if self._clusters is None else _smaller_side(lever, self._clusters[known])
-            self._smaller[kind] = _Side(items, groups)
-        return self._smaller[kind]
-
-    def warnings(self, column: int, unit: str) -> tuple[str, ...]:
+    def warnings(self, unit: str) -> tuple[str, ...]:
         """What a reader must know of how little one side of the contrast rests on.
 
         A contrast sets the items that raise it (a_i > 0) against those that lower it. A side counts as
         (Σ|a_i|)² / Σ a_i² items (Kish 1965), and as fewer groups.
         """
-        kind = self._kind[column]
-        known, side = self._known[kind], self._sides(kind)
-        low, high = self._ends
-        share = float((self._outcomes[known, column].mean() - low) / (high - low))
         said: list[str] = []
-        if side.items * min(share, 1 - share) < _FEW_EVENTS:
+        items = _smaller_side(self._lever, np.arange(self._lever.size))
+        if items * min(self._share, 1 - self._share) < _FEW_EVENTS:
             said.append(
                 IntervalWarning(
-                    f"one side of the contrast rests on about {side.items:.1f} items, which are few for so "
+                    f"one side of the contrast rests on about {items:.1f} items, which are few for so "
                     "uneven a label: a single one of them can decide the verdict"
                 )
             )
-        if side.groups is not None and side.groups < _FEW_GROUPS:
+        groups = np.inf if self._clusters is None else _smaller_side(self._lever, self._clusters)
+        if groups < _FEW_GROUPS:
             said.append(
                 IntervalWarning(
-                    f"one side of the contrast rests on about {side.groups:.1f} {unit}s: the interval takes "
+                    f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes "
                     f"the {unit}s of both sides to vary alike"
                 )
             )
