@@ -14,7 +14,7 @@ from quaver.collect.store.response_store import Store
 from quaver.core.batch import Batched, BatchService
 from quaver.core.model import Answered
 from quaver.core.records import Request
-from quaver.errors import SpecError
+from quaver.errors import ModelError, SpecError
 from quaver.study.sources.study_file_source import StudyFile
 
 
@@ -52,12 +52,12 @@ class StudyBatches:
         store: Where answers go.
         journal: Keeps what happens.
         watch: Called with the progress as answers are stored.
+        progress: The run's, which answers from batches are added to.
         every: Whether ``--batch`` was asked for.
 
     Attributes:
         names: The models that are asked in batches.
-        progress: What came of batches in this run.
-        batching: Visits, writes and sends them.
+        done: How many answers they brought in this run.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class StudyBatches:
         store: Store,
         journal: Journal,
         watch: Callable[[Progress], None],
+        progress: Progress,
         *,
         every: bool,
     ) -> None:
@@ -79,25 +80,24 @@ class StudyBatches:
                 services[name] = service
         identities = {name: study.models[name].identity() for name in services}
         self._services = services
-        self.progress = Progress(study.calls, 0)
-        self.batching = Batching(store, services, identities, self._stored, journal)
+        self._progress, self.done = progress, 0
+        self._batching = Batching(store, services, identities, self._stored, journal)
+
+    @property
+    def failures(self) -> Mapping[str, ModelError]:
+        """Models whose provider takes no more, with the reason."""
+        return self._batching.failures
 
     @property
     def has_any(self) -> bool:
         """Whether this run has anything to do with batches."""
         return bool(self.names) or bool(StoredBatches(self._store).rows())
 
-    def taken(self) -> tuple[int, int]:
-        """How many answers and errors batches brought since the last call."""
-        result = self.progress.done, self.progress.errors
-        self.progress.done = self.progress.errors = 0
-        return result
-
     def visit(self) -> None:
         """Collect what is ready."""
         if not StoredBatches(self._store).rows():
             return
-        self.batching.visit()
+        self._batching.visit()
         self._study.place(self._store)
 
     def write(self, requests: Callable[[str], Iterator[Request]], budget: Budget) -> None:
@@ -113,37 +113,38 @@ class StudyBatches:
             for name in self.names
         }
         for _ in range(MOST_TRIES):
-            self.batching.write({name: requests(name) for name in self.names}, sources, budget)
-            if not self.batching.settle_doubts():
+            self._batching.write({name: requests(name) for name in self.names}, sources, budget)
+            if not self._batching.settle_doubts():
                 break  # otherwise something may have come back without an answer meanwhile
             self._study.place(self._store)
 
     def cancel(self) -> None:
         """Have every batch end early, and collect what is ready."""
-        self.batching.cancel()
+        self._batching.cancel()
         self.visit()
 
     def wait(self, again: Callable[[], None]) -> None:
         """Stay until every batch is over: visit, and hand over what follows."""
         pause = FIRST_PAUSE
-        while self.batching.waiting:
+        while self._batching.waiting:
             time.sleep(pause)
-            before = self.progress.done
+            before = self.done
             self.visit()
             again()
-            self._watch(self.progress)
-            pause = FIRST_PAUSE if self.progress.done > before else min(LONGEST_PAUSE, pause * 1.5)
+            self._watch(self._progress)
+            pause = FIRST_PAUSE if self.done > before else min(LONGEST_PAUSE, pause * 1.5)
 
     def _stored(self, group: Sequence[Answered]) -> None:
         for request, responses in group:
-            self.progress.done += len(responses)
-            self.progress.by_condition[request.calls[0].condition] += len(responses)
+            self.done += len(responses)
+            self._progress.done += len(responses)
+            self._progress.by_condition[request.calls[0].condition] += len(responses)
             for response in responses:
                 if response.finish == "error":
-                    self.progress.errors += 1
-                    self.progress.by_kind[kind_of(response.error)] += 1
-        self._journal.stored(group, self.progress)
-        self._watch(self.progress)
+                    self._progress.errors += 1
+                    self._progress.by_kind[kind_of(response.error)] += 1
+        self._journal.stored(group, self._progress)
+        self._watch(self._progress)
 
 
 def expected_out(store: Store, prices: Mapping[str, Price | None]) -> Spent:

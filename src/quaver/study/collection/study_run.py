@@ -21,7 +21,8 @@ from quaver.core.records import Request
 from quaver.design.spec import MeasureSpec, RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
-from quaver.study.collection.round_of_calls import Collecting, RunAsked, rehearse, reused_folders
+from quaver.study.collection.rehearsal import rehearse
+from quaver.study.collection.round_of_calls import Collecting, RunAsked, reused_folders
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast, forecast, paraphrases_to_make
 from quaver.study.sources.prices import check_money, prices_of
