@@ -149,7 +149,7 @@ def first_alarm(case: Case, rng: Rng) -> tuple[float, float]:
     history, drift = History(case, rng), Drift(CANARY)
     limits = drift.thresholds()
     everything = list(range(SIZE))
-    drift.take_in(0, history.look(0, everything, OPTIONS.first), None)
+    drift.take_in(0, history.look(0, everything, OPTIONS.first))
     asked = 0
     for number in range(1, case.looks + 1):
         if number == case.change:
@@ -157,9 +157,7 @@ def first_alarm(case: Case, rng: Rng) -> tuple[float, float]:
         part = CANARY.asked_at(number)
         suspects = [one for one in drift.suspects() if one not in part][: OPTIONS.confirmed]
         asked += len(part) + len(suspects)
-        if reached(
-            drift.take_in(number, history.look(number, [*part, *suspects], case.repeated), None), limits
-        ):
+        if reached(drift.take_in(number, history.look(number, [*part, *suspects], case.repeated)), limits):
             return number, asked / number
     return np.inf, asked / case.looks
 

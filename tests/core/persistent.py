@@ -78,9 +78,7 @@ DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
         "pool": [{"item": text, "variant": "v", "prompt": "p"}],
     },
     "occasions.json": lambda text: {
-        "occasions": [
-            {"number": 0, "name": text, "time": _TIME, "ended": True, "prices": {}, "identities": {}}
-        ]
+        "occasions": [{"number": 0, "name": text, "time": _TIME, "ended": True, "identities": {}}]
     },
     "study.lock.json": lambda text: {"models": {"m": {"identity": text}}},
     "paraphrases.json": lambda text: {

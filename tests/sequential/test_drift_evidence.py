@@ -149,18 +149,6 @@ def test_prompts_that_move_apart_are_seen() -> None:
     assert any(found)
 
 
-def test_a_lasting_common_shift_is_evidence_where_it_is_asked_for() -> None:
-    first = np.full((6, 40), 7.0)
-    found = {}
-    for common in (False, True):
-        moved = Moved(first, PARTS, common=common)
-        for at in range(30):
-            moved.look(PARTS[at % 4], np.full(10, 7.0))
-        found[common] = max(moved.look(PARTS[at % 4], np.full(10, 9.0)) for at in range(8))
-    assert found[False] < 1
-    assert found[True] > 1000
-
-
 def test_a_share_that_rises_has_one_side() -> None:
     first = np.zeros((6, 40))
     first[:, :20] = 1.0

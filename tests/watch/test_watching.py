@@ -35,7 +35,7 @@ class Changing:
 
     def __init__(self) -> None:
         self.flipped: set[int] = set()
-        self.refuses = self.chats = False
+        self.refuses = False
         self.asked: list[int] = []
 
     def __call__(self, text: str, prompt: str) -> str:
@@ -44,8 +44,7 @@ class Changing:
         if self.refuses:
             return "I'm sorry, but I cannot help with that."
         right = "positive" if "like" in text else "negative"
-        said = {"positive": "negative", "negative": "positive"}[right] if number in self.flipped else right
-        return f"{said}, and here is why it took me so long to say" if self.chats else said
+        return {"positive": "negative", "negative": "positive"}[right] if number in self.flipped else right
 
 
 @pytest.fixture
@@ -199,7 +198,7 @@ def test_answers_that_a_look_ties_together_raise_no_alarm() -> None:
                         token = Token("a", likely, (("a", likely),))
                         response = Response(label, tokens=(token,), completion_tokens=1)
                         answers.append(CanaryAnswer(prompt, "m", number, time, label, False, response))
-                if reached(drift.take_in(number, answers, None), drift.thresholds()):
+                if reached(drift.take_in(number, answers), drift.thresholds()):
                     alarms[kind] += 1
                     break
     assert max(alarms.values()) <= 4
@@ -237,20 +236,11 @@ def test_another_version_is_new_but_not_the_first_name_of_a_kind() -> None:
 
     def served(number: int, model: str | None, fingerprint: str | None) -> list[str]:
         response = Response("yes", served_model=model, fingerprint=fingerprint)
-        return drift.take_in(number, [CanaryAnswer(0, "m", number, 0, "yes", False, response)], None).served
+        return drift.take_in(number, [CanaryAnswer(0, "m", number, 0, "yes", False, response)]).served
 
     assert served(0, "gpt-1", None) == []
     assert served(1, "gpt-1", "fp-a") == []
     assert served(2, "gpt-2", "fp-b") == ["model gpt-2"]
-
-
-def test_lengths_are_seen(look: Callable[[], Looked], model: Changing) -> None:
-    for _ in range(20):
-        look()
-    model.chats = True  # every answer is longer by as much, which only later looks can show
-    found = [look() for _ in range(12)][-1]
-    assert "lengths" in {one.aspect for one in found.alarms}
-    assert "labels" not in {one.aspect for one in found.alarms}
 
 
 def test_refusals_are_seen(look: Callable[[], Looked], model: Changing) -> None:
@@ -342,7 +332,7 @@ def test_the_command(
 def test_a_message_has_nothing_that_a_chat_tool_obeys() -> None:
     change = Change("<!channel>", "v", "positive", "[you won](http://a.example) @everyone", (1, 1))
     found = Occasion(1, 1, {"labels": 1e9}, changes=[change], served=["model <@U1>`x`"])
-    asked = {"time": "2026-01-01T00:00:00+00:00", "identities": {}, "prices": {}}
+    asked = {"time": "2026-01-01T00:00:00+00:00", "identities": {}}
     alarms = alarms_of("m", [asked], [found], {"labels": 100.0})
     assert [one.aspect for one in alarms] == ["configuration", "labels"]
     words = " ".join(one.words for one in alarms)

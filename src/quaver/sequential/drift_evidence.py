@@ -20,7 +20,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from functools import cache
-from math import isnan, log
+from math import isnan, log, nan
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -46,9 +46,6 @@ _WHOLE = 2.109742801236892
 
 _LEAST, _MOST = 1e-12, 1e100
 """A stake below the least is given up; it could only have added to the evidence."""
-
-_OWN = 0.6
-"""The share of the stake on prompts that move apart; the rest is on what is common to a look, either way."""
 
 
 def stake_of_start(look: int) -> float:
@@ -171,15 +168,12 @@ class Moved:
     Each look gives one value: the share of its prompts beyond all their values on the first occasion. The
     k-th row of the first occasion counts as a look at the k-th part, beside the other rows. Centred, a look's
     values are taken less the median of how far its prompts have moved, so that what it adds to all of them
-    alike puts none beyond. That common shift can be held against those of the other looks, as the first
-    occasion shows none. Each process bets its own share, and the evidence is that of the one with the most,
-    which holds however they are tied (the union bound).
+    alike puts none beyond.
 
     Args:
         first: The first occasion's values, one row for each time that the prompts were asked; NaN: no value.
         parts: The prompts of each part.
         centred: Whether what is common to a look is left out, and the smallest value lies beyond too.
-        common: Whether what is common to a look is evidence of its own.
         reference: Whether the first row is what the others are compared with, and not a look.
 
     Four prompts; at every look all of them move by one, and from the fourth on, half move apart:
@@ -196,35 +190,26 @@ class Moved:
         parts: Sequence[Sequence[int]],
         *,
         centred: bool = True,
-        common: bool = False,
         reference: bool = False,
     ) -> None:
-        self._centred, self._common, self._sides = centred, common, (1, -1) if centred else (1,)
+        self._centred, self._sides = centred, (1, -1) if centred else (1,)
         self._middle = _medians(first, 0)
         known = first - np.nan_to_num(_medians(first - self._middle, 1))[:, None] * centred
         self._ends = self._ends_of(known)
-        self._beyond, self._up, self._down = LastingChange(), LastingChange(), LastingChange()
+        self._beyond = LastingChange()
         for row in range(reference, len(first)):
             prompts = list(parts[row % len(parts)])
             beside = self._ends_of(np.delete(known, row, 0))
-            self._beyond.learn(self._share_beyond(beside, prompts, first[row, prompts])[0])
+            self._beyond.learn(self._share_beyond(beside, prompts, first[row, prompts]))
 
     @property
     def evidence(self) -> float:
         """The e-process now."""
-        if not self._common:
-            return self._beyond.evidence
-        shifted = max(self._up.evidence, self._down.evidence)
-        return max(_OWN * self._beyond.evidence, (1 - _OWN) / 2 * shifted)
+        return self._beyond.evidence
 
     def look(self, prompts: Sequence[int], values: Floats) -> float:
         """Bet on the values of a look, and return the evidence; a prompt without a value is left out."""
-        share, shift = self._share_beyond(self._ends, list(prompts), values)
-        self._beyond.look(share)
-        if self._common:
-            self._up.look(shift)
-            self._down.look(-shift)
-        return self.evidence
+        return self._beyond.look(self._share_beyond(self._ends, list(prompts), values))
 
     def _ends_of(self, known: Floats) -> Floats:
         """Of each prompt the largest value, and of two sides the largest with the other sign; NaN: none."""
@@ -233,16 +218,15 @@ class Moved:
         slack = 1e-9 * np.abs(np.where(absent, 0.0, known)).max(0)
         return np.where(absent.all(0), np.nan, np.stack(ends) + slack)
 
-    def _share_beyond(self, ends: Floats, prompts: list[int], values: Floats) -> tuple[float, float]:
-        """The share of prompts beyond their ends, and by how much the one in the middle has moved."""
+    def _share_beyond(self, ends: Floats, prompts: list[int], values: Floats) -> float:
+        """The share of prompts beyond their ends."""
         moved = values - self._middle[prompts]
         able = ~np.isnan(moved) & ~np.isnan(ends[0, prompts])
         if not able.any():
-            return np.nan, np.nan
-        shift = float(np.median(moved[able]))
-        now = (values - shift * self._centred)[able]
+            return nan
+        now = (values - float(np.median(moved[able])) * self._centred)[able]
         beyond = [side * now > end[prompts][able] for side, end in zip(self._sides, ends, strict=True)]
-        return float(np.any(beyond, 0).mean()), shift
+        return float(np.any(beyond, 0).mean())
 
 
 def _medians(values: Floats, axis: int) -> Floats:

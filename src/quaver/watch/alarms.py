@@ -21,8 +21,6 @@ _WORDS: Mapping[Aspect, str] = {
     "log-probabilities": "the log-probabilities of many prompts have moved",
     "answers": "the labels of several prompts have changed",
     "refusals": "prompts that were answered are refused",
-    "lengths": "answers have another length",
-    "prices": "the same prompts cost another amount",
 }
 
 _LONGEST = 60
@@ -35,7 +33,7 @@ class Alarm:
 
     Attributes:
         model: The model's name in the study.
-        aspect: What has changed: an aspect of the answers, or ``identity``, ``configuration`` or ``price``.
+        aspect: What has changed: an aspect of the answers, or ``identity`` or ``configuration``.
         since: When it was first seen.
         occasion: The look that saw it first.
         words: What has changed, in words.
@@ -152,13 +150,6 @@ def _facts(
     result = []
     if now["identities"].get(model) != first["identities"].get(model):
         result.append(("identity", f"another model is asked: {now['identities'].get(model)}"))
-    if now["prices"].get(model) != first["prices"].get(model):
-        result.append(
-            (
-                "price",
-                f"its price has changed from {first['prices'].get(model)} to {now['prices'].get(model)}",
-            )
-        )
     if occasion.served:
         named = ", another ".join(map(_plain, occasion.served[:3]))
         result.append(("configuration", f"the server names another {named}"))

@@ -10,24 +10,21 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from quaver.collect.run.progress import Price
 from quaver.sequential.drift_evidence import Floats, Moved, lasting_difference
 from quaver.watch.occasions import Canary, CanaryAnswer
 
-Aspect = Literal["labels", "log-probabilities", "answers", "refusals", "lengths", "prices"]
+Aspect = Literal["labels", "log-probabilities", "answers", "refusals"]
 
 SHARES: Final[Mapping[Aspect, float]] = {
     "labels": 0.3,
     "log-probabilities": 0.25,
     "answers": 0.25,
-    "refusals": 0.1,
-    "lengths": 0.05,
-    "prices": 0.05,
+    "refusals": 0.2,
 }
 """What each aspect may spend of the watch's error: a prompt whose label has changed for good; probabilities,
-labels, refusals, lengths and costs of many prompts."""
+labels and refusals of many prompts."""
 
-_MOVED: Final[tuple[Aspect, ...]] = ("log-probabilities", "answers", "refusals", "lengths", "prices")
+_MOVED: Final[tuple[Aspect, ...]] = ("log-probabilities", "answers", "refusals")
 _ONE_SIDED = ("answers", "refusals")
 
 
@@ -116,7 +113,7 @@ class Drift:
         error = self._canary.options.error / self._models
         return {name: 1 / (error * share) for name, share in SHARES.items()}
 
-    def take_in(self, number: int, answers: Sequence[CanaryAnswer], price: Price | None) -> Occasion:
+    def take_in(self, number: int, answers: Sequence[CanaryAnswer]) -> Occasion:
         """Take in an occasion, of which a prompt's first answer counts; all of them on the first one."""
         occasion = Occasion(number, len(answers))
         rows: dict[int, dict[int, CanaryAnswer]] = {}
@@ -132,10 +129,10 @@ class Drift:
             occasion.pairs.append((self._reference[prompt].label, here[prompt].label))
         occasion.changes = [self._change(here[prompt]) for prompt in here if self._differing[prompt][-1]]
         if number == 0:
-            self._learn([rows.get(index, {}) for index in range(self._canary.options.first)], price)
+            self._learn([rows.get(index, {}) for index in range(self._canary.options.first)])
         else:
             for name, moved in self._moved.items():
-                moved.look(asked, self._values(name, [here[prompt] for prompt in asked], price))
+                moved.look(asked, self._values(name, [here[prompt] for prompt in asked]))
         occasion.evidence = {name: moved.evidence for name, moved in self._moved.items()}
         occasion.evidence["labels"] = float(self._labels.mean())
         occasion.served = self._new_configurations(answers, first=number == 0)
@@ -160,17 +157,16 @@ class Drift:
             others = self._first[answer.prompt] - 1
             self._labels[answer.prompt] = lasting_difference(differing[1:], others)
 
-    def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]], price: Price | None) -> None:
+    def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]]) -> None:
         """Take in the first occasion's answers, row by row."""
         for name in _MOVED:
             values = np.full((len(rows), len(self._canary.pool)), nan)
             for index, row in enumerate(rows):
-                values[index, list(row)] = self._values(name, list(row.values()), price)
+                values[index, list(row)] = self._values(name, list(row.values()))
             self._moved[name] = Moved(
                 values,
                 self._canary.parts,
                 centred=name not in _ONE_SIDED,
-                common=name in ("lengths", "prices"),
                 reference=name == "answers",
             )
 
@@ -185,20 +181,16 @@ class Drift:
             item, variant, self._reference[answer.prompt].label, answer.label, (sum(differ), len(differ))
         )
 
-    def _values(self, name: Aspect, answers: Sequence[CanaryAnswer], price: Price | None) -> Floats:
-        values = [self._value(name, answer, price) for answer in answers]
+    def _values(self, name: Aspect, answers: Sequence[CanaryAnswer]) -> Floats:
+        values = [self._value(name, answer) for answer in answers]
         return np.array([nan if value is None else value for value in values])
 
-    def _value(self, name: Aspect, answer: CanaryAnswer, price: Price | None) -> float | None:
+    def _value(self, name: Aspect, answer: CanaryAnswer) -> float | None:
         reference = self._reference[answer.prompt]
         if name == "answers":
             return float(self._differs(answer))
         if name == "refusals":
             return float(answer.refused)
-        if name == "lengths":
-            return answer.length
-        if name == "prices":
-            return answer.cost(price)
         return answer.logprob(reference.response.tokens[0].text) if reference.response.tokens else None
 
     def _new_configurations(self, answers: Sequence[CanaryAnswer], *, first: bool) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quaver.collect.run.driver import collect
-from quaver.collect.run.progress import Price, Progress
+from quaver.collect.run.progress import Progress
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, Row
 from quaver.core.label_values import Codebook
@@ -202,17 +202,6 @@ class CanaryAnswer(NamedTuple):
     label: str
     refused: bool
     response: Response
-
-    @property
-    def length(self) -> float:
-        """In tokens, or in characters where tokens were not counted."""
-        counted = self.response.completion_tokens
-        return float(len(self.response.text) if counted is None else counted)
-
-    def cost(self, price: Price | None) -> float:
-        """In US dollars; where the price is not known, in tokens."""
-        read, written = self.response.prompt_tokens or 0, self.response.completion_tokens or 0
-        return float(read + written) if price is None else price.of(read, 0, written)
 
     def logprob(self, token: str) -> float | None:
         """How likely the answer's first token was to be this one; at most the least likely that is known."""

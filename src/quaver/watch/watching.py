@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from quaver.collect.run.ledger import errors_by_kind
-from quaver.collect.run.progress import Price
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.design.calls.experiment import Experiment
@@ -107,15 +106,11 @@ class _Look:
 
     def _begun(self, number: int) -> dict[str, Any]:
         time = _now().isoformat(timespec="seconds")
-        prices = {name: self.source.prices.get(name) for name in self.source.models}
         return {
             "number": number,
             "name": f"watch {number} {time}",
             "time": time,
             "ended": False,
-            "prices": {
-                name: price and [price.input, price.output, price.cached] for name, price in prices.items()
-            },
             "identities": {name: model.identity() for name, model in self.source.models.items()},
         }
 
@@ -153,19 +148,9 @@ class _Look:
     def _drift(self, model: str, occasions: Sequence[Mapping[str, Any]]) -> tuple[Drift, list[Occasion]]:
         """A model's drift over some occasions from the first one on."""
         drift = Drift(self.canary, len(self.source.models))
-        found = [
-            drift.take_in(
-                occasion["number"],
-                self.asked.answers(model, occasion["number"]),
-                self._price(occasion, model),
-            )
-            for occasion in occasions
-        ]
+        numbers = [occasion["number"] for occasion in occasions]
+        found = [drift.take_in(number, self.asked.answers(model, number)) for number in numbers]
         return drift, found
-
-    def _price(self, occasion: Mapping[str, Any], model: str) -> Price | None:
-        known = occasion["prices"].get(model)
-        return None if known is None else Price(*known)
 
     def judged(self) -> Looked:
         """What the looks so far found of every model."""

@@ -73,7 +73,6 @@ class _AskedAt(TypedDict):
     name: str
     time: AwareDatetime
     ended: bool
-    prices: dict[str, tuple[float, float, float] | None]
     identities: dict[str, str]
     alarms: NotRequired[list[str]]
 
