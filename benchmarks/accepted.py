@@ -15,19 +15,18 @@ are equally sure, and all are accepted or none: how often they are, and how ofte
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special, stats
 
-from quaver.acceptance.item_scores import ItemEvidence, scored
+from quaver.acceptance.item_scores import ItemEvidence, Score, scored
 from quaver.acceptance.selection import Candidates, exact_p, select
 from quaver.estimation.bootstrap import one_thread
 from quaver.gold.gold_draw import drawn, first_draw
 
 PROMPTS, LABELS, GROUPS = 8, 3, 4
-SCORES = ("one prompt", "confidence", "agreement", "both", "learned")
+SCORES: tuple[Score, ...] = ("agreement", "learned")
 
 
 class Kind(NamedTuple):
@@ -91,8 +90,8 @@ def drawn_by_design(rng: np.random.Generator, kind: Kind, modal: Any, agreement:
     return draw["drawn"].to_numpy(), draw["probability"].to_numpy()
 
 
-def evidence(rng: np.random.Generator, kind: Kind) -> tuple[ItemEvidence, ItemEvidence, Any]:
-    """What a study knows of all prompts' labels, and of the first prompt's; the true labels."""
+def evidence(rng: np.random.Generator, kind: Kind) -> tuple[ItemEvidence, Any]:
+    """What a study knows of all prompts' labels; the true labels."""
     true, group, label, confidence = answers(rng, kind)
     counts = np.stack([(label == code).sum(1) for code in range(LABELS)], 1)
     modal = counts.argmax(1)
@@ -110,8 +109,7 @@ def evidence(rng: np.random.Generator, kind: Kind) -> tuple[ItemEvidence, ItemEv
         probability=probability,
         groups={"group": group.astype(str)},
     )
-    one = replace(every, label=label[:, 0].astype(str), confidence=confidence[:, 0])
-    return every, one, true.astype(str)
+    return every, true.astype(str)
 
 
 def accepted(found: ItemEvidence, true: Any, score: Any, promise: float, seed: int) -> tuple[float, bool]:
@@ -130,11 +128,10 @@ def main(studies: int = 500, promise: float = 0.05) -> None:
         found: dict[str, list[tuple[float, bool]]] = {name: [] for name in SCORES}
         right = []
         for study in range(studies):
-            every, one, true = evidence(np.random.default_rng([number, study]), kind)
+            every, true = evidence(np.random.default_rng([number, study]), kind)
             right.append((every.label == true).mean())
-            for name in ("confidence", "agreement", "both", "learned"):
+            for name in SCORES:
                 found[name].append(accepted(every, true, name, promise, study))
-            found["one prompt"].append(accepted(one, true, "confidence", promise, study))
         cells = [f"{np.mean(some, 0)[0]:.1%} / {np.mean(some, 0)[1]:.1%}" for some in found.values()]
         about = f"{np.mean(right):.0%} right, errors {kind.errors}"
         print(

@@ -126,18 +126,19 @@ def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> Non
 
 def test_what_gold_labels_do_not_show_changes_no_order() -> None:
     evidence = evidence_of(designed(annotations(items=400), 60, 1), LABELS, groups=("party",))
-    orders = [np.argsort(scored(evidence, name, 7), kind="stable") for name in ("both", "learned")]  # type: ignore[arg-type]
-    assert np.array_equal(*orders)
+    ranks = scipy.stats.rankdata(evidence.agreement) + scipy.stats.rankdata(evidence.confidence)
+    found = scored(evidence, "learned", 7)
+    assert np.array_equal(np.argsort(found, kind="stable"), np.argsort(ranks, kind="stable"))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
     found = {
-        name: of(annotations(seed, lean=0.3), error=0.1, score=name) for name in ("confidence", "learned")
+        name: of(annotations(seed, lean=0.3), error=0.1, score=name) for name in ("agreement", "learned")
     }
     assert any(note.startswith("Of the labels of party x, ") for note in found["learned"].notes)
     accepted = {name: one.table.filter(decision="accept") for name, one in found.items()}
-    assert accepted["learned"].height > accepted["confidence"].height + 100
+    assert accepted["learned"].height > accepted["agreement"].height + 100
     assert (accepted["learned"]["party"] == "y").mean() > 0.75
 
 
@@ -156,10 +157,9 @@ def test_labels_that_are_all_equally_sure_are_told_apart_by_gold_labels_alone(se
 def test_one_prompt_without_confidences_is_the_answer_or_one_error() -> None:
     for seed in range(8):
         frame = annotations(seed, 300).filter(pl.col("variant") == "p0").drop("confidence")
-        for score in ("both", "learned"):
-            found = of(frame, 120, score=score)
-            assert found.table["agreement"].unique().to_list() == [1.0]
-            assert found.accepted in (0, 180)  # all or none: nothing tells them apart, unless gold labels do
+        found = of(frame, 120)
+        assert found.table["agreement"].unique().to_list() == [1.0]
+        assert found.accepted in (0, 180)  # all or none: nothing tells them apart, unless gold labels do
 
 
 def test_a_group_that_is_treated_worse_is_named() -> None:
@@ -201,7 +201,6 @@ def test_gold_that_was_not_drawn_by_design_is_refused() -> None:
     ("options", "where"),
     [
         ({"error": 1.2}, "error"),
-        ({"score": "luck"}, "score"),
         ({"by": "age"}, "by"),
         ({"confidence_level": 0}, "confidence_level"),
     ],
@@ -212,10 +211,8 @@ def test_options_are_checked(options: dict[str, object], where: str) -> None:
     assert raised.value.where == where
 
 
-def test_confidence_needs_confidences() -> None:
+def test_without_confidences_the_table_has_none() -> None:
     frame = annotations(items=200).drop("confidence")
-    with pytest.raises(MeasureError):
-        of(frame, 100, score="confidence")
     assert of(frame, 100).table["confidence"].null_count() == 200
 
 

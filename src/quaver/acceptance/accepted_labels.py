@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.acceptance.item_scores import SCORES, ItemEvidence, Score, scored
+from quaver.acceptance.item_scores import ItemEvidence, Score, scored
 from quaver.acceptance.selection import Candidates, Floats, Selection, Treated, select, treated, upper_bound
 from quaver.core.number_format import count, percent, promised
 from quaver.core.rows import Rows
@@ -164,13 +164,12 @@ def accepted_labels(
     *,
     error: float = 0.05,
     confidence_level: float = 0.95,
-    score: Score | None = None,
+    score: Score = "learned",
     by: str | None = None,
     seed: int = 0,
 ) -> Acceptance:
     """Which labels may be accepted so that few of them are wrong, and which need a person."""
-    score = score or "learned"
-    _check(evidence, error, confidence_level, score, by)
+    _check(evidence, error, confidence_level, by)
     risk = 1 - confidence_level
     scores = scored(evidence, score, seed)
     open_to = np.flatnonzero(evidence.candidates)
@@ -201,12 +200,10 @@ def accepted_labels(
     )
 
 
-def _check(evidence: ItemEvidence, error: float, level: float, score: str, by: str | None) -> None:
+def _check(evidence: ItemEvidence, error: float, level: float, by: str | None) -> None:
     for name, value in (("error", error), ("confidence_level", level)):
         if not 0 < value < 1:
             raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
-    if score not in SCORES:
-        raise UnknownName("score", score, SCORES, where="score")
     levels = (*((CLASSES,) if evidence.has_classes else ()), *evidence.groups)
     if by is not None and by not in levels:
         raise UnknownName("group", by, levels, where="by")

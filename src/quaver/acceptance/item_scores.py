@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -153,11 +153,8 @@ def mean_confidence(frame: pl.DataFrame, modal: pl.DataFrame, labels: Sequence[s
     return own.group_by("item").agg(sure.mean().alias("confidence"))
 
 
-Score = Literal["both", "agreement", "confidence", "learned"]
-"""``agreement`` between prompts, models and repeats; the model's mean ``confidence`` in the label; ``both``,
-the mean of their ranks; ``learned`` from the gold labels, by cross-fitting."""
-
-SCORES: Final = get_args(Score)
+Score = Literal["learned", "agreement"]
+"""``agreement`` between prompts, models and repeats; ``learned`` from the gold labels, by cross-fitting."""
 
 _FOLDS = 10
 _TELLING = 0.02
@@ -175,45 +172,27 @@ _LONGEST = 3.0
 _RANK = 1e-6
 
 
-def scored(evidence: ItemEvidence, score: Score, seed: int = 0) -> Floats:
+def scored(evidence: ItemEvidence, score: Score = "learned", seed: int = 0) -> Floats:
     """How sure each item's label is; only the order of the scores counts.
 
-    No score but ``learned`` looks at a gold label. It is ``both``, moved by what a logistic regression of
-    right labels finds in the gold labels: that confidence says more than agreement or less, that one class or
-    group is wrong more often than another. What the gold labels do not show (a score test, p below 2%) moves
-    nothing. All items, checked or not, are dealt into ten folds, and an item's score comes from fits without
-    any gold label of its own fold.
-
-    Returns:
-        A score for each item. Without confidences, ``both`` is ``agreement``.
+    What is learned starts from the mean of two ranks, that of the agreement and that of the model's mean
+    confidence, where it gave one. It is moved by what a logistic regression of right labels finds in the gold
+    labels: that confidence says more than agreement or less, that one class or group is wrong more often than
+    another. What the gold labels do not show (a score test, p below 2%) moves nothing. All items, checked or
+    not, are dealt into ten folds, and an item's score comes from fits without any gold label of its own fold.
     """
-    if score == "confidence" and not np.isfinite(evidence.confidence).any():
-        raise MeasureError(
-            "the score is confidence, and no answer has one",
-            where="score",
-            expected="an evaluator that reads token probabilities, such as logprob",
-            found="labels alone",
-            fix="score by agreement, or add such an evaluator: it reads the stored answers",
-        )
-    return _SCORES[score](evidence, seed)
+    return evidence.agreement if score == "agreement" else _learned(evidence, seed)
 
 
-def _agreement(evidence: ItemEvidence, seed: int) -> Floats:
-    return evidence.agreement
-
-
-def _scores_confidence(evidence: ItemEvidence, seed: int) -> Floats:
-    return np.nan_to_num(evidence.confidence, nan=-1.0)
-
-
-def _both(evidence: ItemEvidence, seed: int) -> Floats:
+def _surest(evidence: ItemEvidence) -> Floats:
+    """The mean of the ranks of agreement and confidence; without confidences the agreement."""
     if not np.isfinite(evidence.confidence).any():
         return evidence.agreement
-    return (_ranked(evidence.agreement) + _ranked(_scores_confidence(evidence, seed))) / 2
+    return (_ranked(evidence.agreement) + _ranked(np.nan_to_num(evidence.confidence, nan=-1.0))) / 2
 
 
 def _learned(evidence: ItemEvidence, seed: int) -> Floats:
-    base = scipy.special.logit(np.clip(_ranked(_both(evidence, seed)), _EDGE, 1 - _EDGE))
+    base = scipy.special.logit(np.clip(_ranked(_surest(evidence)), _EDGE, 1 - _EDGE))
     blocks = _blocks(evidence)
     fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
     result: Floats = base.copy()
@@ -230,10 +209,10 @@ def _learned(evidence: ItemEvidence, seed: int) -> Floats:
 
 
 def _blocks(evidence: ItemEvidence) -> list[Floats]:
-    """What a learned score looks at beside `both`: a table for each kind of evidence."""
+    """What a learned score looks at beside the ranks: a table for each kind of evidence."""
     result: list[Floats] = []
     if np.isfinite(evidence.confidence).any():
-        apart = _ranked(evidence.agreement) - _ranked(_scores_confidence(evidence, 0))
+        apart = _ranked(evidence.agreement) - _ranked(np.nan_to_num(evidence.confidence, nan=-1.0))
         result.append(_standardised(apart)[:, None])
     for levels in (evidence.label, *evidence.groups.values()):
         names, counts = np.unique(levels[evidence.checked], return_counts=True)
@@ -241,14 +220,6 @@ def _blocks(evidence: ItemEvidence) -> list[Floats]:
         if 1 < often.size <= _MOST_LEVELS:
             result.append((levels[:, None] == often).astype(float))
     return result
-
-
-_SCORES: Mapping[Score, Callable[[ItemEvidence, int], Floats]] = {
-    "both": _both,
-    "agreement": _agreement,
-    "confidence": _scores_confidence,
-    "learned": _learned,
-}
 
 
 def _ranked(values: Floats) -> Floats:

@@ -26,7 +26,6 @@ def command(
     study: StudyArgument = HERE,
     error: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.05,
     confidence: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.95,
-    score: str | None = None,
     by: str | None = None,
     evaluator: str | None = None,
     out: Path | None = None,
@@ -41,7 +40,6 @@ def command(
     Options:
       error: The share of accepted labels that may be wrong.
       confidence: How sure that must be.
-      score: Which labels come first: agreement, confidence, both, or learned from the gold.
       by: Promise it for each group of this column, or with 'label' for each class.
       evaluator: The evaluator; by default the study's first.
       out: The CSV of the items; by default accepted.csv in the study's folder.
@@ -49,14 +47,13 @@ def command(
     Examples:
       quaver accept study.yaml
       quaver accept study.yaml --error 0.1 --by label
-      quaver accept study.yaml --score confidence --out by-confidence.csv
+      quaver accept study.yaml --out accepted-labels.csv
     """
     documents = {}
     for name, one in open_fields(study, function, field).items():
         acceptance = one.gold.accept(
             error=error,
             confidence_level=confidence,
-            score=score,  # type: ignore[arg-type]  # checked there
             by=by,
             evaluator=evaluator,
         )

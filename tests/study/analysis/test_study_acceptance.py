@@ -135,7 +135,7 @@ def test_the_command_writes_the_items(
     assert rows.filter(pl.col("decision") == "accept").height == found.accepted
     shown = run(folder, "accept", "--json", "--function", "fake=functions:label")
     assert json.loads(shown.stdout)["promise"] == 0.05
-    refused = run(folder, "accept", "--score", "luck", "--function", "fake=functions:label")
+    refused = run(folder, "accept", "--by", "luck", "--function", "fake=functions:label")
     assert refused.returncode == 2
 
 
@@ -159,11 +159,11 @@ def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
     study = labelled_study(tmp_path / "coded", items=300)
     drawn = study.gold.draw(n=120, coders=["ada"], form="csv", design="simple")
     study.gold.take(filled(drawn.files[0], truths(300)))
-    found = study.gold.accept(error=0.15, score="agreement")
+    found = study.gold.accept(error=0.15)
     path, _ = bundle(study, tmp_path / "s.zip")
     assert not verify(path).differs
     opened = Study.open(path)
-    again = opened.gold.accept(error=0.15, score="agreement")
+    again = opened.gold.accept(error=0.15)
     assert again.table.equals(found.table)
     assert again.headline in opened.report(tmp_path / "report").read_text()
 

@@ -19,7 +19,7 @@ from quaver.study.analysis.study_measures import measurable
 from quaver.study.sources.study_source import StudySource
 
 FILE: Final = "accepted.json"
-_ASKED: Final = ("error", "confidence_level", "score", "by", "evaluator")
+_ASKED: Final = ("error", "confidence_level", "by", "evaluator")
 
 
 def accept(
@@ -27,15 +27,15 @@ def accept(
     *,
     error: float = 0.05,
     confidence_level: float = 0.95,
-    score: Score | None = None,
+    score: Score = "learned",
     by: str | None = None,
     evaluator: str | None = None,
     keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
-    acceptance = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator)
+    acceptance = _accepted(study, measurable(study), error, confidence_level, by, evaluator, score)
     if keep and study.keeps_results:
-        asked = (error, confidence_level, score, by, evaluator)
+        asked = (error, confidence_level, by, evaluator)
         study.files.write(
             FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": acceptance.document()}
         )
@@ -131,9 +131,9 @@ def _accepted(
     frame: pl.DataFrame,
     error: Any,
     confidence_level: Any,
-    score: Any,
     by: Any,
     evaluator: Any,
+    score: Score = "learned",
 ) -> Acceptance:
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)

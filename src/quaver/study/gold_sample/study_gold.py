@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 from typing_extensions import Unpack
@@ -344,7 +344,6 @@ class StudyGold:
         *,
         error: float = 0.05,
         confidence_level: float = 0.95,
-        score: Literal["both", "agreement", "confidence", "learned"] | None = None,
         by: str | None = None,
         evaluator: str | None = None,
     ) -> Acceptance:
@@ -356,9 +355,6 @@ class StudyGold:
         Args:
             error: The share of accepted labels that may be wrong.
             confidence_level: How sure that is: at 0.95, one gold sample in twenty may break the promise.
-            score: What orders the labels: ``agreement`` between prompts, models and repeats; the model's
-                ``confidence``; ``both``; or, if left out, ``learned``: both, moved by what the gold labels of
-                other items show of classes and groups that are wrong more often.
             by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
             evaluator: The evaluator whose labels are meant; the study's first if left out.
 
@@ -369,7 +365,7 @@ class StudyGold:
         Raises:
             StoreError: Nothing is stored yet.
             MeasureError: There are no gold labels of a designed sample, or an argument is out of range.
-            UnknownName: No group, score or evaluator has that name.
+            UnknownName: No group or evaluator has that name.
         """
         from quaver.study.analysis.study_acceptance import accept
 
@@ -378,7 +374,6 @@ class StudyGold:
             self._source,
             error=error,
             confidence_level=confidence_level,
-            score=score,
             by=by,
             evaluator=evaluator,
         )
