@@ -11,8 +11,6 @@ from quaver.study.imports.label_import import import_annotations
 LOGS = Path(__file__).parents[3] / "docs" / "logs"
 HELD = {
     "inspect.json": ("inspect-ai", 4, 8),
-    "label_studio.csv": ("Label Studio", 6, 18),
-    "label_studio_min.json": ("Label Studio", 6, 18),
 }
 """Who wrote each, its items, and its answers."""
 

@@ -13,18 +13,13 @@ from quaver.core.number_format import count
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.design.items.table_files import read_rows
+from quaver.design.items.text_lines import Row
 from quaver.design.prompts.record_prompt import ASKS, asking_for_fields
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.task_spec import FieldSpec, PromptSpec
 from quaver.errors import ItemError
+from quaver.study.imports.columns import Table
 from quaver.study.imports.field_columns import FieldColumn
-
-_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "label": ("label", "code", "name", "category", "value"),
-    "definition": ("definition", "description", "meaning", "explanation"),
-    "example": ("example", "examples"),
-}
-"""What the columns are called, by what they hold."""
 
 DEFINED: Final = (
     "{% for label in labels %}{% if label.definition %}{{ label.answer }}: {{ label.definition }}\n"
@@ -40,17 +35,18 @@ def coding_sheet(path: Path) -> dict[str, str]:
         ItemError: There is no column of labels, fewer than two labels, or one of them twice.
     """
     rows = read_rows(path)
-    columns = list(rows[0]) if rows else []
-    named = {role: _called(columns, names) for role, names in _COLUMNS.items()}
-    where = str(path)
-    if named["label"] is None:
-        expected = f"a column called {', '.join(_COLUMNS['label'][:-1])} or {_COLUMNS['label'][-1]}"
+    where, table = str(path), Table(path, rows or [Row((), path.name, 1)])
+    named = [next(iter(table.free(role)), None) for role in ("code", "definition", "example")]
+    if named[0] is None:
         raise ItemError(
-            "no column of labels was recognised", where=where, expected=expected, found=", ".join(columns)
+            "no column of labels was recognised",
+            where=where,
+            expected="a column called label, code, name, category or value",
+            found=", ".join(table.columns),
         )
     result: dict[str, str] = {}
     for row in rows:
-        label, definition, example = (row.text(name) if name else "" for name in named.values())
+        label, definition, example = (row.text(name) if name else "" for name in named)
         if not label:
             continue
         if label in result:
@@ -63,10 +59,6 @@ def coding_sheet(path: Path) -> dict[str, str]:
             "too few labels", where=where, expected="two or more", found=count(len(result), "label")
         )
     return result
-
-
-def _called(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    return next((column for column in columns if column.strip().casefold() in names), None)
 
 
 def write_coding_sheet(path: Path, definitions: Mapping[str, str]) -> None:

@@ -120,8 +120,8 @@ class Table:
         """The columns that play no role yet; of a role, those that are called so, the likeliest first."""
         free = [column for column in self.columns if column not in self.used]
         names = [] if role is None else _NAMES[role]
-        called = [column for column in free if column.casefold() in names]
-        return free if role is None else sorted(called, key=lambda name: names.index(name.casefold()))
+        called = [column for column in free if column.strip().casefold() in names]
+        return free if role is None else sorted(called, key=lambda name: names.index(name.strip().casefold()))
 
     def find(
         self, role: str, called: str | None = None, fits: Callable[[str], bool] = lambda _: True
@@ -160,8 +160,8 @@ def plain(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 def plays_a_role(column: str) -> bool:
     """Whether columns are often called so that play any role, or tell prompts apart."""
-    decided = ("by_what_they_hold", *_NAMES["by_what_they_hold"])
-    return any(column.casefold() in names for role, names in _NAMES.items() if role not in decided)
+    others = {one for name in ("by_what_they_hold", "of_codebooks") for one in (name, *_NAMES[name])}
+    return any(column.casefold() in names for role, names in _NAMES.items() if role not in others)
 
 
 def text_column(table: Table) -> str:

@@ -1,16 +1,13 @@
-"""Exports of Label Studio, JSON, JSON_MIN and CSV, as rows of labels, a row an annotation."""
+"""A JSON export of Label Studio as rows of labels, a row an annotation."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from quaver.core.label_values import SEPARATOR
 from quaver.study.imports.columns import plain
-
-OWN_COLUMNS: Final = frozenset(("annotation_id", "annotator", "created_at", "updated_at", "lead_time"))
-"""What each row of JSON_MIN and CSV has, whatever was labelled; the item is its ``id``."""
 
 
 def rows_of_tasks(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -38,29 +35,6 @@ def fields_of_tasks(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for one in every for name in _labels(one)))
 
 
-def rows_of_records(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows of JSON_MIN and CSV, without Label Studio's notes on an annotation."""
-    for record in records:
-        row = {name: _value(cell) for name, cell in record.items() if name not in OWN_COLUMNS}
-        yield row | {"annotator": record["annotator"]}
-
-
-def fields_of_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The columns of labels: those between the item and the coder, as JSON_MIN writes them.
-
-    CSV sorts its columns. There they are those of which coders give one item several values.
-    """
-    names = list(dict.fromkeys(name for record in records for name in record))
-    if names.index("annotator") > names.index("id"):
-        return names[names.index("id") + 1 : names.index("annotator")]
-    first: dict[str, Mapping[str, Any]] = {}
-    varying: set[str] = set()
-    for record in records:
-        known = first.setdefault(record["id"], record)
-        varying.update(name for name in record.keys() - OWN_COLUMNS if record[name] != known[name])
-    return [name for name in names if name in varying]
-
-
 def _labels(annotation: Mapping[str, Any]) -> dict[str, Any]:
     """The labels of one annotation, by control."""
     return {
@@ -69,12 +43,7 @@ def _labels(annotation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(cell: Any) -> Any:
-    """A control's value: the choices, a rating, a number; in CSV it is written as JSON."""
-    if isinstance(cell, str) and cell.startswith(("[{", '["', '{"')):
-        try:
-            cell = json.loads(cell)
-        except ValueError:
-            return cell
+    """A control's value: the choices, a rating, a number."""
     if isinstance(cell, list) and len(cell) == 1:
         cell = cell[0]
     if isinstance(cell, dict):

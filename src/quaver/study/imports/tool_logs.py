@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -15,13 +14,7 @@ from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.study.imports.columns import MOST_LABELS, plain
 from quaver.study.imports.import_options import ImportOptions
-from quaver.study.imports.label_studio import (
-    OWN_COLUMNS,
-    fields_of_records,
-    fields_of_tasks,
-    rows_of_records,
-    rows_of_tasks,
-)
+from quaver.study.imports.label_studio import fields_of_tasks, rows_of_tasks
 
 Record: TypeAlias = Mapping[str, Any]
 LABEL_STUDIO: Final = "Label Studio"
@@ -52,8 +45,6 @@ def log_in(file: Path) -> ToolLog | None:
             return _log_of_document(file, _unpacked(file))
         if ending == ".json":
             return _log_of_document(file, parsed_json(read_file(file)))
-        if ending in (".csv", ".tsv"):
-            return _log_of_table(file, "\t" if ending == ".tsv" else ",")
     except (OSError, zipfile.BadZipFile) as error:
         raise ItemError("this log cannot be read", where=str(file), found=str(error)) from None
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
@@ -74,12 +65,10 @@ def _log_of_document(file: Path, document: Any) -> ToolLog:
         return ToolLog("inspect-ai", _rows(file, _samples(document)))
     if first is not document and keys >= {"annotations", "data"}:
         return ToolLog(LABEL_STUDIO, _rows(file, rows_of_tasks(document)), fields_of_tasks(document))
-    if first is not document and keys >= OWN_COLUMNS:
-        return ToolLog(LABEL_STUDIO, _rows(file, rows_of_records(document)), fields_of_records(document))
     raise ItemError(
         "this is no log that Quaver knows",
         where=str(file),
-        expected="a log of inspect-ai, or an export of Label Studio",
+        expected="a log of inspect-ai, or a JSON export of Label Studio",
         found=f"JSON with {', '.join(list(keys)[:8])}" if keys else f"JSON: {type(first).__name__}",
         fix="save a table with an item, a prompt and an answer a row as CSV or JSON Lines",
     )
@@ -112,16 +101,6 @@ def _cell(value: Any) -> Any:
     if all(isinstance(one, dict) for one in value):
         return " ".join(one["text"] for one in value if "text" in one) or None
     return value[0] if len(value) == 1 else None
-
-
-def _log_of_table(file: Path, separator: str) -> ToolLog | None:
-    """The export of Label Studio in a file of cells, by its header; None for any other table."""
-    with file.open(encoding="utf-8", errors="replace", newline="") as opened:
-        if not set(next(csv.reader(opened, delimiter=separator), ())) >= OWN_COLUMNS:
-            return None
-        opened.seek(0)
-        records = list(csv.DictReader(opened, delimiter=separator))
-        return ToolLog(LABEL_STUDIO, _rows(file, rows_of_records(records)), fields_of_records(records))
 
 
 def _rows(file: Path, found: Iterable[Record]) -> list[Row]:
