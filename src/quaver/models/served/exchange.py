@@ -16,8 +16,7 @@ from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_response, failed_response
 from quaver.errors import ModelError, RateLimited
-from quaver.models.served.pace import Health, Pace, Sent
-from quaver.models.served.rate import Limits
+from quaver.models.served.pace import Health, Limits, Pace, Sent
 from quaver.models.served.server_faults import Address, Passing, Refused
 
 _CHARACTERS_A_TOKEN = 4

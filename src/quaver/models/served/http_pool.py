@@ -17,7 +17,7 @@ from quaver._secrets import Keys
 from quaver.core.input_budget import InputBudget, TooLarge, check_values
 from quaver.core.records import Response
 from quaver.core.response_validation import error_response
-from quaver.models.served.rate import Limits, read_limits
+from quaver.models.served.pace import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, lost, read_failure, was_dropped
 from quaver.models.served.server_options import compact_json
 

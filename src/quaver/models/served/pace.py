@@ -1,7 +1,8 @@
-"""When the next call may be sent to a server, given its limits on concurrency and rate.
+"""When the next call may be sent to a server: what the study allows, and what the server shows that it takes.
 
-A refused call waits as long as the server says. If several in a row are refused, or the headers say that
-nothing is left, all calls wait.
+Calls in flight grow by one with each round of answers, while answers do not take twice as long for it, and
+are halved where the server is overloaded. Calls a second are unlimited until it refuses many: they fall to
+less than it took, and rise by some percent a second. What a server asks to wait is waited for.
 
 Nothing here waits or sends: the caller reports what it sent and received, and asks how long to wait.
 """
@@ -9,14 +10,107 @@ Nothing here waits or sends: the caller reports what it sent and received, and a
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from quaver.models.served.rate import Limits, Rate, Window
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_EPOCH = 10.0**9
+"""A larger number of seconds is a point in time; no pause is longer."""
 
-_IN_A_ROW, _IN_A_ROW_FOR = 3, 0.04
-"""Refusals in a row after which all calls wait; at high rates, this many seconds' worth of calls."""
+
+class Limits(NamedTuple):
+    """What is left of the limits, and the seconds until they are reset; None if not reported.
+
+    Attributes:
+        requests: Remaining requests.
+        requests_reset: Seconds until the limit on requests is reset.
+        tokens: Remaining tokens.
+        tokens_reset: Seconds until the limit on tokens is reset.
+    """
+
+    requests: float | None
+    requests_reset: float | None
+    tokens: float | None
+    tokens_reset: float | None
+
+    def pause(self, tokens: int) -> float:
+        """Seconds for which nothing can be sent, since nothing is left."""
+        pause = 0.0
+        if self.requests is not None and self.requests < 1:
+            pause = self.requests_reset or 0.0
+        if self.tokens is not None and self.tokens < tokens:
+            pause = max(pause, self.tokens_reset or 0.0)
+        return min(pause, _LONGEST_HOLD)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait.
+
+    >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "250"}), retry_after({})
+    (2.0, 0.25, None)
+    """
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return min(milliseconds / 1000, _EPOCH)
+    given = headers.get("retry-after")
+    if not given or (seconds := _seconds(given)) is not None:
+        return seconds if given else None
+    try:
+        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def read_limits(headers: Mapping[str, str]) -> Limits | None:
+    """The limits in a reply's headers, or None.
+
+    >>> read_limits({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})
+    Limits(requests=0.0, requests_reset=90.0, tokens=None, tokens_reset=None)
+    """
+    name = "x-ratelimit-{}-requests" if "x-ratelimit-remaining-requests" in headers else "x-ratelimit-{}"
+    requests, tokens = headers.get(name.format("remaining")), headers.get("x-ratelimit-remaining-tokens")
+    if requests is None and tokens is None:
+        return None
+    reset, tokens_reset = headers.get(name.format("reset")), headers.get("x-ratelimit-reset-tokens")
+    return Limits(_number(requests), _seconds(reset), _number(tokens), _seconds(tokens_reset))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = math.nan if text is None else float(text)
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _seconds(text: str | None) -> float | None:
+    """``20ms``, ``6m0s``, a number of seconds, or a point in time."""
+    number = _number(text)
+    if text is None or number is None:
+        parts = _DURATION.findall(text or "")
+        return min(sum(float(count) * _SECONDS[unit] for count, unit in parts), _EPOCH) if parts else None
+    if number > _EPOCH * 1000:
+        number /= 1000
+    return min(max(0.0, number - time.time()), _EPOCH) if number > _EPOCH else number
+
+
+_FIRST, _MOST = 4, 256
+"""Calls in flight at first, and at most."""
+
+_STRAINED, _RELIEF = 3.0, 0.2
+"""Refusals in a row that are too many, and how much of one an answer makes up for."""
+
+_LESS, _RISE = 0.9, 0.05
+"""Factor of the rate after a cut, and its growth per second."""
+
+_SLOWER, _SMOOTHED = 2.0, 1 / 16
+"""Factor of an answer's usual time from which on more calls at a time are of no use; weight of the last."""
+
+_CATCH_UP, _AT_ONCE = 0.05, 4
+"""Seconds, and calls, by which delays may be caught up."""
 
 _LONGEST_HOLD = 60.0
 """Longest wait for what a header says, in seconds; then one call tests whether it still holds."""
@@ -27,12 +121,10 @@ class Sent(NamedTuple):
 
     Attributes:
         at: When it was sent, on the pace's clock.
-        at_once: The number of calls in flight then, including this one.
         tokens: The tokens that it may take.
     """
 
     at: float
-    at_once: int
     tokens: int
 
 
@@ -44,6 +136,10 @@ class Pace:
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens; unlimited by default.
         clock: A monotonic clock, in seconds.
+
+    Attributes:
+        most: How many calls may ever be in flight.
+        rate: Maximum calls per second; infinite until the server shows a limit.
     """
 
     def __init__(
@@ -54,133 +150,97 @@ class Pace:
         tokens_per_minute: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._clock = clock
-        self._window = Window(concurrency)
-        self._rate = Rate(requests_per_minute / 60 if requests_per_minute else None, clock())
-        self._token_rate = _a_second(tokens_per_minute)
-        self._level, self._level_at = 0.0, clock()
-        self._held = 0.0
-        self._in_a_row = 0
-        self.in_flight = 0
-
-    # ------------------------------------------------------------------ what may be sent
+        self._clock, self._seeks, self._is_given = clock, concurrency is None, bool(requests_per_minute)
+        self.most, self._size, self.in_flight = concurrency or _MOST, float(concurrency or _FIRST), 0
+        self.rate = requests_per_minute / 60 if requests_per_minute else math.inf
+        self._token_rate = tokens_per_minute / 60 if tokens_per_minute else math.inf
+        self._began = self._cut_at = self._level_at = clock()
+        self._level = self._next = self._held = self._waited = 0.0
+        self._strain = {"busy": 0.0, "limited": 0.0}
+        self._answered = self._since_cut = 0
+        self._latency, self._quickest, self._was_cut = 0.0, math.inf, False
 
     @property
     def window(self) -> int:
         """How many calls may be in flight now."""
-        return self._window.size
-
-    @property
-    def most(self) -> int:
-        """How many calls may ever be in flight."""
-        return self._window.most
-
-    @property
-    def rate(self) -> float:
-        """Maximum calls per second; infinite until the server shows a limit."""
-        return self._rate.a_second
+        return max(1, int(self._size))
 
     def wait(self) -> float:
         """Seconds until the next call may be sent; infinite if an answer must arrive first."""
         if self.in_flight >= self.window:
             return math.inf
         now = self._clock()
-        until = max(self._held, self._rate.free_at())
+        until = max(self._held, self._next if self.rate < math.inf else 0.0)
         if self._token_rate < math.inf:
-            self._refill(now)
+            refilled = self._level + (now - self._level_at) * self._token_rate
+            self._level, self._level_at = min(self._token_rate, refilled), now
             until = max(until, now - self._level / self._token_rate)
         return max(0.0, until - now)
 
     def sent(self, tokens: int) -> Sent:
-        """Record that a call was sent.
-
-        Returns:
-            The call, for ``answered``, ``refused`` or ``failed``.
-        """
+        """Record that a call was sent; returns it, for ``answered``, ``refused`` or ``failed``."""
         now = self._clock()
         self.in_flight += 1
         self._level -= tokens if self._token_rate < math.inf else 0
-        self._rate.sent(now)
-        return Sent(now, self.in_flight, tokens)
+        if self.rate < math.inf:
+            late = min(_CATCH_UP, _AT_ONCE / self.rate)
+            self._next = max(self._next, now - late) + 1 / self.rate
+        return Sent(now, tokens)
 
     def hold(self, seconds: float) -> None:
         """Send nothing for a while."""
         now = self._clock()
+        self._waited += max(0.0, now + seconds - max(self._held, now))
         self._held = max(self._held, now + seconds)
-        self._rate.hold(self._held, now)
-
-    # ------------------------------------------------------------------ what came back
 
     def answered(self, sent: Sent, used: int | None, limits: Limits | None) -> None:
         """Record an answer."""
-        now = self._clock()
-        is_open = now >= max(self._held, self._rate.free_at())
-        self._landed(sent, now, is_open=is_open, limited=self.rate < math.inf)
-        self._in_a_row = 0
+        now, full = self._clock(), self.in_flight >= self.window
+        self.in_flight -= 1
+        self._answered, self._since_cut = self._answered + 1, self._since_cut + 1
+        self._strain = {kind: max(0.0, strain - _RELIEF) for kind, strain in self._strain.items()}
         if self._token_rate < math.inf and used is not None:
             self._level += sent.tokens - used
-        if limits is not None and (pause := pause_for(limits, used or sent.tokens)):
+        if limits is not None and (pause := limits.pause(used or sent.tokens)):
             self.hold(pause)
-        self._rate.came_back(sent.at, now, refused=False)
+        self._latency += (now - sent.at - self._latency) * (_SMOOTHED if self._latency else 1)
+        self._quickest = min(self._quickest, self._latency)
+        if self._seeks and full and self._latency <= _SLOWER * self._quickest:
+            self._size = min(self.most, self._size + (1 / self._size if self._was_cut else 1))
+        if self.rate < math.inf and not self._is_given:
+            self.rate *= 1 + _RISE / max(self.rate, _RISE)
 
     def refused(self, sent: Sent, wait: float | None) -> None:
-        """Record that the server asked for fewer calls."""
+        """Record that the server asked for fewer calls; one that may come back at once is not too many."""
         self.in_flight -= 1
-        self._one_more(wait)
-        # A refusal without a wait does not mean that calls were too many.
-        self._came_back(sent, refused=wait != 0)
+        if wait != 0 and self._is_strained("limited", sent, wait) and not self._is_given:
+            now = self._clock()
+            seconds = now - self._cut_at - (self._waited - max(0.0, self._held - now))
+            taken = self._since_cut / max(0.1, seconds)
+            # A server that counts by the minute takes nothing for a while; that is not its rate.
+            least = self._answered / max(1.0, now - self._began)
+            self.rate = min(self.rate, max(_LESS * min(self.rate, taken), least, 1 / _LONGEST_HOLD))
+            self._cut_at, self._since_cut, self._waited = now, 0, max(0.0, self._held - now)
 
     def failed(self, sent: Sent, *, busy: bool, wait: float | None = None) -> None:
         """Record a failed call."""
         self.in_flight -= 1
-        if busy:
-            self._one_more(wait)
-        self._came_back(sent, busy=busy)
+        if busy and self._is_strained("busy", sent, wait) and self._seeks:
+            self._size, self._was_cut = max(1.0, self._size / 2), True
+            self._cut_at = self._clock()
 
-    # ------------------------------------------------------------------ inside
-
-    def _one_more(self, wait: float | None) -> None:
-        """Count a refusal in a row; after several, all calls wait."""
-        self._in_a_row += 1
-        many = 0.0 if self.rate == math.inf else self.rate * _IN_A_ROW_FOR
-        if wait and self._in_a_row >= max(_IN_A_ROW, many):
-            self.hold(wait)
-
-    def _came_back(self, sent: Sent, *, refused: bool = False, busy: bool = False) -> None:
-        now = self._clock()
-        self._rate.came_back(sent.at, now, refused=refused)
-        self._window.came_back(sent.at, now, busy=busy)
-
-    def _refill(self, now: float) -> None:
-        self._level = min(self._token_rate, self._level + (now - self._level_at) * self._token_rate)
-        self._level_at = now
-
-    def _landed(self, sent: Sent, now: float, *, is_open: bool, limited: bool) -> None:
-        """Record an answer as far as it concerns the calls in flight."""
-        full = is_open and self.in_flight >= self.window
-        self._window.answered(now - sent.at, sent.at_once, full=full, limited=limited)
-        self.in_flight -= 1
-        self._window.came_back(sent.at, now, busy=False)
+    def _is_strained(self, kind: str, sent: Sent, wait: float | None) -> bool:
+        """Count a refusal; whether there were too many since the last cut. Then all calls wait."""
+        self._strain[kind] = min(self._strain[kind] + 1, _STRAINED)
+        if self._strain[kind] < _STRAINED:
+            return False
+        self.hold(wait or 0.0)
+        return sent.at >= self._cut_at
 
 
-def pause_for(limits: Limits, tokens: int) -> float:
-    """Seconds for which nothing can be sent, since a header says that nothing is left."""
-    pause = 0.0
-    if limits.requests is not None and limits.requests < 1 and limits.requests_reset:
-        pause = limits.requests_reset
-    if limits.tokens is not None and limits.tokens < tokens and limits.tokens_reset:
-        pause = max(pause, limits.tokens_reset)
-    return min(pause, _LONGEST_HOLD)
+_ILL, _OF = 10, 3
+"""Failures in a row, and of at least how many different calls, that are blamed on the server."""
 
-
-def _a_second(a_minute: float | None) -> float:
-    return a_minute / 60 if a_minute else math.inf
-
-
-_ILL = 10
-"""Failures in a row, of at least ``_OF`` different calls, that are blamed on the server."""
-
-_OF = 3
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
@@ -197,12 +257,13 @@ class Health:
     """
 
     def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._patience, self._clock = patience, clock
-        self.failures = 0
+        self._patience, self._clock, self.answered_once = patience, clock, False
         self._calls: set[int] = set()
-        self._since: float | None = None
-        self._pause = _FIRST_PAUSE
-        self.answered_once = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self.failures, self._since, self._pause = 0, math.inf, _FIRST_PAUSE
+        self._calls.clear()
 
     @property
     def ill(self) -> bool:
@@ -212,22 +273,16 @@ class Health:
     @property
     def hopeless(self) -> bool:
         """Whether to give the server up."""
-        return self._since is not None and self._clock() - self._since > self._patience
+        return self._clock() - self._since > self._patience
 
     def well(self) -> None:
         """An answer arrived."""
-        self.failures, self._since, self._pause = 0, None, _FIRST_PAUSE
-        self._calls.clear()
+        self._reset()
         self.answered_once = True
 
     def failed(self, call: int, *, limited: bool = False) -> float:
-        """A call failed.
-
-        Returns:
-            Seconds for which to send nothing.
-        """
-        if self._since is None:
-            self._since = self._clock()
+        """A call failed; returns seconds for which to send nothing."""
+        self._since = min(self._since, self._clock())
         if limited:
             return 0.0
         self.failures += 1

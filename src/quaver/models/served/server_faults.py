@@ -16,7 +16,7 @@ from typing import Any
 from quaver.core.records import Response
 from quaver.core.response_validation import error_response, printable
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
-from quaver.models.served.rate import retry_after
+from quaver.models.served.pace import retry_after
 
 _PASSING = frozenset([408, 409, 425])
 _OVERFLOW = re.compile(
