@@ -23,20 +23,11 @@ from quaver.score.parsing.many_answers import ManyAnswers, holding, in_columns
 from quaver.score.parsing.parsed_answer import Shown
 from quaver.score.parsing.statuses import Judge
 
-_REMEMBERED: Final = 100_000
-_LONGEST_REMEMBERED: Final = 2_000
-_MOST_REMEMBERED: Final = 20_000_000
-"""How much is remembered from chunk to chunk: answers, characters of one, characters of all."""
-
-_TRIED: Final = 30_000
-_WORTH: Final = 10
-"""After so many answers, it is given up where it has not served once for so many that are remembered."""
-
-Read = tuple[Any, ...]
-"""An answer as some evaluators read it: whether it is truncated, whether it loops, a reading of each."""
-
 _MARKS: Final = 2
-"""Where the readings begin in it."""
+"""The columns of marks, before those of readings: whether an answer is truncated, whether it loops."""
+
+_REMEMBERED: Final = 20_000
+"""So many distinct answers are remembered from chunk to chunk, or those of one chunk."""
 
 
 class Named(NamedTuple):
@@ -114,15 +105,13 @@ class DistinctReadings:
         # Paraphrases that ask for the same answers are read by the same rules.
         groups: dict[Hashable, int] = {}
         self._group = np.empty(len(judges), np.intp)
+        self._known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for variant, judge in enumerate(judges):
             readers = [evaluator.readers[variant] for evaluator in evaluators]
             index = groups.setdefault(_rules(judge, readers), len(groups))
             if index == len(self._alike):
                 self._alike.append((judge, readers))
             self._group[variant] = index
-        self._known: dict[Hashable, Read] = {}
-        self._characters = self._served = 0
-        self._remembers = True
 
     def of(self, variants: NDArray[np.intp], rows: AnswerRows) -> Found:
         """The distinct readings of some answers."""
@@ -137,29 +126,24 @@ class DistinctReadings:
 
     def _columns(self, keys: Sequence[tuple[Any, ...]], rows: AnswerRows) -> list[Sequence[Any]]:
         """The readings of distinct answers, a column for each mark and evaluator."""
-        if not self._known and len(self._alike) == 1:
-            result = self._read(0, keys, rows)
-            self._remember(keys, result)
-            return result
-        columns: list[list[Any]] = [[None] * len(keys) for _ in range(_MARKS + len(self.evaluators))]
-        new: dict[int, list[int]] = defaultdict(list)
-        for index, known in enumerate(map(self._known.get, keys)):
-            if known is None:
-                new[keys[index][-1]].append(index)
-                continue
-            self._served += 1
-            for column, one in zip(columns, known, strict=True):
-                column[index] = one
-        for group, some in new.items():
-            result = self._read(group, [keys[index] for index in some], rows)
-            for column, ones in zip(columns, result, strict=True):
-                for index, one in zip(some, ones, strict=True):
-                    column[index] = one
-            self._remember([keys[index] for index in some], result)
-        return [*columns]
+        known = self._known if self._reads != "response" else {}
+        new = [key for key in keys if key not in known]
+        if len(known) + len(new) > _REMEMBERED:
+            known.clear()
+            new = [*keys]
+        alike: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for key in new:
+            alike[key[-1]].append(key)
+        for group, some in alike.items():
+            made = self._read(group, some, rows)
+            known.update(zip(some, zip(*made, strict=True), strict=True))
+            if len(some) == len(keys):
+                return made
+        columns: list[Sequence[Any]] = [*zip(*map(known.__getitem__, keys), strict=True)]
+        return columns or [()] * (_MARKS + len(self.evaluators))
 
     def _read(self, group: int, keys: Sequence[Values], rows: AnswerRows) -> list[Sequence[Any]]:
-        """The readings of what was not read before, a column for each mark and evaluator."""
+        """The readings of answers that are read by the same rules, a column for each mark and evaluator."""
         if self._reads == "pair":
             return self._read_pairs(group, keys)
         judge, readers = self._alike[group]
@@ -199,23 +183,6 @@ class DistinctReadings:
         marked = readings[0]
         return [[reading.truncated for reading in marked], [reading.looping for reading in marked], *readings]
 
-    def _remember(self, keys: Sequence[tuple[Any, ...]], made: Sequence[Sequence[Any]]) -> None:
-        """Remember readings, but where hardly any that was remembered has come again."""
-        if len(self._known) > _TRIED and self._served * _WORTH < len(self._known):
-            self._remembers = False
-            self._known.clear()
-        if not self._remembers:
-            return
-        for key, read in zip(keys, zip(*made, strict=True), strict=True):
-            size = _characters(key[:-1])
-            if size > _LONGEST_REMEMBERED:
-                continue
-            self._characters += size
-            if len(self._known) >= _REMEMBERED or self._characters > _MOST_REMEMBERED:
-                self._known.clear()
-                self._characters, self._served = size, 0
-            self._known[key] = read
-
 
 def alone(evaluator: Evaluator, labels: LabelSet, variant: Variant) -> DistinctReadings:
     """What reads one variant's answers by one evaluator."""
@@ -246,16 +213,6 @@ def _readings(reader: Reader, answers: Sequence[Answer]) -> Sequence[Reading]:
     for index, answer in zip(places, answers.each_in(places), strict=True):
         readings[index] = reader(answer)
     return readings
-
-
-def _characters(key: Values) -> int:
-    """How many characters of answers a key holds; more than any may have, if it is not to be kept."""
-    if isinstance(key[0], int):
-        return _LONGEST_REMEMBERED + 1
-    if not isinstance(key[0], str):
-        return sum(_characters(one) for one in key if one is not None)
-    tokens = key[4] if len(key) > 4 else None
-    return len(key[0]) + (len(tokens) if isinstance(tokens, str) else 100 * len(tokens or ()))
 
 
 def _texts(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
