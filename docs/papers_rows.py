@@ -175,7 +175,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("formula", "verbal ECE, overconfidence, parse rate", "measure STUDY verbal_calibration"),
         _table("section 4.1", "ECE of each cell, raw and normalised", "token-ece", paper=False),
         _table("appendix D.3", "both phrasings, cell by cell", "phrasings", paper=False),
-        _table("section 5", "the checklist, filled in", "checklist", paper=False),
         _table(_OURS, "readiness by criterion", "readiness", paper=False),
         Row("setting", "500 examples of each benchmark, five prompts, greedy", "plan STUDY"),
         Row("software", "accuracy by each rule of reading, from the kept answers", "measure STUDY accuracy"),

@@ -66,11 +66,9 @@ def answered(bodies: list[dict[str, Any]], found: Study) -> list[dict[str, Any]]
 
 
 def reported(found: Study) -> dict[str, str]:
-    """What is said of decoding: the methods paragraph, LaTeX, and the row of the checklist."""
+    """What is said of decoding: the methods paragraph, and its LaTeX."""
     paper = found.paper()
-    said = {"paragraph": paper.methods, "latex": paper.methods_as("latex")}
-    rows = [row for table in paper.checklists.values() for row in table.rows if "temperature" in str(row[-1])]
-    return said | {f"checklist {index}": str(row[-1]) for index, row in enumerate(rows)}
+    return {"paragraph": paper.methods, "latex": paper.methods_as("latex")}
 
 
 PRESETS = ("openai", "openrouter", "vllm", "mistral", "groq", "together", "deepseek", "ollama", "lm_studio")

@@ -18,31 +18,25 @@ def command(
     study: StudyArgument = HERE,
     form: Annotated[Form, typer.Option("--as")] = "markdown",
     to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
-    checklist: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Print a table, a methods paragraph and BibTeX for a paper.
 
-    Or a checklist of the research field, filled in. Of several fields, each has its own. The paragraph of a
-    bundle names its digest.
+    Of several fields, each has its own. The paragraph of a bundle names its digest.
 
     Options:
       form: The format of the table and the paragraph.
       to: Write every format to this folder instead of printing one.
-      checklist: Print a checklist instead: llm-guidelines, text-annotation or wrong-labels.
 
     Examples:
       quaver paper study.yaml
       quaver paper study.yaml --as latex > results.tex
-      quaver paper study.yaml --checklist llm-guidelines
       quaver paper study.quaver.zip --to paper
     """
     for name, one in open_fields(study, function, field).items():
         paper = one.paper()
-        if checklist is not None:
-            say(paper.checklist_as(checklist, form))
-        elif to is None:
+        if to is None:
             say("\n".join([paper.table_as(form), paper.methods_as(form), paper.bibtex.rstrip()]))
         else:
             written = paper.write(to / name)

@@ -22,7 +22,7 @@ from quaver.papers.published_table import (
     p_of,
     shortened,
 )
-from quaver.report.page.figure_data import PartCost
+from quaver.report.page.costs import PartCost
 
 _WAYS = (("labelled", "drop"), ("all", "wrong"))
 

@@ -22,13 +22,9 @@ from quaver.papers.published_table import (
     Answers,
     StoredAnswers,
     TableRows,
-    Value,
     each_model,
     number,
 )
-from quaver.report.estimate_index import Results
-from quaver.report.tables.checklist import checklist
-from quaver.study.analysis.measured_study import MeasuredStudy
 
 
 def sizes(answers: StoredAnswers) -> Mapping[str, float]:
@@ -145,24 +141,6 @@ def _asked(one: StoredAnswers) -> dict[str, object]:
             given = {name: spec.options[name] for name in names if name in spec.options}
             return {"first": readers(one)[0], **given}
     return {"first": readers(one)[0]}
-
-
-_ROWS = 6
-"""The rows of the report's checklist that are the paper's own; it adds others."""
-
-
-def own_checklist(answers: Answers) -> TableRows:
-    """The paper's checklist, row by row, filled in from the study."""
-    from quaver.study.study_report import resolved  # the report's libraries are slow to load
-
-    rows: list[Sequence[Value]] = []
-    for one in answers:
-        source = one.study.source
-        study = MeasuredStudy(source)
-        results = Results(resolved(source), study.frame, study.estimates(), audit=study.audit())
-        filled = checklist(results, source.files.responses.exists())
-        rows += [(one.name, *row) for row in filled.rows[:_ROWS]]
-    return TableRows(rows)
 
 
 def reliability(answers: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:

@@ -17,7 +17,6 @@ from quaver.report.estimate_index import Results
 from quaver.report.page_words import ALL, between, cell, in_words, interval, number, percent_measure, phrase
 
 _MOST_ROWS = 600
-_PRINTED = 60
 _LONG = 45
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 
@@ -61,11 +60,6 @@ class Table:
             for index, cell in enumerate(row)
             if index not in self.numeric
         )
-
-    @property
-    def printed(self) -> bool:
-        """Whether it is short enough for a paper to print."""
-        return 0 < len(self.rows) <= _PRINTED
 
 
 def shortened_table(

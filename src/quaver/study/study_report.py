@@ -15,11 +15,10 @@ from quaver.report.charts.figures import charts as chart_objects
 from quaver.report.estimate_index import Results
 from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card, card
+from quaver.report.page.costs import cost_table
 from quaver.report.page.fields_page import write_fields_page
 from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
-from quaver.report.page.worst_tables import cost_table
-from quaver.report.tables.checklist import field_checklists
 from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
@@ -159,8 +158,8 @@ def paper(study: StudySource) -> Paper:
     measured = MeasuredStudy(study)
     frame = measured.frame
     with evidence_of(study) as behind:
-        paid, stored = cost_table(behind.costs()), behind.raw
+        paid = cost_table(behind.costs())
     estimates = measured.estimates()
     lock = resolved(study) | shown_acceptance(study, frame)
     results = Results(lock, frame, estimates, audit=measured.audit())
-    return paper_parts(results, paid, field_checklists(results, raw_kept=stored, paid=paid))
+    return paper_parts(results, paid)

@@ -21,7 +21,6 @@ from quaver.report.estimate_index import Results
 from quaver.report.page.bibliography import bibtex, cited_works, works
 from quaver.report.page.paper_parts import Paper, paper_parts, paper_table
 from quaver.report.table_rows import Table
-from quaver.report.tables.checklist import CHECKLISTS
 from quaver.study.imports.label_import import import_annotations
 
 HOSTILE = r"50% of {A} & \end{tabular} $x_1$ ~ # <script>alert(1)</script> | `x` }"
@@ -160,24 +159,9 @@ def test_the_command_prints_a_format_or_writes_all(study: quaver.Study, tmp_path
     assert "@software{quaver," in shown
     CliRunner().invoke(app(), ["paper", str(study.folder), "--to", str(tmp_path / "out")])
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    parts = ("table", "methods", *(f"checklist-{name}" for name in CHECKLISTS))
-    assert written == {f"{part}.{end}" for part in parts for end in ("md", "tex", "html")} | {
+    assert written == {f"{part}.{end}" for part in ("table", "methods") for end in ("md", "tex", "html")} | {
         "references.bib"
     }
-
-
-@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
-def test_the_command_prints_a_checklist(study: quaver.Study, form: str) -> None:
-    asked = ["paper", str(study.folder), "--checklist", "wrong-labels", "--as", form]
-    shown = CliRunner().invoke(app(), asked).stdout
-    assert "not applicable" in shown
-    assert "Baumann" in shown
-
-
-def test_an_unknown_checklist_is_refused(study: quaver.Study) -> None:
-    with pytest.raises(UnknownName) as raised:
-        study.paper().checklist_as("consort")
-    assert raised.value.where == "checklist"
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(study: quaver.Study, tmp_path: Path) -> None:

@@ -30,19 +30,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return study
 
 
-def test_first_answers_errors_in_brackets_and_costs(study: Study) -> None:
+def test_texts_and_costs(study: Study) -> None:
     with StudyFolder(study.folder).store() as store:
         behind = StoredBehind(study.experiment, store, {"fake": Price(input=1.0, output=4.0, cached=1.0)})
-        assert behind.raw
         assert behind.texts(["a", "nobody"]) == {"a": "I like it."}
-        found = behind.answers(["a", "b", "c", "nobody"])
-        assert len(found) == 6  # three items under two variants, the first repeat of each
-        by_item = {one.item: one.text for one in found}
-        assert by_item["a"] == "positive"
-        assert by_item["b"].startswith("[")
-        assert "no hate" in by_item["b"]
-        assert len(by_item["c"]) == 400
-        assert behind.answers([]) == ()
         (cost,) = behind.costs()
         assert (cost.model, cost.calls, cost.reused, cost.errors) == ("fake", 12, 0, 4)
         assert cost.money is not None
@@ -56,5 +47,4 @@ def test_first_answers_errors_in_brackets_and_costs(study: Study) -> None:
 
 def test_labels_alone_have_nothing_behind_them(study: Study, tmp_path: Path) -> None:
     behind = StoredBehind(study.experiment, None, {})
-    assert not behind.raw
-    assert (behind.answers(["a"]), behind.costs()) == ((), [])
+    assert behind.costs() == []

@@ -13,7 +13,7 @@ from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
 from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card
-from quaver.report.page.figure_data import download
+from quaver.report.page.embedded import download
 from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of, slug, visible
 from quaver.report.table_rows import Table, estimates_table

@@ -26,7 +26,8 @@ from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.quality import Issue, quality
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.page.figure_data import Behind, download, figure_data
+from quaver.report.page.costs import Behind
+from quaver.report.page.embedded import download, figure_data
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.notes import (
     Notes,
@@ -218,7 +219,7 @@ def write_report(
             printed_rows=_PRINTED_ROWS,
             listed_prompts=_LISTED_PROMPTS,
             prompts=list(shown_prompts(results, _MOST_PROMPTS)),
-            figure_data=figure_data(results, deviations, behind),
+            figure_data=figure_data(results),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )

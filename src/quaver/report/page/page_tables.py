@@ -8,14 +8,7 @@ import polars as pl
 
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
-from quaver.report.page.figure_data import Behind
-from quaver.report.page.worst_tables import (
-    cost_table,
-    part_cost_table,
-    worst_answers_table,
-    worst_items_table,
-    worst_paraphrases_table,
-)
+from quaver.report.page.costs import Behind, cost_table, part_cost_table
 from quaver.report.table_rows import Table, left_out, noise_table, statuses, undefined_table
 from quaver.report.tables.audit_tables import (
     accepted_table,
@@ -27,14 +20,11 @@ from quaver.report.tables.audit_tables import (
     recovered_table,
     treatment_table,
 )
-from quaver.report.tables.checklist import checklist, field_checklists
+from quaver.report.tables.item_tables import worst_items_table
 
 
 def page_tables(results: Results, deviations: Deviations | None, behind: Behind | None) -> dict[str, Table]:
     """The tables by name, those without rows among them."""
-    answers = worst_answers_table(results, deviations, behind)
-    paid = cost_table(behind.costs() if behind else ())
-    raw = behind is not None and behind.raw
     tables = {
         "statuses": statuses(results),
         "compliance": compliance_table(results),
@@ -43,19 +33,15 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         "recovered": recovered_table(results),
         "parse-rates": parse_rates_table(results),
         "coders": coders_table(results),
-        "worst-variants": worst_paraphrases_table(results, deviations),
         "worst-items": worst_items_table(results, deviations, behind),
-        "worst-answers": answers,
-        "cost": paid,
+        "cost": cost_table(behind.costs() if behind else ()),
         "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
         "noise": noise_table(results),
         "unmeasured": undefined_table(results),
         "left-out": _left_out_table(results),
         "accepted": accepted_table(results),
         "treatment": treatment_table(results),
-        "checklist": checklist(results, raw, paid),
     }
-    tables |= {table.name: table for table in field_checklists(results, raw_kept=raw, paid=paid).values()}
     return {name: replace(table, name=name) for name, table in tables.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from statistics import median
@@ -18,7 +18,7 @@ from quaver.core.rows import defined
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page.bibliography import bibtex, cited_works
-from quaver.report.page.figure_data import download
+from quaver.report.page.embedded import download
 from quaver.report.page.method import method_paragraph
 from quaver.report.page_words import (
     ALL,
@@ -136,7 +136,6 @@ class Paper:
         methods: The paragraph, as plain text.
         bibtex: The references.
         keys: The references' keys in BibTeX.
-        checklists: The field's checklists, filled in from the study, by name.
     """
 
     table: Table
@@ -144,7 +143,6 @@ class Paper:
     methods: str
     bibtex: str
     keys: tuple[str, ...]
-    checklists: Mapping[str, Table] = field(default_factory=dict)
 
     def table_as(self, form: Format = "markdown") -> str:
         r"""The table with its caption.
@@ -174,29 +172,12 @@ class Paper:
             return f"<p>{escape(self.methods)}</p>\n"
         return markdown_text(self.methods) + "\n"
 
-    def checklist_as(self, name: str, form: Format = "markdown") -> str:
-        """A checklist of the field, filled in from the study.
-
-        Args:
-            name: ``llm-guidelines``, ``text-annotation`` or ``wrong-labels``.
-            form: As of the table.
-
-        Raises:
-            UnknownName: There is no such checklist or format.
-        """
-        if name not in self.checklists:
-            raise UnknownName("checklist", name, self.checklists, where="checklist")
-        _check(form)
-        return as_text(self.checklists[name], self.checklists[name].note, form, before="")
-
     def files(self) -> Mapping[str, str]:
         """All of it as files, by their names."""
         made: dict[str, str] = {}
         for form, ending in zip(FORMATS, ("md", "tex", "html"), strict=True):
             made[f"table.{ending}"] = self.table_as(form)
             made[f"methods.{ending}"] = self.methods_as(form)
-            for name in self.checklists:
-                made[f"checklist-{name}.{ending}"] = self.checklist_as(name, form)
         return {**made, "references.bib": self.bibtex}
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -227,7 +208,7 @@ class Paper:
         return f"{self.table_as('html')}{self.methods_as('html')}<pre>{escape(self.bibtex)}</pre>"
 
 
-def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] | None = None) -> Paper:
+def paper_parts(results: Results, cost: Table) -> Paper:
     """What a paper takes from a study."""
     works, unknown = cited_works(results.estimates)
     keys = ("quaver", *(work.key for work in works), *(f"source{n}" for n in range(1, len(unknown) + 1)))
@@ -238,9 +219,7 @@ def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] |
     caption = f"{results.name}: {items}; {models}."
     version = str(results.lock.get("versions", {}).get("quaver", ""))
     methods = method_paragraph(results, cost)
-    return Paper(
-        paper_table(results), caption, methods, bibtex(results.estimates, version), keys, checklists or {}
-    )
+    return Paper(paper_table(results), caption, methods, bibtex(results.estimates, version), keys)
 
 
 def _check(form: str) -> None:

@@ -95,30 +95,6 @@ _LINES = 50
 """What a page holds."""
 
 
-def latex(table: Table) -> str:
-    r"""The table for LaTeX with the booktabs package.
-
-    >>> print(latex(Table(("a_b", "n"), (("50% & {x}", "1"),), frozenset({1}))))
-    % \usepackage{booktabs}
-    \begin{tabular}{lr}
-    \toprule
-    a\_b & n \\
-    \midrule
-    50\% \& \{x\} & 1 \\
-    \bottomrule
-    \end{tabular}
-    <BLANKLINE>
-    """
-    every = range(len(table.columns))
-    kinds = ["r" if index in table.numeric else "l" for index in every]
-    return (
-        "\n".join(
-            [_BOOKTABS, *_tabular(table, every, table.rows, kinds, list(map(latex_text, table.columns)))]
-        )
-        + "\n"
-    )
-
-
 def _tabular(
     table: Table,
     places: Sequence[int],

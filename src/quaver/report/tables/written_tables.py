@@ -1,6 +1,6 @@
-"""``tables/``: every table of the page as CSV and Parquet; short ones in LaTeX and Markdown too.
+"""``tables/``: every table of the page as CSV.
 
-In CSV and Parquet a number is whole: a column of intervals becomes two, its ends. In CSV no text is a
+In CSV a number is whole: a column of intervals becomes two, its ends; no text is a
 formula to a spreadsheet.
 """
 
@@ -23,7 +23,7 @@ from quaver.core.rows import cell_columns
 from quaver.core.spreadsheet import safe_cell
 from quaver.report.page_words import slug
 from quaver.report.table_rows import Table
-from quaver.report.tables.printed_tables import latex, markdown, plain
+from quaver.report.tables.printed_tables import plain
 
 _DATA = re.compile(r'<data value="([^"]*)">.*?</data>', re.DOTALL)
 _COUNT = re.compile(r"[−-]?\d[\d,]*(\.\d+)?")
@@ -39,19 +39,13 @@ def write_tables(
     """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
-        if old.suffix in (".csv", ".parquet", ".tex", ".md"):
+        if old.suffix == ".csv":
             old.unlink()
     whole = {**{name: tidy(table) for name, table in tables.items()}, **frames}
     texts = {name: csv_text(frame) for name, frame in whole.items() if frame.height}
     for name, text in texts.items():
-        whole[name].write_parquet(folder / f"{slug(name)}.parquet")
         path = folder / f"{slug(name)}.csv"
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    for name, table in tables.items():
-        path = folder / slug(name)
-        if table.printed:
-            path.with_suffix(".tex").write_text(latex(table), encoding="utf-8", errors="backslashreplace")
-            path.with_suffix(".md").write_text(markdown(table), encoding="utf-8", errors="backslashreplace")
     return texts
 
 

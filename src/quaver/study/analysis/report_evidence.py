@@ -1,4 +1,4 @@
-"""A study's texts, answers and costs, as its report shows them."""
+"""A study's texts and costs, as its report shows them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,11 @@ from quaver.collect.store.response_store import Store
 from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.report.page.figure_data import Cost, PartCost, RawAnswer
+from quaver.report.page.costs import Cost, PartCost
 from quaver.study.sources.study_source import StudySource
 
 _LONGEST = 400
-"""Characters of an answer or a text that are looked up."""
-
-_SQL = """
-    SELECT a.condition, a.item, CASE WHEN r.finish = 'error' THEN '[' || ifnull(r.error, 'error') || ']'
-           ELSE substr(CAST(r.text AS TEXT), 1, {longest}) END
-    FROM calls a JOIN responses r ON r.id = a.response
-    WHERE a.repeat = 0 AND a.item IN ({marks}) ORDER BY a.item, a.condition"""
-
+"""Characters of a text that are looked up."""
 
 _COSTS = """
     SELECT a.condition, count(*), sum(r.prompt_tokens), sum(r.cached_tokens), sum(r.completion_tokens)
@@ -31,7 +24,7 @@ _COSTS = """
 
 
 class StoredBehind:
-    """The study's items, answers and costs.
+    """The study's items and costs.
 
     Args:
         experiment: Its design.
@@ -52,11 +45,6 @@ class StoredBehind:
         self._prices = prices
         self._made = entries
 
-    @property
-    def raw(self) -> bool:
-        """Whether there are stored answers."""
-        return self._store is not None
-
     def texts(self, items: Sequence[str]) -> Mapping[str, str]:
         """The items' texts, as the first variant shows them; of items without a text, nothing."""
         wanted = set(items)
@@ -66,21 +54,6 @@ class StoredBehind:
             return {item.id: writer.text(item)[:_LONGEST] for item in some}
         except QuaverError:
             return {}
-
-    def answers(self, items: Sequence[str]) -> Sequence[RawAnswer]:
-        """The first repeat's answers; an error stands in brackets."""
-        if self._store is None or not items:
-            return ()
-        places = {item.id: index for index, item in enumerate(self._experiment.items)}
-        asked = [places[item] for item in items if item in places]
-        sql = _SQL.format(longest=_LONGEST, marks=", ".join("?" * len(asked)))
-        answers = []
-        for condition, item, text in self._store.rows(sql, asked):
-            one = self._experiment.conditions[condition]
-            if not one.follow_up:
-                where = (self._experiment.items[item].id, one.model, one.variant, one.decoding)
-                answers.append(RawAnswer(*where, text))
-        return answers
 
     def costs(self) -> Sequence[Cost]:
         """The ledger by model, the calls that made paraphrases apart."""
@@ -122,7 +95,7 @@ class StoredBehind:
 
 @contextmanager
 def evidence_of(study: StudySource) -> Iterator[StoredBehind]:
-    """A study's items, answers and costs, with its store open where there is one."""
+    """A study's items and costs, with its store open where there is one."""
     with ExitStack() as opened:
         store = opened.enter_context(study.answers()) if study.files.responses.exists() else None
         yield StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())

@@ -30,7 +30,7 @@
     }
   };
   const tables = (name) => {
-    for (const table of document.querySelectorAll("table:not(.live)")) {
+    for (const table of document.querySelectorAll("table")) {
       const heads = table.tHead ? [...table.tHead.rows[0].cells].map((head) => head.textContent.trim()) : [];
       const at = heads.indexOf("model");
       if (at < 0) continue;
@@ -44,11 +44,5 @@
     const chosen = select.value;
     pictures(chosen);
     tables(chosen === "" ? null : models[Number(chosen) - 1]);
-    const compare = document.querySelector("#compare [name=model]");
-    const place = String(Number(chosen) - 1);
-    if (chosen !== "" && compare && [...compare.options].some((one) => one.value === place)) {
-      compare.value = place;
-      compare.dispatchEvent(new Event("change"));
-    }
   });
 })();
