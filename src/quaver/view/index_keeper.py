@@ -14,22 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from quaver.collect.store.store_lock import who_collects
 from quaver.errors import QuaverError
-from quaver.report.estimate_index import Results
-from quaver.report.page.html_page import first_screen
 from quaver.score.annotation import annotate
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
 from quaver.study.analysis.field_source import FieldSource
-from quaver.study.analysis.measured_study import MeasuredStudy
-from quaver.study.analysis.study_measures import measurable
 from quaver.study.collection.study_status import StudyStatus, status_in
 from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_source import StudySource
-from quaver.study.study_report import resolved
 from quaver.view.index_builder import IndexBuilder, reading
 from quaver.view.study_index import FAILURE, error_document, write_json
 
@@ -137,20 +131,22 @@ def frame_of(study: StudySource) -> pl.DataFrame:
 
 def write_verdict(study: StudySource, path: Path, now: StudyStatus) -> None:
     """Write what the report's first screen says."""
+    # Without these the answers are shown a second sooner.
+    from quaver.report.estimate_index import Results
+    from quaver.report.page.html_page import first_screen
+    from quaver.study.analysis.measured_study import MeasuredStudy
+    from quaver.study.analysis.study_measures import measurable
+    from quaver.study.study_report import resolved
+
     write_json(path, {"state": "making"})
     try:
         measured = MeasuredStudy(study, measurable(study, frame_of(study)))
         shown = first_screen(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
-        lines = [(question, _plain(line)) for question, line in shown.lines]
+        lines = [(question, line.striptags()) for question, line in shown.lines]
         found: dict[str, Any] = {"state": "ready", "card": asdict(shown) | {"lines": lines}}
     except QuaverError as error:
         found = {"state": "failed", "error": error_document(error)}
     write_json(path, found)
-
-
-def _plain(text: str) -> str:
-    """A sentence without its markup."""
-    return text.striptags() if isinstance(text, Markup) else str(text)
 
 
 def main() -> None:

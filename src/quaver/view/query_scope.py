@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -166,17 +167,16 @@ class StudyFields(Fields):
 
     def _modal_over(self, name: str, value: Value) -> pl.Series:
         """The most frequent labels in the columns of a prompt, a model, a decoding or a level of a factor."""
-        wanted, known, columns = name.strip().lower(), list[str](), self._design.columns_frame
-        for column in columns.columns:
-            if column == "repeat" or column in self._design.groups:
-                continue
-            forms = self.forms(column)
-            known += forms
-            values = {code for form, some in forms.items() if form.lower() == wanted for code in some}
+        wanted, columns = name.strip().lower(), self._design.columns_frame.drop("repeat")
+        known = {
+            column: self.forms(column) for column in columns.columns if column not in self._design.groups
+        }
+        for column, forms in known.items():
+            values = {code for form, codes in forms.items() if form.lower() == wanted for code in codes}
             if values:
-                places = columns[column].is_in(list(values)).arg_true().to_list()
+                places = columns[column].is_in([*values]).arg_true().to_list()
                 return numbers_of(self._index, self._scope.evaluator, places)["modal"].cast(pl.String)
-        raise unknown_in(name, dict.fromkeys(known), "prompt or model", value.at)
+        raise unknown_in(name, dict.fromkeys(chain(*known.values())), "prompt or model", value.at)
 
 
 def contains(wanted: str, name: str = "text") -> pl.Expr:
