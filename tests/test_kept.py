@@ -25,5 +25,6 @@ def test_a_study_of_another_version_is_one_error(tmp_path: Path, use: Callable[[
 
 
 def test_a_bundle_of_another_version_is_one_error() -> None:
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError) as caught:
         verify(KEPT / "bare.quaver.zip")
+    assert "another version" in caught.value.problem

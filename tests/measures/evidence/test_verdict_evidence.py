@@ -151,3 +151,12 @@ def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(
     one = by_name(verdict_evidence(answers, labels=LABELS, compared=["party"]))["unlabelled_texts",]
     names = {"trait", "shared"} & {*one.details}
     assert {name: one.details[name] for name in names} == expected
+
+
+def test_calls_that_all_failed_say_nothing_of_labels() -> None:
+    answers = frame([None] * 3, "aba").with_columns(status=pl.lit("error"), text_words=pl.Series([3, 4, 5]))
+    found = {one.measure: one.value for one in verdict_evidence(answers, labels=LABELS)}
+    assert found["failed_calls"] == 1.0
+    assert found["label_in_use"] is None
+    assert found["correct_answers"] == 0.0
+    assert "unlabelled_texts" not in found

@@ -174,6 +174,8 @@ def vouched_parts(
     - ``coders_differ``: the share of coders' labels that differ from what most other coders gave.
     """
     answered = table.answered
+    if not answered.items:
+        return
     columns = [name for name in compared if name in table.frame.columns]
     people = [name for name in coders if name in table.frame.columns]
     lengths = [LENGTH] if LENGTH in table.frame.columns and table.groups.name is None else []

@@ -24,7 +24,7 @@ from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, V
 from quaver.design.calls.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
-from quaver.errors import ModelError, QuaverError, StoreError
+from quaver.errors import ModelError, QuaverError, SpecError, StoreError
 from quaver.study.sources.archive import Opened, extract, unfold_fields
 from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
@@ -369,7 +369,16 @@ def _study_in(lock: Mapping[str, Any]) -> tuple[StudySpec, Positions]:
     if isinstance(task, Mapping) and task.get("fields"):  # each has its own
         own = {name: value for name, value in task.items() if name not in ("labels", "level", "options")}
         given = {**given, "task": own}
-    return read_study(given)
+    try:
+        return read_study(given)
+    except SpecError as error:
+        raise StoreError(
+            "this bundle was packed by another version of Quaver",
+            where="study.lock.json",
+            expected="a study as this version writes it",
+            found=str(error.problem),
+            fix="open it with the version that its manifest names, or pack the study again",
+        ) from None
 
 
 def open_bundle(path: Path, folder: Path | None = None) -> Bundle:
