@@ -37,7 +37,6 @@ from machine import machine
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.agreement import intraclass_correlation
 from quaver.core.records import Estimate, Label, LabelSet, Numbers
 from quaver.measures import accuracy, corrected_conclusion, corrected_score, f1, inter_pss
 
@@ -157,8 +156,6 @@ def truth_of_numbers(shape: str) -> dict[str, float]:
     bias, sd = error.mean(), error.std()
     x, y = said[:, 0], gold
     total = x.var() + y.var() + (x.mean() - y.mean()) ** 2
-    coders = said[:, 0], said[:, 1]
-    between = coders[0].var() + coders[1].var() + (coders[0].mean() - coders[1].mean()) ** 2
     return {
         "accuracy_mean_error": float(np.abs(error).mean()),
         "accuracy_bias": float(bias),
@@ -168,7 +165,6 @@ def truth_of_numbers(shape: str) -> dict[str, float]:
         "accuracy_intraclass": float(2 * np.cov(x, y)[0, 1] / total),
         "alpha, interval": alpha(said, squared),
         "alpha, ratio": alpha(np.abs(said), relative),
-        "intraclass_correlation": float(2 * np.cov(*coders)[0, 1] / between),
     }
 
 
@@ -240,8 +236,6 @@ def study_of_numbers(
     if shape in ("lognormal", "zeros"):  # elsewhere an answer may be below 0
         ratio = Numbers(labels.labels, "ratio")
         yield "alpha, ratio", inter_pss(frame, labels=ratio, estimand="fixed", **options)[0]
-    if group is None:
-        yield "intraclass_correlation", intraclass_correlation(said, "interval")
 
 
 def study_of_a_sample(

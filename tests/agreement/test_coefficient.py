@@ -20,9 +20,7 @@ def test_each_takes_and_documents_the_shared_arguments(one):
     own = inspect.signature(one).parameters
     assert [name for name in own if name in SHARED] == SHARED
     assert all(f"\n    {name}: " in inspect.getdoc(one) for name in own)
-    numeric = one.name == "intraclass_correlation"
-    ratings, level = ([[1, 1], [1, 2], [2, 2], [3, 3]], "interval") if numeric else (RATINGS, "nominal")
-    found = one(ratings, level, resamples=20, keep=["draws"])
+    found = one(RATINGS, "nominal", resamples=20, keep=["draws"])
     assert found.reference in inspect.getdoc(one)
     assert found.draws.jackknife.shape == (found.n,)
 

@@ -15,17 +15,15 @@ if TYPE_CHECKING:
         cohen_kappa,
         fleiss_kappa,
         gwet_ac,
-        intraclass_correlation,
         percent_agreement,
     )
 
-_OF_CHANCE = ("cohen_kappa", "fleiss_kappa", "gwet_ac", "intraclass_correlation", "percent_agreement")
+_OF_CHANCE = ("cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement")
 
 __all__ = [
     "cohen_kappa",
     "fleiss_kappa",
     "gwet_ac",
-    "intraclass_correlation",
     "krippendorff_alpha",
     "percent_agreement",
 ]

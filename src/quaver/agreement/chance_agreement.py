@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.core.records import OF_SETS, Level
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.intervals import OF_CORRELATIONS, long_tails
-from quaver.estimation.intraclass import agreement_of_sums
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
 
@@ -105,45 +103,6 @@ def gwet_ac(ratings: Ratings) -> Statistic:
     if statistic.under is not None and q < 2:
         statistic = replace(statistic, under=None, reason="fewer than two labels")
     return replace(statistic, part="1" if ratings.level == "nominal" else "2")
-
-
-@coefficient(source="McGraw & Wong (1996), Psychological Methods 1, 30-46")
-def intraclass_correlation(ratings: Ratings) -> Statistic:
-    """Intraclass correlation ICC(A,1): how far single raters' numbers agree, of the items that all rated.
-
-    Of a two-way analysis of variance, with raters drawn at random; a rater who is always higher lowers it
-    (`agreement_of_sums`). For interval and ratio levels. Undefined where fewer than two items have all
-    ratings, or all of these are the same.
-
-    Two raters of three items, one of whom is always 1 higher:
-
-    >>> from quaver.agreement import intraclass_correlation
-    >>> round(intraclass_correlation([[1, 2], [2, 3], [3, 4]], "interval").value, 4)
-    0.6667
-    """
-    codes, values = ratings.codes, ratings.values
-    statistic = ratings.said("ICC(A,1), two-way, single raters")
-    if values is None or values.ndim > 1:
-        return replace(statistic, n=0, reason=f"labels of the {ratings.level} level are no numbers")
-    whole = np.asarray((codes >= 0).all(1))
-    if codes.shape[1] < 2 or whole.sum() < 2:
-        return replace(statistic, n=0, reason="fewer than two items with all of two raters or more")
-    numbers = np.where(whole[:, None], (values - values.mean())[np.maximum(codes, 0)], 0.0)
-
-    def under(weights: Floats) -> Floats:
-        items, squares = numbers.sum(1) ** 2, (numbers**2).sum(1)
-        found = agreement_of_sums(weights @ whole, weights @ numbers, weights @ items, weights @ squares)
-        return found[:, None]
-
-    return replace(
-        statistic,
-        under=under,
-        n=ratings.cell.units.touched(whole),
-        ends=(-1.0, 1.0),
-        tails=OF_CORRELATIONS,
-        warnings=long_tails((numbers - numbers.mean(1, keepdims=True))[whole].ravel()),
-        reason="no variation",
-    )
 
 
 def _weights(ratings: Ratings) -> Floats:

@@ -16,7 +16,6 @@ from quaver.agreement.chance_agreement import (
     cohen_kappa,
     fleiss_kappa,
     gwet_ac,
-    intraclass_correlation,
     percent_agreement,
 )
 from quaver.agreement.coefficient import label_set_of
@@ -147,11 +146,10 @@ def measure_agreement(
             missing=missing,
         )
     resampling = Resampling(confidence_level, resamples, seed)
-    asked = (*_COEFFICIENTS, intraclass_correlation) if at in _NUMERIC else _COEFFICIENTS
     return Estimates(
         replace(one, details={**one.details, "taken": taken})
         for cell in found
-        for coefficient in asked
+        for coefficient in _COEFFICIENTS
         for one in [coefficient.of(replace(cell, label_set=label_set), resampling, at, missing)]
     )
 
