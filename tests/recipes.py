@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import polars as pl
 from tests.local_engines import JsonServer, another_older, base_url, older_smollm2
 
+from quaver.study.session import Study
 from quaver.testing.prompts import PROMPT
 from quaver.testing.recipes import (
     MeasureRecipe,
@@ -22,7 +23,7 @@ from quaver.testing.recipes import (
     Recipes,
     VariantRecipe,
 )
-from quaver.testing.requests import TEXTS, request
+from quaver.testing.requests import QUESTION, TEXTS
 
 
 def says_its_length(text: str, prompt: str) -> str:
@@ -41,14 +42,27 @@ def _folder() -> TemporaryDirectory[str]:
 
 
 def _answers(ending: str) -> Callable[[], dict[str, Any]]:
-    """A file with ten answers to each of the texts."""
+    """A study with ten answers to each of the texts."""
 
     def options() -> dict[str, Any]:
-        path = Path(_folder().name) / f"answers-{ending}.csv"
-        asked = [request(text).prompt.messages[0].content for text in TEXTS]
-        rows = [{"prompt": prompt, "answer": f"{n}{ending}"} for prompt in asked for n in range(10)]
-        pl.DataFrame(rows).write_csv(path)
-        return {"file": str(path)}
+        folder = Path(_folder().name) / ending
+        if not folder.exists():
+            numbers = count()
+            study = {
+                "task": {"labels": ["positive", "negative"]},
+                "items": {
+                    "source": [{"id": text, "text": text} for text in TEXTS],
+                    "id": "id",
+                    "text": "{{ text }}",
+                },
+                "prompt": {"layout": "{{ text }}\n\n{{ question }}", "instruction": QUESTION, "postfix": ""},
+                "models": [{"name": "m", "use": "function"}],
+                "repeats": 10,
+            }
+            functions = {"m": lambda text, prompt: f"{next(numbers)}{ending}"}
+            Study.open(study, folder=folder, functions=functions).run()
+            (folder / "study.lock.json").unlink()  # how they were decoded is not known
+        return {"study": str(folder)}
 
     return options
 

@@ -15,7 +15,6 @@ from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed
 from quaver.core.line_file import LineFile
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
-from quaver.models.recorded.stored_answers import AnswerFile
 from quaver.study.gold_sample.coder_sheets import read_returned
 from quaver.study.imports.tool_logs import log_in
 
@@ -175,7 +174,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "a coder's CSV": lambda path: read_returned(path.rename(path.with_suffix(".csv"))),
     "a coder's JSON": lambda path: read_returned(path.rename(path.with_suffix(".json"))),
     "lines": lambda path: LineFile(path).documents(),
-    "answers": lambda path: AnswerFile(path.rename(path.with_suffix(".csv")), "answer")._frame,
     "a log": lambda path: log_in(path.rename(path.with_suffix(".json"))),
 }
 

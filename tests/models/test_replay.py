@@ -1,8 +1,7 @@
-"""Answers that are there already: of another study, found by what was asked, and in a file."""
+"""Answers that are there already: of another study, found by what was asked."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
 from itertools import count
@@ -13,7 +12,7 @@ import pytest
 from tests.studies import ITEMS
 
 from quaver import Study
-from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
+from quaver.errors import QuaverError, Unavailable, UnknownName
 from quaver.models.replay import Replay
 from quaver.testing.requests import one, request
 
@@ -102,48 +101,6 @@ def test_other_answers_are_another_model(original: Study, tmp_path: Path) -> Non
     assert Replay(study=str(other.folder)).identity() != before
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_a_file_answers_by_item_and_variant(tmp_path: Path, ending: str) -> None:
-    import polars as pl
-
-    rows = [
-        {"item": item, "variant": variant, "repeat": repeat, "label": f"{item}{variant}{repeat}"}
-        for item in "abc"
-        for variant in ("paraphrase=original", "paraphrase=curt")
-        for repeat in range(3)
-    ]
-    path = tmp_path / f"answers.{ending}"
-    frame = pl.DataFrame(rows)
-    write = {
-        "csv": frame.write_csv,
-        "tsv": lambda to: frame.write_csv(to, separator="\t"),
-        "jsonl": frame.write_ndjson,
-        "parquet": frame.write_parquet,
-    }
-    write[ending](path)
-    model = {"name": "r", "use": "replay", "file": str(path), "answer": "label"}
-    made = study(tmp_path / "s", model)
-    made.run()
-    found = texts(made)
-    for row in rows:
-        assert found[row["variant"], row["item"], row["repeat"]] == row["label"]
-    missing = found["paraphrase=original", "d", 0]
-    assert all(word in missing for word in ("no stored answer", f"answers.{ending}", "item", "variant"))
-
-
-def test_a_file_answers_by_the_prompt_in_the_order_of_the_repeats(tmp_path: Path) -> None:
-    asked = request("I like it.", repeats=(0,))
-    prompt = asked.prompt.messages[0].content
-    path = tmp_path / "a.jsonl"
-    path.write_text("".join(json.dumps({"prompt": prompt, "answer": text}) + "\n" for text in ("x", None)))
-    model = Replay(file=str(path))
-    assert one(model, asked).text == "x"
-    empty = one(model, request("I like it.", repeats=(1,)))
-    assert (empty.text, empty.finish) == ("", "stop")
-    error = one(model, request("I like it.", repeats=(2,))).error or ""
-    assert "a.jsonl has 2 repeats" in error
-
-
 def refused(problem: str, **options: Any) -> QuaverError:
     with pytest.raises(QuaverError, match=problem) as caught:
         one(Replay(**options), request())
@@ -151,35 +108,9 @@ def refused(problem: str, **options: Any) -> QuaverError:
 
 
 def test_bad_input(original: Study, tmp_path: Path) -> None:
-    def file(text: str, name: str = "a.csv") -> str:
-        (tmp_path / name).write_text(text)
-        return str(tmp_path / name)
-
-    assert isinstance(refused("study or .* file"), SpecError)
-    refused("study or .* file", study="s", file="f")
     assert (refused("no study", study=str(tmp_path / "no")).found or "").endswith("folder")
     assert isinstance(refused("unknown model 'n'", study=str(original.folder), model="n"), UnknownName)
-    refused("file of answers", file=str(tmp_path / "no.csv"))
-    refused("files that end in '.txt'", file=file("x", "a.txt"))
-    refused("has no column 'answer'", file=file("item,label\na,x\n"))
-    refused("has no column 'item'", file=file("answer,variant\na,x\n"))
-    refused("not a number", file=file("item,repeat,answer\na,first,x\n"))
-    twice = refused("two rows answer the same call", file=file("item,repeat,answer\na,0,x\na,0,y\n"))
-    assert str(twice.where).endswith("row 2")
-    refused("cannot be read", file=file("not parquet", "a.parquet"))
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "responses.db").write_text("no database at all, but long enough to be one" * 20)
     assert isinstance(refused("cannot be read", study=str(broken)), Unavailable)
-
-
-def test_a_study_that_asks_a_file_for_more_than_texts_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("item,answer\na,x\n")
-    made = study(
-        tmp_path / "s",
-        {"name": "r", "use": "replay", "file": str(tmp_path / "a.csv")},
-        decoding={"d": {"logprobs": 5}},
-    )
-    with pytest.raises(SpecError, match="5 log-probabilities") as caught:
-        made.plan()
-    assert "llamacpp" in str(caught.value)

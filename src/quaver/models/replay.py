@@ -1,4 +1,4 @@
-"""``replay``: answers that exist already, in another study or in a file, without a model.
+"""``replay``: answers that exist already, in another study, without a model.
 
 An answer is found by prompt, decoding and repeat number. If several calls have the same prompt (two variants
 may render alike), the one with the same item and variant answers. A call without a stored answer gets an
@@ -14,59 +14,36 @@ from typing import Any
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Condition, Request, Response
 from quaver.core.response_validation import error_response
-from quaver.errors import SpecError
 from quaver.models._defaults import Defaults
-from quaver.models.recorded.stored_answers import AnswerFile, StoredAnswers
-
-_HEEDED = frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"])
+from quaver.models.recorded.stored_answers import StoredAnswers
 
 
 class Replay(Defaults):
-    """The answers of another study, or of a file.
+    """The answers of another study.
 
     Args:
         study: The other study's folder. Its answers match if the prompt and all options of the decoding are
             the same, except names and seeds.
         model: Which of its models; optional if it has one.
-        file: A table of answers: CSV, TSV, JSONL or Parquet. Its column ``prompt`` holds what the model was
-            sent (the messages, separated by a blank line), or ``item`` and ``variant`` identify the call.
-            ``variant`` is optional if the study has one, ``repeat`` (from 0) if rows are in order of repeats,
-            and ``decoding`` if it makes no difference.
-        answer: The column of the answers.
 
     Raises:
-        SpecError: Neither or both of ``study`` and ``file`` are given.
-        Unavailable: There are no answers, or they cannot be told apart.
-
-    A file does not say how its answers were made, so a study that needs log-probabilities, a constraint or a
-    schema is refused.
+        Unavailable: There is no such study.
+        UnknownName: It has no model of that name.
     """
 
-    abilities = Abilities(seed=True, plain=True, decoding=_HEEDED, continues=True, local=True)
+    abilities = Abilities(
+        1_000_000,
+        constraint=True,
+        seed=True,
+        plain=True,
+        schema=True,
+        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+        continues=True,
+        local=True,
+    )
 
-    def __init__(
-        self,
-        *,
-        study: str | None = None,
-        model: str | None = None,
-        file: str | None = None,
-        answer: str = "answer",
-    ) -> None:
-        if (study is None) == (file is None):
-            raise SpecError(
-                "replay takes answers from a study or from a file",
-                expected="either `study` or `file`",
-                found="both" if study is not None else "neither",
-            )
-        self._source: StoredAnswers | AnswerFile
-        if study is not None:
-            self._source = StoredAnswers(Path(study).expanduser(), model)
-            self.abilities = Abilities(
-                1_000_000, constraint=True, seed=True, plain=True, schema=True, decoding=_HEEDED,
-                continues=True, local=True,
-            )  # fmt: skip
-        else:
-            self._source = AnswerFile(Path(str(file)).expanduser(), answer)
+    def __init__(self, *, study: str, model: str | None = None) -> None:
+        self._source = StoredAnswers(Path(study).expanduser(), model)
         self._conditions: Sequence[Condition] = ()
         self._items: Sequence[str] = ()
 

@@ -153,6 +153,7 @@ def test_a_system_message_is_read_where_the_model_says_so(model: Model) -> None:
     assert response.finish != "error"
 
 
+@pytest.mark.usefixtures("any_text")
 def test_log_probabilities_are_given_where_the_model_says_so(model: Model) -> None:
     wanted = min(5, model.abilities.logprobs)
     response = one(model, request(logprobs=wanted, max_tokens=3))
@@ -166,6 +167,7 @@ def test_log_probabilities_are_given_where_the_model_says_so(model: Model) -> No
         assert [lp for _, lp in token.top] == sorted((lp for _, lp in token.top), reverse=True)
 
 
+@pytest.mark.usefixtures("any_text")
 def test_nothing_but_a_choice_is_answered_where_the_model_can_be_held_to_one(model: Model) -> None:
     if model.abilities.constraint:
         for choices in (("0", "1"), ("apple pie", "banana split"), ('say "no"', "back\\slash\n", "é")):
