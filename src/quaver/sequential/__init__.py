@@ -1,1 +1,1 @@
-"""Statistics of repeated looks: error spent over looks, and e-processes that may be watched for ever."""
+"""Statistics of repeated looks: e-processes that may be watched for ever."""
