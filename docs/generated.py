@@ -100,4 +100,4 @@ def measure(name: str) -> str:
 def _arguments(found: Measure) -> list[str]:
     """A measure's arguments as they are written, keyword-only ones behind a star."""
     first, *rest = found.__signature__.parameters.values()
-    return [str(first), "*", *(str(one) for one in rest)]
+    return [first.name, "*", *(str(one) for one in rest)]
