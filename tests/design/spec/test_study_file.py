@@ -98,6 +98,13 @@ def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     assert read_study(path)[0] == read_study(written(tmp_path))[0]
 
 
+@pytest.mark.parametrize("key", ["{a: b}", "[a, b]", "2024-01-31"])
+def test_a_misplaced_key_whose_value_has_keys_that_are_no_text(tmp_path: Path, key: str) -> None:
+    with pytest.raises(SpecError, match="unknown key 'labels'") as caught:
+        read_study(written(tmp_path, f"{STUDY}labels:\n  ? {key}\n  : x\n"))
+    assert "it belongs under task" in str(caught.value)
+
+
 def test_every_default_stands_in_the_example(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(example_file(), encoding="utf-8")

@@ -58,7 +58,10 @@ def belongs(key: str, value: Any) -> str | None:
     'it belongs under task: `task: {labels: ["a", "b"]}`'
     """
     part = next((part for part, keys in _PARTS.items() if key in keys), None)
-    shown = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        shown = json.dumps(value, ensure_ascii=False, default=str)
+    except TypeError:  # YAML allows keys that are no text
+        shown = "…"
     shown = shown if len(shown) <= 60 else "…"
     if part == "decoding":
         return f"it belongs to a decoding: `decoding: {{greedy: {{{key}: {shown}}}}}`"
