@@ -29,8 +29,7 @@ NAMES = {
     ),
     *("accuracy", "inter-pss-by-paraphrase-temperature", "intra-pss-repeats"),
     *("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"),
-    *("consistency-matrices", "consistency-histograms", "reliability", "calibration-shift", "parse-rates"),
-    *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),
+    *("reliability", "spread"),
     *("factor-effects", "factor-interactions", "factor-token-effects", "distribution-shift"),
     *("answer-entropy", "strict-stability"),
     *("label-distributions", "inter-model", "readiness", "f1-macro", "f1-micro", "f1-label"),
@@ -198,7 +197,6 @@ def test_one_class_and_one_item_draw_what_they_can(tmp_path: Path) -> None:
 
 
 def test_three_hundred_cells_are_cut_and_said(results: Results, every: EveryChart) -> None:
-    from dataclasses import replace
 
     many = [
         replace(one, cell={**one.cell, "party": f"p{n}"})
@@ -227,11 +225,3 @@ def test_all_answers_have_a_name_beside_the_other_views(drawn: dict[str, Any]) -
     shown = json.dumps(figure.chart(720))
     assert '"all answers"' in shown
     assert '"filtered"' in shown
-
-
-def test_parse_rates_are_shown_once_where_the_report_has_them_by_other_cells_too(every: EveryChart) -> None:
-    again = [one for one in every.estimates if one.measure == "verbal_calibration_parse_rate"]
-    finer = [replace(one, cell={**one.cell, "variant": "simple-0.1-0"}) for one in again]
-    results = Results(every.lock, every.annotations, every.estimates, audit=[*every.audit, *finer])
-    (figure,) = (one for one in figures(results) if one.name == "parse-rates")
-    assert len(figure.estimates) == len([one for one in again if one.value is not None])

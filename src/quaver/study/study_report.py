@@ -22,7 +22,7 @@ from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
-from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
+from quaver.study.analysis.study_acceptance import shown_acceptance
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle
@@ -124,7 +124,7 @@ def written(
             annotations=frame,
             estimates=estimates,
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
-            audit=[*measured.audit(), *measured.charts(), *curve_estimates(accepted)],
+            audit=[*measured.audit(), *measured.charts()],
             deviations=measured.deviations(),
             behind=behind,
             figures=figures,

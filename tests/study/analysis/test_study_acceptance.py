@@ -117,7 +117,6 @@ def test_the_report_shows_it(folder: Path) -> None:
     study.gold.accept(error=0.1)
     text = study.report().read_text()
     assert 'id="accepted"' in text
-    assert 'id="figure-accepted-curve"' in text
     assert study.gold.accept(error=0.1).headline in text
     table = pl.read_csv(folder / "tables" / "accepted.csv")
     assert table.height == len(study.gold.accept(error=0.1).curve)

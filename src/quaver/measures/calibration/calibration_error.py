@@ -185,7 +185,11 @@ def calibration_error(
     return true_error(cell, replace(statistic, under=under, n=touched, details=details), noise, norm)
 
 
-@measure(section="accuracy", source=f"{NAEINI}, for the calibration errors; their shift is by definition")
+@measure(
+    title="How much normalizing token confidence changes the calibration error",
+    section="accuracy",
+    source=f"{NAEINI}, for the calibration errors; their shift is by definition",
+)
 def ece_shift(data: MeasureInput, *, bins: int = 10, binning: Binning = "width") -> Iterator[Estimate]:
     """The absolute shift of ECE between raw and label-set-normalised token confidence.
 

@@ -41,7 +41,7 @@ _KINDS = {
     source="Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1, "
     "for the calibration error; the rest is by definition",
     parts={
-        "_parse_rate": Presentation(unit="share", better="higher"),
+        "_parse_rate": Presentation(unit="share", better="higher", drawn="table"),
         "_ece": Presentation(
             title="How far stated confidence is from the share correct",
             axis="expected calibration error",

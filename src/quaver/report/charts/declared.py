@@ -116,31 +116,7 @@ _WORDS: Mapping[str, Callable[..., Any]] = {
 
 def _parts(estimate: Estimate, each: str) -> list[Mapping[str, Any]]:
     """The parts of an estimate that have a row each: itself, or a list among its details."""
-    details = estimate.details
-    if each == "bins":
-        n, counts = len(details["counts"]), details["counts"]
-        return [
-            {"low": at / n, "high": (at + 1) / n, "pairs": count} for at, count in enumerate(counts) if count
-        ]
-    if each == "items":
-        others = [
-            [value for to, value in enumerate(row) if to != at] for at, row in enumerate(details["matrix"])
-        ]
-        return [{"item": at, "least": min(row), "most": max(row)} for at, row in enumerate(others, 1)]
-    return list(details[each]) if each else [{}]
-
-
-def _matrix(place: _Place) -> Iterator[Row]:
-    for at, row in enumerate(place.estimate.details["matrix"]):
-        for to, value in enumerate(row):
-            yield {"row": str(at), "column": str(to), "value": value, "panel": place.name()}
-
-
-def _bins(place: _Place) -> Iterator[Row]:
-    panel = place.name()
-    for part in _parts(place.estimate, "bins"):
-        yield {"low": part["low"], "high": part["high"], "count": part["pairs"], "panel": panel}
-    yield {"middle": place.estimate.value, "panel": panel}
+    return list(estimate.details[each]) if each else [{}]
 
 
 def _effects(results: Results, words: Words) -> list[Estimate]:
@@ -203,18 +179,13 @@ def _figure(words: Words, results: Results) -> Figure | None:
     rows: list[Row] = []
     for estimate in shown:
         place = _Place(estimate, columns, results, {})
-        if "rows" in words:
-            rows += {"matrix": _matrix, "bins": _bins}[words["rows"]](place)
-            continue
         for part in _parts(estimate, words.get("each", "")):
             inner = replace(place, part=part)
             made = ({key: inner.at(path) for key, path in mark.items()} for mark in words["marks"])
             rows += [row for row in made if row.get("value", row.get("y")) is not None]
-    medians = [(_Place(one, columns, results, {}).name(), f"median {printed(one.number)}") for one in shown]
     said = {
         "bars": BARS,
         "spoken": spoken(estimates, results),
-        "medians": "; ".join(": ".join(one) for one in medians) + ".",
         "meaning": words.get("meaning", ""),
         "of": words.get("of", ""),
     }
@@ -223,7 +194,7 @@ def _figure(words: Words, results: Results) -> Figure | None:
     measure = words.get("measure", estimates[0].measure)
     by_class = " by class" if words["form"] == "forest" and any("class" in one.cell for one in shown) else ""
     return Figure(
-        draw=partial(getattr(forms, words["form"]), rows, **_look(words, rows, dict(medians))),
+        draw=partial(getattr(forms, words["form"]), rows, **_look(words, rows)),
         estimates=estimates,
         subtitle=words["subtitle"].format(**said) + left,
         title=words["title"] + (f",{by_class}" if by_class else ""),
@@ -236,7 +207,7 @@ def _figure(words: Words, results: Results) -> Figure | None:
     )
 
 
-def _look(words: Words, rows: list[Row], medians: Mapping[str, str]) -> dict[str, Any]:
+def _look(words: Words, rows: list[Row]) -> dict[str, Any]:
     """The options of the form."""
     look = dict(words["look"])
     if look.get("domain") == "rounded":
@@ -246,7 +217,7 @@ def _look(words: Words, rows: list[Row], medians: Mapping[str, str]) -> dict[str
         look["references"] = [
             forms.Reference(value if value != "" else None, said) for value, said in look["references"]
         ]
-    return look | ({"under": medians} if words.get("rows") else {})
+    return look
 
 
 def _table(

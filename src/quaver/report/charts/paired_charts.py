@@ -1,4 +1,4 @@
-"""Two numbers against each other: stability and accuracy, sensitivity and consistency, and so on."""
+"""Two numbers against each other: stability and repeats, sensitivity and consistency."""
 
 from __future__ import annotations
 
@@ -6,36 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from quaver.core.number_format import percent, promised, with_interval
+from quaver.core.number_format import with_interval
 from quaver.core.records import Estimate
-from quaver.core.rows import defined, of_measures
-from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, names
+from quaver.core.rows import of_measures
+from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut
 from quaver.report.charts.forms import Reference, plane, spot
-from quaver.report.charts.marks import about
 from quaver.report.charts.specification import Row
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import printed, slug, value_in_words
-from quaver.report.table_rows import Column, Table, listed, plain, share, text
+from quaver.report.page_words import printed
+from quaver.report.table_rows import Column, Table, listed, plain, text
 
 Words = Mapping[str, Any]
-_MOST = 1500
 _UNIT = (0.0, 1.0)
 _BAR = [Reference(0.8, "dashed: 0.8")]
-
-
-def accepted_curve(words: Words, results: Results) -> Iterator[Figure]:
-    """The share of accepted labels over the share of wrong ones that is promised at most."""
-    known = [one for one in defined(results.anywhere("accepted_share")) if "promise" in one.cell]
-    known.sort(key=lambda estimate: float(estimate.cell["promise"]))
-    rows = []
-    for estimate in known:
-        promise, value = float(estimate.cell["promise"]), estimate.number
-        said = f"{percent(value)} accepted for at most {promised(promise)} wrong"
-        rows.append({"x": 100 * promise, "y": 100 * value, "about": f".|{said}"})
-    axes = ("promised: at most so many wrong (%)", "labels accepted (%)")
-    if len(known) > 1:
-        draw = partial(plane, rows, *axes, joined=True, y_ends=(0.0, 100.0))
-        yield Figure(draw=draw, estimates=known, subtitle=words["subtitle"])
 
 
 def intra_pss_repeats(words: Words, results: Results) -> Iterator[Figure]:
@@ -83,49 +66,6 @@ def _turns(estimates: list[Estimate]) -> dict[str, int]:
     if all(one.isdecimal() for one in first) and len(set(first)) == len(first):
         return {name: int(one) for name, one in zip(every, first, strict=True)}
     return {name: index for index, name in enumerate(every)}
-
-
-def stable_and_correct(words: Words, results: Results) -> Iterator[Figure]:
-    """A figure for each measure of repeated answers that was taken in the cells of accuracy."""
-    known = {estimate.place: estimate for estimate in defined(results.main("accuracy"))}
-    for axis in words["axes"]:
-        some = [(one, known[one.place]) for one in results.known(axis["measure"]) if one.place in known]
-        if len(some) >= 3 and len({one.value for one, _ in some}) > 1:
-            yield _stable_and_correct(words, axis, some, results)
-
-
-def _stable_and_correct(
-    words: Words, axis: Mapping[str, str], pairs: Sequence[tuple[Estimate, Estimate]], results: Results
-) -> Figure:
-    columns = varying([estimate for estimate, _ in pairs])
-    levels = {name: {estimate.cell.get(name, "") for estimate, _ in pairs} for name in columns}
-    by = next((name for name in columns if 1 < len(levels[name]) <= MOST_SERIES), None)
-    rows = []
-    for estimate, accuracy in pairs[:_MOST]:
-        said = f"{about(accuracy, results)}; {value_in_words(estimate, results)}"
-        series = " ".join(names(estimate, [by], results)) if by else ""
-        rows.append({**spot(estimate.number, accuracy, results, series=series), "about": said})
-    ranked = sorted(pairs, key=lambda pair: pair[0].number)
-    values = " and ".join(
-        f"{printed(accuracy.number, True)} correct where it is {printed(estimate.number)}"
-        for estimate, accuracy in (ranked[0], ranked[-1])
-    )
-    table = (
-        text("of", lambda pair: cell_name(pair[0], columns, results)),
-        plain(axis["measure"].replace("_", " "), lambda pair: pair[0].value),
-        share("accuracy", lambda pair: pair[1].value),
-    )
-    look: dict[str, Any] = {"x_ends": _UNIT, "y_ends": _UNIT, "percent": "y"}
-    return Figure(
-        draw=partial(plane, rows, axis["axis"], "share of correct answers", **look),
-        estimates=[estimate for pair in pairs for estimate in pair],
-        name=slug(f"accuracy-against-{axis['measure']}"),
-        measure="",
-        title=f"Accuracy against {axis['name']}",
-        subtitle=words["subtitle"] + cut(len(rows), len(pairs), "cells"),
-        alternative=f"{len(pairs)} cells, {values}.",
-        table=listed(pairs, table),
-    )
 
 
 _MOST_POINTS = 900

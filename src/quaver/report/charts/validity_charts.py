@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures, ranked
-from quaver.report.charts.chart import BARS, Figure, cell_name, cut, names, spoken
+from quaver.report.charts.chart import BARS, Figure, cell_name, spoken
 from quaver.report.charts.forms import curve, grid
 from quaver.report.charts.marks import about
 from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
@@ -90,43 +90,6 @@ def _test(estimate: Estimate) -> str:
     p = estimate.details.get("p")
     said = f"χ² = {printed(estimate.number)} with {estimate.details.get('df', '?')} df"
     return said + (f", p = {printed(p)}" if isinstance(p, float) else "")
-
-
-_MOST_ROWS, _MOST_COLUMNS = 60, 8
-
-
-def parse_rates(words: Words, results: Results) -> Iterator[Figure]:
-    """A matrix of the parse rates."""
-    measure = words["measures"][0]  # by the cells that the study names, else variant by variant
-    every = defined(results.in_order(results.of(measure) or of_measures(results.audit, measure)))
-    if not every:
-        return
-    count = {name: len({estimate.cell.get(name) for estimate in every}) for name in varying(every)}
-    columns = sorted(count, key=lambda name: count[name])
-    across = columns[-2] if len(columns) > 1 and count[columns[-2]] <= _MOST_COLUMNS else None
-    down = [name for name in columns if name != across]
-    threshold = float(every[0].details.get("threshold", 0.8))
-    rows = [
-        {
-            "row": " · ".join(names(one, down, results)) or "all answers",
-            "column": " · ".join(names(one, [across], results)) if across else "parse rate",
-            "value": one.number,
-            "text": printed(one.number, True),
-            "marked": one.number < float(one.details.get("threshold", 0.8)) - 1e-12,
-            "about": about(one, results),
-        }
-        for one in every
-    ]
-    lines = list(dict.fromkeys(row["row"] for row in rows))
-    kept, limit = lines[:_MOST_ROWS], printed(threshold, True)
-    low = sum(bool(row["marked"]) for row in rows)
-    yield Figure(
-        draw=partial(grid, [row for row in rows if row["row"] in kept]),
-        estimates=every,
-        subtitle=f"Framed: below {limit}, where calibration is not reported, because the answers whose "
-        f"confidence was found need not be like the others.{cut(len(kept), len(lines), 'rows')}",
-        alternative=f"{low} of {len(every)} cells are below {limit}. {spoken(every, results)}",
-    )
 
 
 _SHADES = {"met": 0.9, "undecided": 0.4}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from math import isclose
 from typing import Any, Final
@@ -12,7 +11,7 @@ import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
 from quaver.acceptance.item_scores import Score, evidence_of
-from quaver.core.records import Estimate, Numbers
+from quaver.core.records import Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
 from quaver.study.analysis.study_measures import measurable
@@ -106,24 +105,6 @@ def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
             "accepted": {"headline": error.problem, "curve": [], "groups": [], "accepted": [], "notes": []}
         }
     return {"accepted": acceptance.document()}
-
-
-def curve_estimates(shown: Mapping[str, Any]) -> list[Estimate]:
-    """The curve of what a report says, as estimates for its chart."""
-    curve = shown.get("accepted", {}).get("curve", ())
-    method = "fixed-sequence tests from the surest labels on, by gold labels drawn by design"
-    return [
-        Estimate(
-            "accepted_share",
-            one["share"],
-            n=one["checked"],
-            method=method,
-            reference="Angelopoulos, Bates, Candès, Jordan & Lei (2025), Annals of Applied Statistics 19",
-            cell={"promise": f"{one['promise']:g}"},
-            details={"wrong": one["wrong"], "accepted": one["accepted"]},
-        )
-        for one in curve
-    ]
 
 
 def _accepted(
