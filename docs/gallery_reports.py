@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from inspect import getdoc
 from io import StringIO
@@ -18,9 +20,10 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from quaver.bundles.derived_files import made_with, write_derived, write_json
+from quaver.collect.store.response_store import Store
 from quaver.core.registry import names
-from quaver.design.calls.lock_file import design_digest
-from quaver.errors import SpecError
+from quaver.design.calls.lock_file import design_digest, lock_document
+from quaver.errors import SpecError, StoreError
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.sources.archive import Opened, extract, pack
 from quaver.study.sources.bundle_source import FORM, PACKED, Bundle
@@ -39,8 +42,33 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
         yield f"gallery/{bundle.name}", packed
 
 
+def _renew_store(path: Path) -> None:
+    """Put a bundle's answers into the tables of today's stores."""
+    part = path.with_name("renewed.db")
+    Store(part).close()
+    with closing(sqlite3.connect(part)) as db:
+        db.execute("ATTACH ? AS former", (str(path),))
+        tables = db.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            columns, former = (
+                [name for _, name, *_ in db.execute(f"PRAGMA {schema}.table_info({table})")]
+                for schema in ("main", "former")
+            )
+            shared = ", ".join(name for name in columns if name in former)
+            if shared:
+                db.execute(f"DELETE FROM main.{table}")
+                db.execute(f"INSERT INTO main.{table} ({shared}) SELECT {shared} FROM former.{table}")
+        db.commit()
+        db.execute("DETACH former")
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("VACUUM")
+    part.replace(path)
+
+
 def _renew(folder: Path) -> None:
     """Bring a bundle's design to what a study file can say today, and its labels to what is read today."""
+    if (store := folder / "responses.db").exists():
+        _renew_store(store)
     path = folder / "study.lock.json"
     lock = json.loads(path.read_text(encoding="utf-8"))
     while True:
@@ -48,8 +76,9 @@ def _renew(folder: Path) -> None:
         try:
             source = Bundle(folder, Opened({"files": {}}, (), ""), folder)
             break
-        except SpecError as error:
-            if "unknown key" not in error.problem:
+        except StoreError as failed:
+            error = failed.__cause__
+            if not isinstance(error, SpecError) or "unknown key" not in error.problem:
                 raise
             *parents, key = str(error.where).split(".")
             part = lock["study"]
@@ -58,9 +87,15 @@ def _renew(folder: Path) -> None:
             del part[key]
     _forget_measures(folder, lock)
     for file in folder.glob("*.yaml"):  # what it leaves out has today's defaults
-        lock["study"]["evaluators"] = open_source(file, folder).spec.model_dump(mode="json")["evaluators"]
+        lock["study"] = open_source(file, folder).spec.model_dump(mode="json")
     write_json(path, lock)
     source = Bundle(folder, Opened({"files": {}}, (), ""), folder)
+    if source.has_texts and source.spec.annotations is None:
+        lock["variants"] = lock_document(source.spec, source.experiment, source.served, {})["variants"]
+        for variant in lock["variants"]:
+            for origin in variant["origin"].values():
+                if isinstance(origin.get("parts"), dict):
+                    origin["parts"] = [*origin["parts"]]
     evaluators = source.plugins.evaluators().items()
     lock["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in evaluators}
     write_json(path, lock | {"digest": design_digest(lock)})

@@ -44,7 +44,7 @@ GROUPS = (
             "quaver.study.collection.study_variants.StudyVariants",
             "quaver.study.forecasts.forecast.Forecast",
             "quaver.study.gold_sample.study_gold.StudyGold",
-            "quaver.study.gold_sample.gold_plan.GoldOptions",
+            "quaver.study.gold_sample.gold_options.GoldOptions",
             "quaver.study.gold_sample.gold_plan.GoldForecast",
             "quaver.study.gold_sample.gold_plan.GoldDrawn",
             "quaver.study.gold_sample.gold_status.GoldTaken",

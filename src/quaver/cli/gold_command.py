@@ -13,7 +13,7 @@ from quaver.cli.console import JsonOption, print_json, say, screen
 from quaver.cli.label_file_options import with_options
 from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
 from quaver.errors import QuaverError
-from quaver.study.gold_sample.gold_plan import GoldOptions
+from quaver.study.gold_sample.gold_options import GoldOptions
 
 if TYPE_CHECKING:
     from quaver.study.gold_sample.gold_plan import GoldForecast

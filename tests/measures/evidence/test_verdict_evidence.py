@@ -160,3 +160,9 @@ def test_calls_that_all_failed_say_nothing_of_labels() -> None:
     assert found["label_in_use"] is None
     assert found["correct_answers"] == 0.0
     assert "unlabelled_texts" not in found
+
+
+def test_a_column_of_probabilities_is_no_hindrance() -> None:
+    answers = frame(["a", "b"], "ab").with_columns(probabilities=pl.Series([[0.9, 0.1], [0.2, 0.8]]))
+    found = {one.measure: one.value for one in verdict_evidence(answers, labels=LABELS)}
+    assert found["correct_answers"] == 1.0

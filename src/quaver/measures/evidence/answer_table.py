@@ -190,7 +190,11 @@ def answer_tables(
         else pl.lit(absent.get(name, ""), pl.String).alias(name)
         for name in _COLUMNS
     ]
-    others = [pl.col(name).cast(pl.String) for name in frame.columns if name not in _COLUMNS]
+    others = [
+        pl.col(name).cast(pl.String)
+        for name, kind in frame.schema.items()
+        if name not in _COLUMNS and not kind.is_nested()
+    ]
     known = pl.when(pl.col("label").is_in(list(labels.codes))).then(pl.col("label"))
     for (model,), part in frame.select(*columns, *others).group_by("model", maintain_order=True):
         calls = part.with_columns(label=known.otherwise(pl.lit(_UNLABELLED)))

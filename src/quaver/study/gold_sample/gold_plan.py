@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, Final, TypedDict
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from quaver.core.meter import account_name
-from quaver.core.options import Option
 from quaver.core.rows import Rows
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, QuaverError, StoreError
@@ -35,6 +34,7 @@ from quaver.gold.gold_draw import (
 )
 from quaver.report.page_templates import template
 from quaver.study.analysis.annotation_frame import scan
+from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.sources.gold_files import DesignFile, GoldState, Round
 from quaver.study.sources.study_source import StudySource
 
@@ -48,30 +48,6 @@ _STRATA_FOR: Final = 200
 """The size that strata are made for where the size is what is asked."""
 
 _OVERLAP: Final = 0.2
-
-
-class GoldOptions(TypedDict, total=False):
-    """A round of a gold sample.
-
-    Attributes:
-        n: Items in the whole sample, those of earlier rounds among them.
-        target: Instead of a size: the width, from end to end, of the widest 95% interval of a label's
-            corrected share.
-        design: ``simple`` or ``stratified``; that of the first round in later ones. By default
-            ``stratified`` by the models' labels where they have labelled the items, else ``simple``.
-        coders: Their names; those of the round before, or one.
-        overlap: The share of items that every coder labels; 0.2 by default.
-    """
-
-    n: Annotated[int | None, Option("Items in the whole sample.", least=1, flags=("--n", "-n"))]
-    target: Annotated[float | None, Option("The width of the corrected 95% interval, end to end.", above=0)]
-    design: Annotated[
-        Design | None, Option("simple or stratified; stratified where models have labelled the items.")
-    ]
-    coders: Annotated[Sequence[str] | None, Option("The coders' names, separated by commas.")]
-    overlap: Annotated[
-        float | None, Option("The share of items that every coder labels; 0.2 by default.", least=0, most=1)
-    ]
 
 
 @dataclass(frozen=True, slots=True)

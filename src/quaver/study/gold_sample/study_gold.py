@@ -18,7 +18,8 @@ from quaver.gold.coder_sheet import LABEL, Format, column_of
 from quaver.gold.returned_labels import Rule
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, write_sheets
-from quaver.study.gold_sample.gold_plan import GoldDrawn, GoldForecast, GoldOptions, RoundPlan, coders_of, now
+from quaver.study.gold_sample.gold_options import GoldOptions
+from quaver.study.gold_sample.gold_plan import GoldDrawn, GoldForecast, RoundPlan, coders_of, now
 from quaver.study.gold_sample.gold_status import (
     Checked,
     GoldStatus,

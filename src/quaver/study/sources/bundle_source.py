@@ -378,7 +378,7 @@ def _study_in(lock: Mapping[str, Any]) -> tuple[StudySpec, Positions]:
             expected="a study as this version writes it",
             found=str(error.problem),
             fix="open it with the version that its manifest names, or pack the study again",
-        ) from None
+        ) from error
 
 
 def open_bundle(path: Path, folder: Path | None = None) -> Bundle:
