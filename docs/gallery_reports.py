@@ -22,7 +22,7 @@ from ruamel.yaml import YAML
 from quaver.bundles.derived_files import made_with, write_derived, write_json
 from quaver.collect.store.response_store import Store
 from quaver.core.registry import names
-from quaver.design.calls.lock_file import design_digest, lock_document
+from quaver.design.calls.lock_file import design_digest
 from quaver.errors import SpecError, StoreError
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.sources.archive import Opened, extract, pack
@@ -90,12 +90,14 @@ def _renew(folder: Path) -> None:
         lock["study"] = open_source(file, folder).spec.model_dump(mode="json")
     write_json(path, lock)
     source = Bundle(folder, Opened({"files": {}}, (), ""), folder)
-    if source.has_texts and source.spec.annotations is None:
-        lock["variants"] = lock_document(source.spec, source.experiment, source.served, {})["variants"]
-        for variant in lock["variants"]:
-            for origin in variant["origin"].values():
-                if isinstance(origin.get("parts"), dict):
-                    origin["parts"] = [*origin["parts"]]
+    for variant in lock["variants"]:
+        variant.pop("definitions", None)
+        for name in ("distance", "distance_band"):
+            variant["covariates"].pop(name, None)
+        for origin in variant["origin"].values():
+            origin.pop("meaning", None)
+            if isinstance(origin.get("parts"), dict):
+                origin["parts"] = [*origin["parts"]]
     evaluators = source.plugins.evaluators().items()
     lock["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in evaluators}
     write_json(path, lock | {"digest": design_digest(lock)})
