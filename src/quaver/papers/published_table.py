@@ -26,7 +26,7 @@ from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
 
 if TYPE_CHECKING:
-    from quaver.report.page.costs import Cost, PartCost
+    from quaver.report.tables.cost_tables import Cost, PartCost
     from quaver.study.session import Study
 
 

@@ -15,10 +15,10 @@ from quaver.report.charts.figures import charts as chart_objects
 from quaver.report.estimate_index import Results
 from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card, card
-from quaver.report.page.costs import cost_table
 from quaver.report.page.fields_page import write_fields_page
 from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
+from quaver.report.tables.cost_tables import cost_table
 from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of

@@ -203,12 +203,13 @@ class _Stated:
     def _statistic(self, kind: str, answers: Graded, details: Mapping[str, float | None]) -> Statistic:
         """What is said of one of the measures, which has no value yet."""
         rate = {} if self._rate is None else {"parse_rate": self._rate}
+        known = {name: value for name, value in details.items() if value is None or np.isfinite(value)}
         count = np.bincount(answers.item, minlength=answers.items)
         return Statistic(
             part=f"_{kind}",
             method=f"{_KINDS[kind]}, on the answers whose confidence was parsed",
             excluded=answers.excluded,
-            details={**rate, "threshold": self._threshold, "answers": answers.right.size, **details},
+            details={**rate, "threshold": self._threshold, "answers": answers.right.size, **known},
             n=self._cell.units.touched(count > 0),
             reason=answers.reason,
         )

@@ -26,7 +26,6 @@ from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.quality import Issue, quality
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.page.costs import Behind
 from quaver.report.page.embedded import download, figure_data
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.notes import (
@@ -43,6 +42,7 @@ from quaver.report.page.paper_parts import paper_boxes, paper_parts
 from quaver.report.page_templates import template
 from quaver.report.page_words import slug, visible
 from quaver.report.table_rows import Table, estimates_table
+from quaver.report.tables.cost_tables import Behind
 from quaver.report.tables.written_tables import write_estimates, write_tables
 
 _MOST_BADGES = 6

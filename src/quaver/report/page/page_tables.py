@@ -8,7 +8,6 @@ import polars as pl
 
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
-from quaver.report.page.costs import Behind, cost_table, part_cost_table
 from quaver.report.table_rows import Table, left_out, noise_table, statuses, undefined_table
 from quaver.report.tables.audit_tables import (
     accepted_table,
@@ -20,6 +19,7 @@ from quaver.report.tables.audit_tables import (
     recovered_table,
     treatment_table,
 )
+from quaver.report.tables.cost_tables import Behind, cost_table, part_cost_table
 from quaver.report.tables.item_tables import worst_items_table
 
 

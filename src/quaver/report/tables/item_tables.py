@@ -8,8 +8,8 @@ import polars as pl
 
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import NO_LABEL, Results
-from quaver.report.page.costs import Behind
 from quaver.report.table_rows import Table, listed, share, tally, text
+from quaver.report.tables.cost_tables import Behind
 
 _WORST = 20
 _LONGEST = 300
