@@ -22,11 +22,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from textwrap import fill
+from typing import Any
+from unittest.mock import patch
 
+from quaver.report.page import html_page
+from quaver.report.table_rows import Table
+from quaver.report.tables.printed_tables import markdown
 from quaver.study.session import Study
 
 DOCS = Path(__file__).parent
@@ -119,14 +125,26 @@ class Run:
         (self.images / picture).write_bytes((self.results / "figures" / f"{name}.svg").read_bytes())
         return f"![{_plain(title)}](../{IMAGES}/{picture})\n\n*{_plain(title)}* {_plain(rest)}".rstrip()
 
+    @cached_property
+    def _tables(self) -> dict[str, Table]:
+        """The report's tables, as they are when it is written again."""
+        found: dict[str, Table] = {}
+        write = html_page._written_tables
+
+        def kept(folder: Path, results: Any, tables: Mapping[str, Table]) -> dict[str, str]:
+            found.update(tables)
+            return write(folder, results, tables)
+
+        with patch.object(html_page, "_written_tables", kept):
+            Study.open(self.folder / f"{self.kind}.small.yaml").report()
+        return found
+
     def _table(self, of: str) -> str:
         asked, _, rows = of.partition(" | ")
         name, _, columns = asked.partition(" ")
-        folder = self.results / "tables"
-        if not (folder / f"{name}.md").is_file():
-            known = ", ".join(sorted(path.stem for path in folder.glob("*.md")))
-            raise SystemExit(f"no table {name}; there are {known}")
-        text = (folder / f"{name}.md").read_text(encoding="utf-8")
+        if name not in self._tables:
+            raise SystemExit(f"no table {name}; there are {', '.join(sorted(self._tables))}")
+        text = markdown(self._tables[name])
         head, rule, *body = [_cells(line) for line in text.splitlines() if line]
         wanted = [one.strip() for one in columns.split(",") if one.strip()]
         named = [cell.replace("\\", "") for cell in head]  # Markdown escapes underscores

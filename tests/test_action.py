@@ -199,7 +199,6 @@ def test_nothing_of_a_pull_request_breaks_out(repository: Repository) -> None:
         prompt=" Anything.",
         baseline="",
         files={"tickets.csv": "\n".join(rows), **_hostile_study()},
-        texts="true",
     )
     assert outputs["verdict"] == "fail", job.log
     assert not list(repository.folder.rglob("hacked"))

@@ -104,7 +104,7 @@ def test_without_texts_no_text_is_packed(bare: Path) -> None:
     with zipfile.ZipFile(bare) as archive:
         assert not any(b"long speech about" in archive.read(name) for name in archive.namelist())
         readme = archive.read("README.md").decode()
-    assert "`report-tone.html` | the results of the field tone" in readme
+    assert "`report-tone.html` | the results with charts (field tone)" in readme
 
 
 def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:

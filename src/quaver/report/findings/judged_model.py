@@ -264,7 +264,7 @@ def _on_a_scale(labels: JudgedModel, agreement: str, *, whole: bool) -> Correctn
         return "wrong"
     unbiased = not whole or (
         labels.within("gold_bias", _UNBIASED)
-        and (not labels.has("gold_total") or labels.within("gold_total", _SURELY * BAR))
+        and (not labels.value("gold_total") or labels.within("gold_total", _SURELY * BAR))
     )
     return "right" if labels.low(agreement) >= ON_A_SCALE and unbiased else "unclear"
 
