@@ -45,7 +45,7 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     assert flips[3:8] == ["67%", "1", "2", "0", "0"]
     assert flips[8].startswith("0")
     assert flips[9].startswith("100")
-    assert ["exact", "label_match", "plain", "one model", "100%", "1.00", ""] in table
+    assert ["exact", "label_match", "plain", "100%", "1.00", ""] in table
     failures = [row[-1] for row in table if "label_match" in row and "plain" in row]
     assert any(one.startswith("refused:") and one.endswith("(1)") for one in failures)
     assert re.search(r"no label: [^;]*\(2\); refused: [^;]*\(1\)", page)
