@@ -517,11 +517,20 @@ def test_named_columns_stand_in_the_study_file(tweets: Path) -> None:
 
 def test_the_only_column_with_few_values_and_the_only_one_of_codes_are_recognised(texts: Path) -> None:
     texts.write_text(texts.read_text().replace("id,tweet", "nr,tweet"))
+    whole = texts.read_text()
+    with pytest.raises(QuaverError, match="no labels"):
+        prepared(texts, to="whole")  # a value in every row may be a party
+    head, first, *others = whole.splitlines()
+    texts.write_text("\n".join([head, first.rpartition(",")[0] + ",", *others]))
     found = prepared(texts)
     assert (found.table.gold, found.table.item) == ("stance", "nr")
     assert "the only one with few values" in {one.column: one.why for one in found.taken}["stance"]
     rows = texts.read_text().splitlines()
-    second = [f"{row},{party}" for row, party in zip(rows, ["party", *(["a", "b"] * 15)], strict=True)]
+    parties = [*(["a", "b"] * 15)]
+    second = [f"{row},{party}" for row, party in zip(rows, ["party", *parties], strict=True)]
+    texts.write_text("\n".join(second))
+    assert prepared(texts, to="beside").table.gold == "stance"
+    second = [f"{row},{party}" for row, party in zip(rows, ["party", "", *parties[1:]], strict=True)]
     texts.write_text("\n".join(second))
     with pytest.raises(QuaverError, match="no labels") as caught:
         prepared(texts, to="other")

@@ -241,12 +241,21 @@ def _with_labels(
 
 
 def _few_labelled(table: Table) -> list[str]:
-    """The only column that is left with few values, where nothing else says what the labels are."""
+    """The only column with few values in some of the rows, where nothing else says what the labels are.
+
+    People label some of the texts; a value in every row may be a party or a country as well.
+    """
     most = min(FEW_LABELS, len(table.rows) // 3)
-    few = [name for name in table.free() if 1 < len(table.values(name)) <= most]
+    few = [
+        name
+        for name in table.free()
+        if 1 < len(table.values(name)) <= most and any(row.get(name) in (None, "") for row in table.rows)
+    ]
     if len(few) != 1 or table.free("gold") or table.free("label"):
         return []
-    why = "recognised: the only one with few values; --gold names another, --ignore leaves it out"
+    why = (
+        "recognised: the only one with few values, in some rows; --gold names another, --ignore leaves it out"
+    )
     return [table.take("coders", few[0], why)]
 
 
