@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from quaver.core.column_names import in_words
 from quaver.report.findings.judged_model import STEADY, Correctness, JudgedModel
@@ -189,27 +189,24 @@ def _best(answers: str, *conditions: Callable[[JudgedModel], bool]) -> Rule:
     )
 
 
-def _wrong(answers: str, evidence: tuple[str, ...], *conditions: Callable[[JudgedModel], bool]) -> list[Rule]:
+def _wrong(
+    answers: str,
+    evidence: tuple[str, ...],
+    holds: Callable[[JudgedModel], bool],
+    correct: Callable[[JudgedModel], Correctness] = _given,
+) -> list[Rule]:
     """Labels are wrong, or higher or lower than the gold labels throughout."""
-    of_all = conditions == (_may_be_stable,)
-    correct: Callable[[JudgedModel], Correctness] = (lambda labels: labels.all_correct) if of_all else _given
+    kinds: tuple[Literal["wrong", "biased"], ...] = ("wrong", "biased")
     return [
         Rule(
-            f"{answers} wrong",
+            f"{answers} {kind}",
             "do not use",
-            "wrong",
-            _both(*conditions, lambda labels: correct(labels) == "wrong"),
+            kind,
+            _both(holds, lambda labels, kind=kind: correct(labels) == kind),  # type: ignore[misc]
             evidence,
             correct,
-        ),
-        Rule(
-            f"{answers} biased",
-            "do not use",
-            "biased",
-            _both(*conditions, lambda labels: correct(labels) == "biased"),
-            evidence,
-            correct,
-        ),
+        )
+        for kind in kinds
     ]
 
 
@@ -339,7 +336,12 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     _rest(_CHANGE),
     _best(_CHANGE),
-    *_wrong("agreement may be 0.8 or more, but labels are", _GOLD, _may_be_stable),
+    *_wrong(
+        "agreement may be 0.8 or more, but labels are",
+        _GOLD,
+        _may_be_stable,
+        lambda labels: labels.all_correct,
+    ),
     Rule(
         "agreement may be 0.8 or more",
         "cannot tell",
