@@ -51,13 +51,14 @@ def quaver(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def of_a_study(named: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The commands that take a study and are not among those named, as they are called with nothing else."""
+    """The commands that take a study, end by themselves and are not named, as they are called with nothing else."""
     known = {one[0] for one in named}
     return [(name, "study.yaml") for name in COMMANDS if name not in known and _takes_a_study(name)]
 
 
 def _takes_a_study(name: str) -> bool:
-    return "study" in inspect.signature(import_module(f"quaver.cli.{name}_command").command).parameters
+    parameters = inspect.signature(import_module(f"quaver.cli.{name}_command").command).parameters
+    return "study" in parameters and "port" not in parameters  # what serves a page goes on until it is stopped
 
 
 def here(
