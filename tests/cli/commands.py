@@ -58,7 +58,9 @@ def of_a_study(named: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
 
 def _takes_a_study(name: str) -> bool:
     parameters = inspect.signature(import_module(f"quaver.cli.{name}_command").command).parameters
-    return "study" in parameters and "port" not in parameters  # what serves a page goes on until it is stopped
+    return (
+        "study" in parameters and "port" not in parameters
+    )  # what serves a page goes on until it is stopped
 
 
 def here(

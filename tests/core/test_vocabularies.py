@@ -73,3 +73,23 @@ def test_full_agreement_is_full_agreement_however_labels_are_written(
     found = quaver.measure_agreement(data, label=["a", "b"], resamples=0)
     assert found[0].value == 1
     assert len([row for row in found[0].details["taken"] if row[0] == "same"]) == 2
+
+
+def test_measured_numbers_are_no_labels_to_merge(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"id": range(200), "a": [n / 7 for n in range(200)], "b": [n / 7 + 0.01 for n in range(200)]}
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    with pytest.raises(QuaverError, match="numbers that hardly meet") as caught:
+        quaver.measure_agreement(tmp_path / "t.csv", item="id", label=["a", "b"], resamples=0)
+    assert 'level="interval"' in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_many_labels_that_differ_are_no_list_of_merges(tmp_path: Path) -> None:
+    names = [f"{first}{second}" for first in "abcdef" for second in "uvwxyz"]
+    rows = [(n, name, name.upper() + "!") for n, name in enumerate(names)]
+    frame = pl.DataFrame(rows, schema=["id", "a", "b"], orient="row")
+    with pytest.raises(QuaverError, match="hardly meet") as caught:
+        quaver.measure_agreement(frame, item="id", label=["a", "b"], resamples=0)
+    assert "--same" not in str(caught.value)

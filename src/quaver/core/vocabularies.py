@@ -7,9 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 
 from quaver.core.label_decisions import label_line
+from quaver.core.labels import number_of
 from quaver.errors import QuaverError
 
 _SHOWN = 8
+"""Pairs of labels that an error shows; where more would have to be merged, it proposes no merges."""
+
+_MOST_CODES = 30
+"""Where there are more numbers than a codebook has codes, they are measurements."""
 
 
 def do_meet(left: Iterable[str], right: Iterable[str]) -> bool:
@@ -40,12 +45,21 @@ def check_meeting(
     left, right = ({pair[side] for pair in together} for side in (0, 1))
     if do_meet(left, right):
         return
+    if len(left | right) > _MOST_CODES and all(number_of(text) is not None for text in left | right):
+        raise QuaverError(
+            f"the labels of {names[0]} and of {names[1]} are numbers that hardly meet",
+            where=where,
+            expected="labels of which half on one side, or more, occur on the other",
+            found=f"{len(left):,} and {len(right):,} different numbers",
+            fix='measure them as numbers: --level "interval", or --level "ratio" where zero means none',
+        )
     merged: dict[str, str] = {}
     for (one, other), _ in together.most_common():
         if one not in right and other not in left and other not in merged and one not in merged.values():
             merged[other] = one
     beside = [f"{one!r} beside {other!r} {n:,} times" for (one, other), n in together.most_common(_SHOWN)]
-    same = ",".join(f"{other}={one}" for other, one in merged.items())
+    same = shlex.quote(",".join(f"{other}={one}" for other, one in merged.items()))
+    merges = f"if they mean the same: --same {same}; if not, " if 0 < len(merged) <= _SHOWN else ""
     raise QuaverError(
         f"the labels of {names[0]} and of {names[1]} hardly meet",
         where=where,
@@ -53,5 +67,5 @@ def check_meeting(
         found=f"{names[0]}: {label_line(sorted(left))}; {names[1]}: {label_line(sorted(right))}; "
         + ", ".join(beside)
         + ", …" * (len(together) > _SHOWN),
-        fix=f"if they mean the same: --same {shlex.quote(same)}; if not, list all of them with {option}",
+        fix=f"{merges}list all of them with {option}",
     )
