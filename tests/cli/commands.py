@@ -51,7 +51,7 @@ def quaver(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def of_a_study(named: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The commands that take a study, end by themselves and are not named, as they are called with nothing else."""
+    """The commands of a study that end by themselves and are not named, called with nothing else."""
     known = {one[0] for one in named}
     return [(name, "study.yaml") for name in COMMANDS if name not in known and _takes_a_study(name)]
 
