@@ -151,16 +151,11 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
             "original": True,
         }
     ),
-    "frame": VariantRecipe(original={"frame": "chat"}),
-    "json_answers": VariantRecipe(
-        {"forms": {"bare": {"definitions": False}, "reasoned": {"before": {"why": "Say why."}}}}
-    ),
     "label_names": VariantRecipe(
         {"names": ["name", "code", "letter", "number", "synonym"]}, original={"label_name": "name"}
     ),
     "label_order": VariantRecipe({"orders": "rotations"}),
     "option_order": VariantRecipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
-    "padding": VariantRecipe({"answer": "text"}),
     "paraphrases": VariantRecipe({"engine": "surface", "k": 2}, rewords=True),
     "perturbations": VariantRecipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
     "position": VariantRecipe(original={"position": "after"}),

@@ -206,19 +206,16 @@ _FAMILIES = (
         "{use: shots, k: [0, 1]}",
         "{use: treatments}",
         "{use: position}",
-        "{use: json_answers}",
     ),
     *(
         "{use: paraphrases, engine: surface, n: 3}",
         "{use: option_order}",
-        "{use: padding, answer: text}",
     ),
     *(
         "{use: label_order, orders: all}",
         "{use: label_names}",
         "{use: factors}",
         "{use: perturbations}",
-        "{use: frame}",
     ),
     *(
         "{use: formats, formats: [letters]}",

@@ -17,13 +17,11 @@ from tests.studies import ITEMS, written
 from quaver.study.session import Study
 
 STUDY: dict[str, Any] = {
-    "task": {"labels": ["positive", "negative"]},
-    "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
+    "task": {"held": True, "fields": {"tone": {"labels": ["positive", "negative"], "gold": "truth"}}},
+    "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
     "prompt": {"instruction": "Is this positive or negative?"},
-    "variants": ["json_answers"],
     "decoding": {"drawn": {"temperature": 0.7}},
     "repeats": 2,
-    "evaluators": ["by_output"],
     "measures": ["compliance"],
 }
 
@@ -40,18 +38,14 @@ def study(folder: Path, url: str, **changes: Any) -> Study:
     return Study.open(path, folder=folder / "answers")
 
 
-def held_to_schema(held: Held) -> dict[bool, set[bool]]:
-    """Whether the prompt asks for JSON -> whether the request was held to a schema."""
-    found: dict[bool, set[bool]] = {}
-    for body in held.bodies:
-        prompt = body["messages"][-1]["content"]
-        if "positive or negative" in prompt:  # what a server is tried with has a schema of its own
-            found.setdefault("JSON" in prompt, set()).add("response_format" in body)
-    return found
+def held_to_schema(held: Held) -> bool:
+    """Whether every request was held to a schema."""
+    asked = [body for body in held.bodies if "positive or negative" in body["messages"][-1]["content"]]
+    return bool(asked) and all("response_format" in body for body in asked)
 
 
 def all_follow_their_schema(of: Study) -> bool:
-    frame = of.annotations().filter(pl.col("answer_form").cast(pl.String) == "json")
+    frame = of.annotations()
     return frame.height > 0 and frame["status"].cast(pl.String).unique().to_list() == ["valid"]
 
 
@@ -60,8 +54,8 @@ def test_more_repeats(tmp_path: Path, server: tuple[str, Held]) -> None:
     study(tmp_path, url).run()
     held.bodies.clear()
     more = study(tmp_path, url, repeats=4)
-    assert more.run().done == 3 * 2 * 2
-    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert more.run().done == 3 * 2
+    assert held_to_schema(held)
     assert all_follow_their_schema(more)
 
 
@@ -72,8 +66,8 @@ def test_failed_calls(tmp_path: Path, server: tuple[str, Held]) -> None:
         db.execute("UPDATE responses SET finish = 'error', text = '', error = 'down' WHERE id % 2 = 0")
     held.bodies.clear()
     again = study(tmp_path, url)
-    assert again.run(retry_errors=True).done == 6
-    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert again.run(retry_errors=True).done == 3
+    assert held_to_schema(held)
     assert all_follow_their_schema(again)
 
 
@@ -83,6 +77,6 @@ def test_reuse(tmp_path: Path, server: tuple[str, Held]) -> None:
     held.bodies.clear()
     later = study(tmp_path / "later", url, repeats=3, reuse=["../first/answers"])
     outcome = later.run()
-    assert (outcome.reused, outcome.done) == (12, 6)
-    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert (outcome.reused, outcome.done) == (6, 3)
+    assert held_to_schema(held)
     assert all_follow_their_schema(later)

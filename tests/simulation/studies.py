@@ -85,12 +85,10 @@ def _variants(study: dict[str, Any], draw: random.Random, home: Path) -> None:
             [],
             [{"use": "instructions", "texts": dict(_PARAPHRASES)}],
             [{"use": "instructions", "texts": {"curt": _PARAPHRASES["curt"]}}],
-            [{"use": "json_answers"}],
             [{"use": "label_order"}],
         )
     )
-    json_too = any(one["use"] == "json_answers" for one in study["variants"])
-    study["evaluators"] = ["first_label", *["json_field"] * json_too]
+    study["evaluators"] = ["first_label"]
 
 
 def _labels(study: dict[str, Any], draw: random.Random, home: Path) -> None:

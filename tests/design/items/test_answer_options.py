@@ -137,17 +137,18 @@ def test_orders_of_options_are_mapped_back(tmp_path: Path) -> None:
 
 
 def test_letters_numbers_and_shots_go_with_options(tmp_path: Path) -> None:
-    example = {"q": "Which is a tool?", "a0": "saw", "a1": "sea", "a2": "sky", "label": "0"}
-    made = resolved(
-        study(
-            jsonl(tmp_path, ROWS),
-            variants=[
-                {"use": "label_names", "names": ["number"]},
-                {"use": "option_order"},
-                {"use": "shots", "k": 1, "examples": [example]},
-            ],
-        )
+    (tmp_path / "tools").mkdir()
+    example = {"id": "t", "q": "Which is a tool?", "a0": "saw", "a1": "sea", "a2": "sky", "label": "0"}
+    asked = study(
+        jsonl(tmp_path, ROWS),
+        variants=[
+            {"use": "label_names", "names": ["number"]},
+            {"use": "option_order"},
+            {"use": "shots", "k": 1},
+        ],
     )
+    table = {"source": str(jsonl(tmp_path / "tools", [example])), "gold": "label"}
+    made = resolved(asked | {"items": asked["items"] | {"examples": table}})
     last = made.variants[-1]
     writer = PromptWriter(last, made.labels)
     turns = writer.write(made.items[0], writer.text(made.items[0])).messages

@@ -41,17 +41,6 @@ def test_placeholders_labels_and_numbers_are_never_touched(seed: int, strength: 
         assert "very positive" in text
 
 
-def test_the_words_that_explain_a_code_are_never_touched() -> None:
-    codes = {"0": "0", "1": "1"}
-    labels = LabelSet(tuple(Label(code, code) for code in codes))
-    asked, postfix = "Is this text left-wing or right-wing?", "Respond 0 for left-wing, or 1 for right-wing."
-    prompt = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", asked, postfix, codes)
-    engine = Surface(strengths=[1.0], k=1, kinds=["casing"])
-    (one,) = engine.reword(PromptContext(prompt, labels, 1), Draft(asked, exact=True), NoWork())
-    assert one.text != asked
-    assert all(word in one.text for word in ("left-wing", "right-wing"))
-
-
 def test_the_same_on_every_machine() -> None:
     assert made(TEXT, 7, strengths=[0.2], k=2, kinds=["contractions"]) == [
         "Don't guess: is the opinion of {{ item.name }} in these 3 texts very positive or negative? "

@@ -1,13 +1,17 @@
-"""Where the question stands, who asks it, and with a chat template or without."""
+"""Where the question stands."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
-from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
+from tests.design.variants.prompts import prompt_of, study_of, variants_of
 
 from quaver.design.prompts.templates import names_in
-from quaver.design.variants.prompt_frame import asks_first, question_moved
+from quaver.design.variants.perturbations import question_moved
 from quaver.errors import SpecError
+from quaver.testing.prompts import PROMPT
 
 VOTER = "Voter: {{ text }}\nQuestion: {{ instruction }}\n{{ postfix }}\nAnswer:"
 
@@ -22,13 +26,10 @@ VOTER = "Voter: {{ text }}\nQuestion: {{ instruction }}\n{{ postfix }}\nAnswer:"
     ],
 )
 def test_the_question_moves_and_all_else_stays(layout: str, moved: str) -> None:
-    assert question_moved(layout) == moved
-    assert question_moved(moved) == layout
+    variant = replace(PROMPT, layout=layout)
+    assert question_moved(variant).layout == moved
+    assert question_moved(question_moved(variant)) == variant
     assert names_in(moved) == names_in(layout)
-
-
-def test_a_layout_without_a_question_asks_nowhere() -> None:
-    assert asks_first("{{ text }}") is None
 
 
 @pytest.mark.parametrize(
@@ -55,21 +56,8 @@ def test_the_question_before_and_after() -> None:
     assert (first.id, second.id) == ("position=before", "position=after")
 
 
-def test_chat_and_plain() -> None:
-    plain_layout = "{{ text }}\n{{ question }}\nAnswer:"
-    chat, plain = variants_of({"use": "frame", "layout": plain_layout}, system="Reviews.")
-    text = study_of().items[0].fields["text"]
-    asked = "Is it liked?\nAnswer with one of: positive, negative."
-    assert [message.role for message in messages_of(chat)] == ["system", "user"]
-    assert [tuple(message) for message in messages_of(plain)] == [
-        ("plain", f"Reviews.\n\n{text}\n{asked}\nAnswer:")
-    ]
-    first, second = variants_of({"use": "frame"}, frame="plain")
-    assert (first.id, first.frame, second.id, second.frame) == ("frame=plain", "plain", "frame=chat", "chat")
-
-
 def test_examples_stand_first_wherever_the_question_goes() -> None:
-    shots = {"use": "shots", "k": 1, "place": "message", "examples": [{"text": "Nice.", "label": "pos"}]}
+    shots = {"use": "shots", "k": [1], "place": "message"}
     for families in ([shots, {"use": "position"}], [{"use": "position"}, shots]):
         for variant in variants_of(*families):
-            assert prompt_of(variant).startswith("Nice.\nAnswer: positive\n\n")
+            assert re.match(r"Text \d+\.\nAnswer: (positive|negative)\n\n", prompt_of(variant))

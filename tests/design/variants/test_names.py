@@ -62,5 +62,5 @@ def test_more_labels_than_letters() -> None:
     prompt = Variant(
         "", {}, "", "{{ text }}", "{{ text }}", "?", "", {label: label for label in labels.codes}
     )
-    with pytest.raises(SpecError, match="letters"):
+    with pytest.raises(SpecError, match="no such name"):
         LabelNames(names=["letter"]).levels(PromptContext(prompt, labels, 1))

@@ -116,13 +116,11 @@ def test_question_answering() -> None:
 def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:
     variants = made(
         which=["original", "reasoning", "bare"],
-        reasoning="Think.\nAnswer:",
         bare="=>",
         answer_tokens=4,
         reasoning_tokens=40,
     )
     assert [v.max_tokens for v in variants.values()] == [4, 40, 4]
-    assert variants["reasoning"].postfix == "Think.\nAnswer:"
     assert messages(variants["bare"])[-1].content == "Nice.\n=>"
 
 

@@ -17,7 +17,7 @@ from quaver.design.calls.lock_file import fingerprint
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.shots import Shots, drawn
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("mid", "mixed")))
 PROMPT = Variant(
@@ -73,7 +73,7 @@ def test_items_without_gold_or_text_are_no_examples() -> None:
     [
         ([], "3 examples", "0 items to take them from"),
         ([Item("x", {"text": "B."})], "3 examples", "1 items to take them from, none with a gold label"),
-        (SPARE[:2], "so 1 of 'mid' at least", "0 of 'mid'"),
+        (SPARE[:2], "balanced by class", "0 of 'mid'"),
     ],
 )
 def test_fewer_examples_than_asked_for(spare: list[Item], expected: str, found: str) -> None:
@@ -94,8 +94,14 @@ def test_draws_are_levels() -> None:
 ITEMS = "id,text,truth\n" + "".join(f"{n},Text {n}.,{('positive', 'negative')[n % 2]}\n" for n in range(40))
 
 
+HAND = {"use": "shots"}
+
+
 def study(folder: Path, *variants: dict[str, Any], **prompt: Any) -> Experiment:
+    """A study; with ``HAND``, its examples are two of a table."""
     path = written(folder, "", ITEMS)
+    (folder / "examples.csv").write_text("id,text,truth\nx,I like it.,positive\ny,Bad.,negative\n")
+    examples = {"examples": str(folder / "examples.csv")} if variants[0].get("k") is None else {}
     return resolved(
         {
             "task": {"labels": ["positive", "negative"]},
@@ -105,6 +111,7 @@ def study(folder: Path, *variants: dict[str, Any], **prompt: Any) -> Experiment:
                 "text": "{{ text }}",
                 "gold": "truth",
                 "sample": 5,
+                **examples,
             },
             "prompt": {"instruction": "Good or bad?", "postfix": "{{ answers | join(' or ') }}?", **prompt},
             "variants": list(variants),
@@ -120,10 +127,9 @@ def messages(made: Experiment, level: str) -> list[tuple[str, str]]:
     return [tuple(message) for message in writer.write(item, writer.text(item)).messages]
 
 
-HAND = {
-    "use": "shots",
-    "examples": [{"text": "I like it.", "label": "positive"}, {"text": "Bad.", "label": "negative"}],
-}
+def shown(made: Experiment) -> list[tuple[str, str]]:
+    """The text and label of each example, in order."""
+    return [(one.fields["text"], str(one.gold)) for one in made.variants[1].examples]
 
 
 def test_a_sampled_item_is_never_an_example(tmp_path: Path) -> None:
@@ -139,24 +145,23 @@ def test_a_sampled_item_is_never_an_example(tmp_path: Path) -> None:
 
 def test_turns_are_the_layout_filled_with_each_example(tmp_path: Path) -> None:
     made = study(tmp_path, HAND, layout="Review: {{ text }}\n{{ question }}", system="You code.")
-    text = made.items[0].fields["text"]
-    assert messages(made, "shots=2-shot") == [
-        ("system", "You code."),
-        ("user", "Review: I like it.\nGood or bad?\npositive or negative?"),
-        ("assistant", "positive"),
-        ("user", "Review: Bad.\nGood or bad?\npositive or negative?"),
-        ("assistant", "negative"),
-        ("user", f"Review: {text}\nGood or bad?\npositive or negative?"),
+    assert {("I like it.", "positive"), ("Bad.", "negative")} == {*shown(made)}
+    asked = "Good or bad?\npositive or negative?"
+    turns = [
+        turn
+        for text, label in shown(made)
+        for turn in (("user", f"Review: {text}\n{asked}"), ("assistant", label))
     ]
-    assert messages(made, "shots=0-shot")[1:] == messages(made, "shots=2-shot")[-1:]
+    last = ("user", f"Review: {made.items[0].fields['text']}\n{asked}")
+    assert messages(made, "shots=2-shot") == [("system", "You code."), *turns, last]
+    assert messages(made, "shots=0-shot")[1:] == [last]
 
 
 def test_examples_inside_the_message(tmp_path: Path) -> None:
     made = study(tmp_path, HAND | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
-    text = made.items[0].fields["text"]
-    assert messages(made, "shots=2-shot") == [
-        ("user", f"I like it.\nAnswer: positive\n\nBad.\nAnswer: negative\n\n{text}\nGood or bad?")
-    ]
+    written_out = [f"{text}\nAnswer: {label}" for text, label in shown(made)]
+    last = f"{made.items[0].fields['text']}\nGood or bad?"
+    assert messages(made, "shots=2-shot") == [("user", "\n\n".join([*written_out, last]))]
 
 
 def test_a_layout_may_say_how_examples_are_written(tmp_path: Path) -> None:
@@ -165,9 +170,8 @@ def test_a_layout_may_say_how_examples_are_written(tmp_path: Path) -> None:
     )
     made = study(tmp_path, HAND, layout=layout)
     text = made.items[0].fields["text"]
-    assert messages(made, "shots=2-shot") == [
-        ("user", f"<I like it.|positive|positive><Bad.|negative|negative>{text}")
-    ]
+    before = "".join(f"<{one}|{label}|{label}>" for one, label in shown(made))
+    assert messages(made, "shots=2-shot") == [("user", before + text)]
     assert messages(made, "shots=0-shot") == [("user", text)]
 
 
@@ -175,22 +179,18 @@ def test_a_plain_prompt_goes_on_from_its_examples(tmp_path: Path) -> None:
     made = study(
         tmp_path, HAND, layout="{{ text }} {{ question }}\nAnswer:", frame="plain", system="Reviews."
     )
-    text = made.items[0].fields["text"]
     asked = "Good or bad?\npositive or negative?\nAnswer:"
-    assert messages(made, "shots=2-shot") == [
-        (
-            "plain",
-            f"Reviews.\n\nI like it. {asked} positive\n\nBad. {asked} negative\n\n{text} {asked}",
-        )
-    ]
+    examples = [f"{text} {asked} {label}" for text, label in shown(made)]
+    last = f"{made.items[0].fields['text']} {asked}"
+    assert messages(made, "shots=2-shot") == [("plain", "\n\n".join(["Reviews.", *examples, last]))]
 
 
-def test_examples_cross_with_formats_and_replies(tmp_path: Path) -> None:
+def test_examples_cross_with_formats(tmp_path: Path) -> None:
     digits = {"postfix": "1 or 0?", "answers": {"positive": "1", "negative": "0"}}
-    made = study(tmp_path, HAND | {"reply": "So: {{ answer }}"}, {"use": "formats", "formats": {"d": digits}})
+    made = study(tmp_path, HAND, {"use": "formats", "formats": {"d": digits}})
     found = messages(made, "shots=2-shot,format=d")
     assert found[0][1].endswith("\n1 or 0?")
-    assert found[1] == ("assistant", "So: 1")
+    assert found[1] == ("assistant", digits["answers"][shown(made)[0][1]])
 
 
 def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
@@ -198,27 +198,8 @@ def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
     writer = PromptWriter(made.variants[1], made.labels)
     prompt = writer.write(made.items[0], "T")
     examples, _, question = str(prompt.question).rpartition("\n\n")
-    assert examples == "\n\n".join(["I like it.\nAnswer: positive", "Bad.\nAnswer: negative"])
+    assert examples == "\n\n".join(f"{text}\nAnswer: {label}" for text, label in shown(made))
     assert question.splitlines() == ["Good or bad?", "positive or negative?"]
-
-
-@pytest.mark.parametrize(
-    ("example", "problem"),
-    [
-        ({"text": "x", "label": "neutral"}, "no label is named 'neutral'|neutral"),
-        ({"title": "x", "label": "positive"}, "this example has no 'text'"),
-    ],
-)
-def test_a_wrong_example(tmp_path: Path, example: dict[str, str], problem: str) -> None:
-    with pytest.raises((SpecError, UnknownName), match=problem) as caught:
-        study(tmp_path, {"use": "shots", "examples": [example]})
-    assert "variants[0]: examples[0]" in str(caught.value.where)
-
-
-def test_more_than_are_written(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="fewer examples") as caught:
-        study(tmp_path, HAND | {"k": 3})
-    assert str(caught.value.found).startswith("2 ")
 
 
 def test_examples_decide_the_fingerprint(tmp_path: Path) -> None:

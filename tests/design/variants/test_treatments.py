@@ -71,11 +71,11 @@ def test_an_answer_is_as_long_as_its_treatment_needs() -> None:
 
 def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:
     treatments = {"T2": {"text": "Reason first."}, "T0": {"max_tokens": 7}, "T6": {"text": "Hurry."}}
-    variants = made(treatments=treatments, which=["T6", "T2", "T0"], final="End: FINAL: <letter>.")
+    variants = made(treatments=treatments, which=["T6", "T2", "T0"])
     assert [variant.postfix for variant in variants] == [
-        "Hurry.\nEnd: FINAL: <letter>.",
-        "Reason first.\nEnd: FINAL: <letter>.",
-        "End: FINAL: <letter>.",
+        f"Hurry.\n{FINAL}",
+        f"Reason first.\n{FINAL}",
+        FINAL,
     ]
     assert [variant.max_tokens for variant in variants] == [None, TREATMENTS["T2"].max_tokens, 7]
     by = [variant.origin["treatment"]["by"] for variant in variants]
@@ -93,7 +93,6 @@ def test_the_last_line_is_what_final_line_reads() -> None:
     [
         ({"which": ["T9"]}, UnknownName, "unknown treatment 'T9'"),
         ({"treatments": {"X": {"max_tokens": 5}}}, SpecError, "the treatment 'X' has no text"),
-        ({"final": "Answer with a letter."}, SpecError, "does not ask"),
         ({"treatments": {"T0": {"max_tokens": 0}}}, SpecError, "this value does not fit"),
         ({"which": []}, SpecError, "this factor has no level"),
     ],

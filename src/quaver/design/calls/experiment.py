@@ -16,7 +16,6 @@ from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.variant_crossing import (
     check_constraints,
-    check_postfixes,
     check_spec_syntax,
     check_templates,
     conditions_of,
@@ -115,7 +114,6 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
     variants, notes = variants_of(spec, context, source)
     notes = [*notes, *notes_on_gold(spec.items, items)]
     check_templates(spec, variants, items, source)
-    check_postfixes(variants, labels, source)
     if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
         writer = PromptWriter(variants[0], labels)
         items = with_near_duplicates(items, [writer.text(item) for item in items])

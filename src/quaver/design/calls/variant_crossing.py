@@ -17,7 +17,7 @@ from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphraser import REPHRASER, PromptContext
 from quaver.design.prompts.record_prompt import ASKS, asking_for_fields, levels_of_asking
 from quaver.design.prompts.rendering import PROMPT_NAMES
-from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
+from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.perturbations import VariantFamily
@@ -203,18 +203,6 @@ def check_templates(
                 expected="{{ text }} in the layout or the system message",
                 found=variant.layout[:120],
             )
-
-
-def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Positions) -> None:
-    """Check that no postfix contradicts its variant's answers."""
-    if isinstance(labels, Codebook):
-        return
-    checked: set[tuple[str, tuple[str, ...]]] = set()
-    for variant in variants:
-        key = (variant.postfix, tuple(variant.answers.values()))
-        if key not in checked:
-            checked.add(key)
-            check_postfix(variant, labels, where=_of_variant(variant, source, "postfix"))
 
 
 def check_answers(variant: Variant, source: Positions) -> None:

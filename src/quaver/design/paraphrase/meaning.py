@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factor_levels import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.rendering import filled
 from quaver.design.prompts.templates import literal
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -118,72 +117,6 @@ def escaped(text: str, original: str) -> str:
         pieces += [literal(text[index : match.start()]), match.group()]
         index = match.end()
     return "".join([*pieces, literal(text[index:])])
-
-
-_LONGEST_CODE = 2
-_LETTERS = re.compile(r"[^\W\d_]+")
-_WORD = re.compile(r"[^\W\d_]{2,}(?:[-'’][^\W\d_]+)*")
-_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Scripts without spaces, in which words have no visible boundaries."""
-_COMMON = frozenset(
-    _LETTERS.findall(
-        """
-        a an the this that these those it its is are was were be been being do does did has have
-        had can could will would should may might must and or nor but if when whether which what
-        who whom whose how why where as at by for from in into of on onto to with without about
-        than then there here not no yes none neither either both other otherwise else any some
-        all each every one you your we our i me my he she they them their his her answer answers
-        respond response reply say says said write give return output use choose pick select
-        decide classify judge rate label labels class classes category categories code codes
-        number numbers option options text texts message messages tweet tweets post posts
-        comment comments review reviews article articles sentence sentences document documents
-        passage paragraph statement headline item following given below above please only just
-        read guess know
-        """
-    )
-)
-"""English words without content; in other languages, an extra word only means fewer flags."""
-
-
-def explained_words(
-    instruction: str, postfix: str, labels: LabelSet, answers: Mapping[str, str]
-) -> list[str]:
-    """The words in an instruction that explain, there or in the postfix, the labels that are codes.
-
-    >>> from quaver.core.records import Label
-    >>> codes = LabelSet((Label("0", "0"), Label("1", "1")))
-    >>> asked = "Respond 0 for left-wing, or 1 for right-wing."
-    >>> explained_words("Is this left-wing or right-wing?", asked, codes, {"0": "0", "1": "1"})
-    ['left-wing', 'right-wing']
-    """
-    codes = [name for name in label_names(labels, answers) if _is_code(name)]
-    if not codes:
-        return []
-    code = rf"(?<![\w.,-])(?:{'|'.join(map(re.escape, codes))})(?![\w%]|[.,]\d)"
-    behind = re.compile(
-        rf"{code}['\"”)]*\s*(?:[=:→–—-]+|\(|,?\s?\b(?:for|if|when|means?|meaning|is|are|as|stands? for"
-        rf"|indicat\w+|represent\w*|denot\w+|corresponds? to)\b)\s*['\"“]?"
-        rf"([^,.;:()\n=\"”]{{2,60}}?)(?=\s*(?:[,.;:()\n\"”]|\b(?:or|and|otherwise|else)\b|{code}|\Z))",
-        re.IGNORECASE,
-    )
-    before = re.compile(
-        rf"([\w'’-]+(?:\s[\w'’-]+)?)['\"”]?\s*(?:\(\s*|=\s*|:\s*|→\s*|\bas\s+){code}", re.IGNORECASE
-    )
-    text = "\n".join((filled(instruction, labels, answers), filled(postfix, labels, answers)))
-    found = [
-        word for pattern in (behind, before) for phrase in pattern.findall(text) for word in _content(phrase)
-    ]
-    asked = set(_content(filled(instruction, labels, answers)))
-    return [word for word in dict.fromkeys(found) if word in asked]
-
-
-def _is_code(name: str) -> bool:
-    return not _SPACELESS.search(name) and all(len(run) <= _LONGEST_CODE for run in _LETTERS.findall(name))
-
-
-def _content(text: str) -> list[str]:
-    words = (found.casefold() for found in _WORD.findall(text))
-    return [word for word in dict.fromkeys(words) if word not in _COMMON and not _SPACELESS.search(word)]
 
 
 _SHORT = r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\b[A-Z])"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, Field
 
-from quaver.design.paraphrase.meaning import explained_words, label_names, protected, segments
+from quaver.design.paraphrase.meaning import label_names, protected, segments
 from quaver.design.paraphrase.paraphraser import Count, Draft, Paraphrase, PromptContext, Work
 from quaver.errors import SpecError
 
@@ -214,7 +214,6 @@ class Surface:
         text = context.prompt.instruction
         prompt = context.prompt
         names = label_names(context.labels, prompt.answers)
-        names += explained_words(text, prompt.postfix, context.labels, prompt.answers)
         places = _places(text, self._kinds, names)
         for strength in self.strengths or [0.2]:
             self._fill(strength, text, places, context.seed, draft)

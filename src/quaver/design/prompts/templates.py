@@ -17,7 +17,6 @@ from jinja2.exceptions import SecurityError
 from jinja2.nodes import EvalContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from quaver.core.records import LabelSet, Variant
 from quaver.errors import SpecError, UnknownName, nearest
 
 _OPENING = re.compile(r"\{[{%#]")
@@ -239,73 +238,3 @@ def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
             "this template cannot be filled in", where=where, found=str(error)[:200] or type(error).__name__
         ) from None
     return "".join(pieces)
-
-
-_AROUND = r"[\s\"'`*_“”‘’]*"
-_OR = rf"{_AROUND}(?:,?\s+or\s|[/|]){_AROUND}"
-_JOINED = rf"(?:{_OR}|,{_AROUND})"
-_END = r"(?=[\"'`*_“”‘’]*(?:[.;:!?](?:\s|$)|[\n()\[\]{}<>=]|$))"
-_SIGN, _KNOWN = "\U000f0000", "\U000f0001"
-"""Stand for an answer of the variant, and for another name of a label."""
-
-
-def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
-    """Check that a postfix does not contradict the variant's answers.
-
-    Two answers with a comma, a slash, a bar or an "or" between them are a list, which has all answers. What
-    an "or", a slash or a bar joins to an answer must be one, too.
-    """
-    if names_in(variant.postfix) - {"answers", "labels"} or "{%" in variant.postfix:
-        return  # it differs between items
-    answers = [answer.strip() for answer in variant.answers.values()]
-    names = [name for label in labels.labels for name in (label.code, label.name, *label.synonyms)]
-    text = _written_postfix(variant, labels)
-    masked = _masked(_masked(text, answers, _SIGN), names, _KNOWN)
-    if re.search(r"…|\.\.\.", text):  # "1, 2, …, 5"
-        return
-    word = rf"(\w[\w-]*(?: \w[\w-]*){{0,{max(len(answer.split()) for answer in answers) - 1}}})"
-    either = f"[{_SIGN}{_KNOWN}]"
-    for stranger in (f"{either}{_JOINED}{word}{_JOINED}{either}", f"{_SIGN}{_OR}{word}{_END}"):
-        match = re.search(stranger, masked, re.IGNORECASE)
-        if match and match[1].casefold() not in map(str.casefold, answers):
-            found = match[1].casefold()
-            _refuse(f"the postfix lists an answer that belongs to no label: {found!r}", variant, where)
-    left_out = [
-        answer
-        for answer in answers
-        if not re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
-    ]
-    if left_out and re.search(f"{_SIGN}{_JOINED}{_SIGN}(?:{_JOINED}|{_END})", masked, re.IGNORECASE):
-        _refuse(f"the postfix lists the answers without {left_out[0]!r}", variant, where)
-
-
-def _masked(text: str, names: Iterable[str], sign: str) -> str:
-    """A text with a sign for each of some names, but for one that could as well join others."""
-    forms = sorted(
-        (re.escape(name) for name in names if name and name.casefold() != "or"), key=len, reverse=True
-    )
-    return re.sub(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", sign, text, flags=re.IGNORECASE) if forms else text
-
-
-def _written_postfix(variant: Variant, labels: LabelSet) -> str:
-    shown = [
-        {
-            "code": one.code,
-            "name": one.name,
-            "definition": one.definition,
-            "answer": variant.answers[one.code],
-        }
-        for one in labels.labels
-    ]
-    values = {"answers": list(variant.answers.values()), "labels": shown}
-    return render(variant.postfix, values, where="postfix")
-
-
-def _refuse(problem: str, variant: Variant, where: str) -> None:
-    raise SpecError(
-        problem,
-        where=where,
-        expected=f"all of {', '.join(variant.answers.values())}, and nothing else",
-        found=variant.postfix[:120],
-        fix="write {{ answers | join(', ') }} instead of the list",
-    )

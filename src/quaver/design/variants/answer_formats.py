@@ -1,109 +1,37 @@
-"""What is asked for, and in which form: names, letters or numbers for labels, a last line, JSON."""
+"""Families that vary how the answer is asked for: names of labels, their order, formats, treatments."""
 
 from __future__ import annotations
 
-import json
+import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import islice, permutations
+from math import factorial
+from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompts.record_prompt import object_schema
-from quaver.design.prompts.templates import names_in, written_out
+from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
 _SYNONYM = re.compile(r"synonym(?: ([1-9]\d*))?")
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _KEY = (
     "{% for label in labels %}{{ label.answer }}: {{ label.name }}{% if not loop.last %}, {% endif %}"
     "{% endfor %}.\n"
 )
+_MOST: Final = 720
+"""The most orders of a factor: all orders of six labels."""
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelNames:
-    """Other names for the labels in the prompt and in the answer.
-
-    A prompt that lists neither ``labels`` nor ``options`` gets a key above its postfix, ``A: positive, B:
-    negative.``, unless the answer is the label's name or a synonym.
-
-    Args:
-        names: Any of ``name``, ``code``, ``letter`` (A, B, C in the label set's order), ``number`` (1, 2, 3),
-            ``synonym`` (the first of each label), ``synonym 2`` and so on; each is a level.
-        original: Whether the prompt's own answers are one of the levels, if none of ``names`` gives the same.
-    """
-
-    factor = "label_name"
-    names: list[str]
-    original: bool = True
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt's own answers, then the others in their order.
-
-        Raises:
-            SpecError: There is no such kind of name, or a label has no name of that kind.
-        """
-        labels, own = context.labels.labels, dict(context.prompt.answers)
-        named = {
-            name: {label.code: _name(name, label, index) for index, label in enumerate(labels)}
-            for name in self.names
-        }
-        if self.original and own not in named.values():
-            named = {ORIGINAL: own, **named}
-        return [
-            level(name, None if answers == own else partial(_renamed, name, answers), family="label_names")
-            for name, answers in named.items()
-        ]
-
-
-def _renamed(name: str, answers: Mapping[str, str], variant: Variant) -> Variant:
-    parts = (variant.layout, variant.system, variant.instruction, variant.postfix, variant.text)
-    listed = any(names_in(part) & {"labels", "options"} for part in parts)
-    speaks = name == "name" or _SYNONYM.fullmatch(name) is not None
-    postfix = variant.postfix if speaks or listed else _KEY + variant.postfix
-    return replace(variant, answers={code: answers[code] for code in variant.answers}, postfix=postfix)
-
-
-def _name(name: str, label: Label, index: int) -> str:
-    plain = {
-        "name": label.name,
-        "code": label.code,
-        "number": str(index + 1),
-        "letter": _LETTERS[index : index + 1],
-    }
-    if plain.get(name):
-        return plain[name]
-    synonym = _SYNONYM.fullmatch(name)
-    if synonym and len(label.synonyms) >= int(synonym[1] or 1):
-        return label.synonyms[int(synonym[1] or 1) - 1]
-    if synonym:
-        raise SpecError(
-            f"the label {label.code!r} has no {name}",
-            where="label_names: names",
-            expected=f"{synonym[1] or 1} or more synonyms for every label",
-            found=", ".join(label.synonyms) or "none",
-            fix="add it under task.labels: {code: …, synonyms: [one, another]}",
-        )
-    raise SpecError(
-        "there are more labels than letters" if name == "letter" else "labels have no such name",
-        where="label_names: names",
-        expected="name, code, letter (of up to 26 labels), number, synonym, synonym 2 …",
-        found=name,
-    )
-
-
-class Format(_Form):
+class Format(BaseModel):
     """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     postfix: str
     answers: dict[str, str] = {}
@@ -131,11 +59,12 @@ class Formats:
             UnknownName: A format gives an answer for a label that does not exist.
         """
         own = {ORIGINAL: Format(postfix=context.prompt.postfix)} if self.original else {}
-        levels = []
-        for name, form in {**own, **self.formats}.items():
+        for name, form in self.formats.items():
             check_names("label", form.answers, context.labels.codes, f"format {name}: answers")
-            levels.append(level(name, partial(_formatted, form), family="formats", by="hand"))
-        return levels
+        return [
+            level(name, partial(_formatted, form), family="formats", by="hand")
+            for name, form in {**own, **self.formats}.items()
+        ]
 
 
 def _formatted(form: Format, variant: Variant) -> Variant:
@@ -143,8 +72,171 @@ def _formatted(form: Format, variant: Variant) -> Variant:
     return replace(variant, **parts, answers={**variant.answers, **form.answers})
 
 
-class Treatment(_Form):
+@dataclass(frozen=True, kw_only=True)
+class LabelNames:
+    """Other names for the labels in the prompt and in the answer.
+
+    A prompt that lists neither ``labels`` nor ``options`` gets a key above its postfix, ``A: positive, B:
+    negative.``, unless the answer is the label's name or a synonym.
+
+    Args:
+        names: Any of ``name``, ``code``, ``letter`` (A, B, C in the label set's order), ``number`` (1, 2, 3),
+            ``synonym`` (the first of each label), ``synonym 2`` and so on; each is a level.
+        original: Whether the prompt's own answers are one of the levels, if none of ``names`` gives the same.
+    """
+
+    factor = "label_name"
+    names: list[str]
+    original: bool = True
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The prompt's own answers, then the others in their order.
+
+        Raises:
+            SpecError: There is no such kind of name, or a label has no name of that kind.
+        """
+        own = dict(context.prompt.answers)
+        named = {name: _answers(name, context.labels.labels) for name in self.names}
+        if self.original and own not in named.values():
+            named = {ORIGINAL: own, **named}
+        return [
+            level(name, None if answers == own else partial(_renamed, name, answers), family="label_names")
+            for name, answers in named.items()
+        ]
+
+
+def _renamed(name: str, answers: Mapping[str, str], variant: Variant) -> Variant:
+    parts = (variant.layout, variant.system, variant.instruction, variant.postfix, variant.text)
+    is_listed = any(names_in(part) & {"labels", "options"} for part in parts)
+    needs_key = not is_listed and name in ("code", "letter", "number")
+    answers = {code: answers[code] for code in variant.answers}
+    return replace(variant, answers=answers, postfix=(_KEY if needs_key else "") + variant.postfix)
+
+
+def _answers(kind: str, labels: Sequence[Label]) -> dict[str, str]:
+    """Each label's name of one kind, by its code."""
+    synonym = _SYNONYM.fullmatch(kind)
+    place = int(synonym[1] or 1) - 1 if synonym else 0
+    names = {
+        "name": [label.name for label in labels],
+        "code": [label.code for label in labels],
+        "number": [str(number) for number in range(1, len(labels) + 1)],
+        "letter": list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(labels)]),
+    }.get(kind, [label.synonyms[place] for label in labels if len(label.synonyms) > place] if synonym else [])
+    if len(names) < len(labels):
+        lacking = next((label.code for label in labels if synonym and len(label.synonyms) <= place), None)
+        raise SpecError(
+            f"the label {lacking!r} has no {kind}" if lacking else "labels have no such name",
+            where="label_names: names",
+            expected="name, code, letter (of up to 26 labels), number, synonym, synonym 2 …",
+            found=kind,
+            fix="add it under task.labels: {code: …, synonyms: [one, another]}" if lacking else None,
+        )
+    return dict(zip((label.code for label in labels), names, strict=True))
+
+
+Asked = Literal["all", "rotations", "reversed", "sampled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOrder:
+    """The labels shown in other orders, each with its own answer.
+
+    The order applies wherever the prompt lists ``answers`` or ``labels``. If the answers are letters, each
+    label keeps its letter; ``option_order`` keeps the letters in place instead.
+
+    Args:
+        orders: ``reversed``; ``rotations`` (each label comes first once); ``all``; or ``sampled``.
+        n: How many to sample, beside the original.
+    """
+
+    factor = "label_order"
+    orders: Asked = "reversed"
+    n: int | None = None
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The prompt's own order, then the others.
+
+        Raises:
+            SpecError: There are too few labels, or too many orders.
+        """
+        orders = orders_of(context.labels.codes, self.orders, self.n, context.seed)
+        return [
+            level(
+                name,
+                None if name == ORIGINAL else partial(self._ordered, order, context.labels),
+                1,
+                family=self.factor,
+                order=list(order),
+            )
+            for name, order in orders.items()
+        ]
+
+    def _ordered(self, order: Sequence[str], labels: LabelSet, variant: Variant) -> Variant:
+        return replace(variant, answers={code: variant.answers[code] for code in order})
+
+
+class OptionOrder(LabelOrder):
+    """The options in other orders, while the letters stay in place: A is always first.
+
+    A letter stands for a different option in each order, and the answer is mapped back to its label. The
+    options are the items' own (``task.options``), or the labels' names if the prompt lists these.
+
+    Args:
+        orders: As for ``label_order``.
+        n: How many to sample, beside the original.
+    """
+
+    factor = "option_order"
+
+    def _ordered(self, order: Sequence[str], labels: LabelSet, variant: Variant) -> Variant:
+        names = {label.name.casefold() for label in labels.labels}
+        own = [answer for answer in variant.answers.values() if answer.strip().casefold() in names]
+        if own and not labels.options:
+            raise SpecError(
+                f"the answer {own[0]!r} is a label's name and cannot stand for another label",
+                where=f"factor {self.factor}",
+                expected="letters or numbers as answers",
+                found=", ".join(variant.answers.values()),
+                fix="give letters under prompt.answers, or use label_order",
+            )
+        return replace(variant, answers=dict(zip(order, variant.answers.values(), strict=True)))
+
+
+def orders_of(codes: tuple[str, ...], asked: Asked, n: int | None, seed: int) -> dict[str, tuple[str, ...]]:
+    """Orders of the labels' codes by name, the original first.
+
+    Sampled orders and those of ``all`` are named after the positions of their labels: ``2-3-1``.
+    """
+    size, others = len(codes), factorial(len(codes)) - 1
+    if size < 2:
+        raise SpecError("a single label has no other order", expected="two labels or more")
+    if n is not None and asked != "sampled":
+        raise SpecError("n is for sampled orders", found=f"n: {n}", fix="write orders: sampled")
+    if asked == "reversed":
+        return {ORIGINAL: codes, "reversed": codes[::-1]}
+    if asked == "rotations":
+        return {ORIGINAL: codes} | {f"rotated {by}": codes[by:] + codes[:by] for by in range(1, size)}
+    wanted = others if asked == "all" else n or 0
+    if not 1 <= wanted <= min(others, _MOST):
+        raise SpecError(
+            f"{wanted:,} other orders",
+            expected=f"n from 1 to {min(others, _MOST)}, beside the original",
+            found=f"{size} labels",
+            fix="write orders: sampled and n: 10, for example",
+        )
+    places, chance = range(size), random.Random(seed)
+    drawn = dict.fromkeys([tuple(places)] if asked == "sampled" else islice(permutations(places), 1 + others))
+    while len(drawn) <= wanted:
+        drawn[tuple(chance.sample(places, size))] = None
+    named = {"-".join(str(place + 1) for place in order): order for order in islice(drawn, 1, None)}
+    return {ORIGINAL: codes} | {name: tuple(codes[place] for place in order) for name, order in named.items()}
+
+
+class Treatment(BaseModel):
     """The text of a treatment, between the question and the request for the last line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     text: str | None = Field(None, description="Template of its text; empty for none.")
     max_tokens: int | None = Field(None, ge=1, description="The limit on an answer.")
@@ -187,30 +279,21 @@ class Treatments:
     Args:
         treatments: Other texts or limits for these treatments, and further treatments.
         which: The names of the treatments to use, in this order; all if left out.
-        final: Template of the request for the last line.
         original: Whether the untreated prompt is one of the levels.
     """
 
     factor = "treatment"
     treatments: dict[str, Treatment] | None = None
     which: list[str] | None = None
-    final: str = FINAL
     original: bool = False
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The treatments in their order, after the untreated prompt if it is included.
 
         Raises:
-            SpecError: A treatment has no text, or nothing asks for a last line.
+            SpecError: A treatment has no text.
             UnknownName: There is no treatment of this name.
         """
-        if "FINAL" not in self.final:
-            raise SpecError(
-                "the text does not ask for a last line",
-                where="final",
-                expected="a request for a last line FINAL: and the answer",
-                found=self.final[:120],
-            )
         given, known = self.treatments or {}, dict(TREATMENTS)
         for name, own in given.items():
             known[name] = known.get(name, own).model_copy(update=own.model_dump(exclude_none=True))
@@ -221,123 +304,15 @@ class Treatments:
                     expected="text: …, or one of the names " + ", ".join(TREATMENTS),
                 )
         check_names("treatment", self.which or (), known, "which")
-        untreated = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "treatments"}, turn=2)
-        levels = [untreated] if self.original else []
-        for name in known if self.which is None else self.which:
-            parts = known[name].model_dump(include={"max_tokens"}, exclude_none=True)
-            parts["postfix"] = "\n".join(part for part in (known[name].text, self.final) if part)
-            by = "hand" if name in given else "built in"
-            levels.append(level(name, parts, 2, family="treatments", by=by))
-        return levels
-
-
-_SCHEMA = re.compile(r"\{\{\s*schema\s*\}\}")
-_ROOM, _ROOM_FOR_TEXT = 32, 100
-"""Tokens for braces, names and spaces, and for each text field."""
-
-
-class JsonForm(_Form):
-    """A form of JSON answers."""
-
-    field: str = Field("label", min_length=1, description="Name of the field that holds the label.")
-    description: str = Field("The label that fits.", description="The description of that field.")
-    definitions: bool = Field(True, description="Whether its description includes the labels' definitions.")
-    before: dict[str, str] = Field({}, description="Text fields before it: name and description.")
-    after: dict[str, str] = Field({}, description="Text fields after it: name and description.")
-    held: bool = Field(
-        True, description="Whether the schema constrains the model; otherwise only the prompt shows it."
-    )
-    postfix: str = Field(
-        "Answer with a JSON object that follows this schema:\n{{ schema }}",
-        description="The postfix that asks for it; {{ schema }} is the schema.",
-    )
-    max_tokens: int | None = Field(
-        None,
-        ge=1,
-        description="The limit on the answer; by default enough for the label, and 100 for each text field.",
-    )
-
-    @model_validator(mode="after")
-    def _fields_differ(self) -> JsonForm:
-        names = [*self.before, self.field, *self.after]
-        if len(set(names)) < len(names):
-            raise ValueError(f"two fields are named {next(n for n in names if names.count(n) > 1)!r}")
-        return self
-
-    def room(self, variant: Variant) -> int:
-        """Tokens that an answer may take (a character is at most about a token)."""
-        longest = max(map(len, (*variant.answers.values(), self.field)))
-        return self.max_tokens or _ROOM + longest + _ROOM_FOR_TEXT * (len(self.before) + len(self.after))
-
-
-@dataclass(frozen=True, kw_only=True)
-class JsonAnswers:
-    """JSON answers, whose label is one of the variant's answers.
-
-    The schema follows the variant: it has the variant's answers in their order, including the changes of
-    other families. The evaluator ``json_field`` parses the field that the variant names.
-    Examples have answers in the same form; their text fields come from their columns of the same names.
-
-    Args:
-        forms: The forms by name; by default one, ``json``.
-        original: Whether the unchanged prompt is one of the levels.
-    """
-
-    factor = "answer_form"
-    forms: dict[str, JsonForm] | None = None
-    original: bool = True
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The unchanged prompt, if it is included, then the forms in their order."""
-        first = [level(ORIGINAL, turn=3, family="json_answers")] if self.original else []
-        return [
-            *first,
-            *(
-                level(
-                    name,
-                    partial(_as_json, form, context.labels),
-                    turn=3,
-                    family="json_answers",
-                    form=form.model_dump(),
-                )
-                for name, form in (self.forms or {"json": JsonForm()}).items()
-            ),
+        untreated = [level(ORIGINAL, turn=2, family="treatments")] if self.original else []
+        return untreated + [
+            level(
+                name,
+                known[name].model_dump(include={"max_tokens"}, exclude_none=True)
+                | {"postfix": "\n".join(part for part in (known[name].text, FINAL) if part)},
+                2,
+                family="treatments",
+                by="hand" if name in given else "built in",
+            )
+            for name in (known if self.which is None else self.which)
         ]
-
-
-def _as_json(form: JsonForm, labels: LabelSet, variant: Variant) -> Variant:
-    schema = json.dumps(schema_of(variant, form, labels), ensure_ascii=False)
-    return replace(
-        variant,
-        postfix=_SCHEMA.sub(lambda _: written_out(schema), form.postfix),
-        reply=_reply(form) if variant.reply == "{{ answer }}" else variant.reply,
-        schema=schema if form.held else "",
-        label_field=form.field,
-        max_tokens=form.room(variant),
-    )
-
-
-def schema_of(variant: Variant, form: JsonForm, labels: LabelSet) -> dict[str, Any]:
-    """The JSON schema of a variant's answers."""
-    lines = [form.description]
-    if form.definitions:
-        defined = {label.code: label.definition for label in labels.labels}
-        lines += [
-            f"{answer}: {defined[code]}" for code, answer in variant.answers.items() if defined[code].strip()
-        ]
-    label = {"type": "string", "enum": list(variant.answers.values()), "description": "\n".join(lines)}
-    before, after = (
-        {name: {"type": "string", "description": text} for name, text in some.items()}
-        for some in (form.before, form.after)
-    )
-    return object_schema({**before, form.field: label, **after})
-
-
-def _reply(form: JsonForm) -> str:
-    """The template of an example's answer in this form."""
-    fields = [
-        f"{written_out(json.dumps(name))}: "
-        + ("{{ answer | tojson }}" if name == form.field else f"{{{{ item[{json.dumps(name)}] | tojson }}}}")
-        for name in (*form.before, form.field, *form.after)
-    ]
-    return written_out("{") + ", ".join(fields) + written_out("}")

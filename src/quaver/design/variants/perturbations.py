@@ -27,7 +27,6 @@ from quaver.design.paraphrase.paraphraser import (
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.prompt_frame import check_asks, question_moved
 from quaver.design.variants.shots import drawn, show
 from quaver.errors import SpecError
 
@@ -85,7 +84,6 @@ class Perturbations:
         paraphrase: The instruction in other words; if left out, the surface engine makes one (articles,
             contractions, politeness).
         examples: The number of examples.
-        reasoning: Template of the postfix of ``reasoning``.
         bare: Template of the text below the item in ``bare``.
         answer_tokens: The limit on an answer.
         reasoning_tokens: The limit on an answer with reasoning.
@@ -97,7 +95,6 @@ class Perturbations:
     kind: Kind = "classification"
     paraphrase: str | None = None
     examples: Annotated[int, Field(ge=1)] = 3
-    reasoning: str | None = None
     bare: str | None = None
     answer_tokens: Annotated[int, Field(ge=1)] = 32
     reasoning_tokens: Annotated[int, Field(ge=1)] = 256
@@ -113,21 +110,20 @@ class Perturbations:
         return [self._level(name, context) for name in self.which or get_args(Name)]
 
     def _level(self, name: Name, context: PromptContext) -> LevelOfFactor:
-        reasoning = _TEXTS[self.kind].reasoning if self.reasoning is None else self.reasoning
         change: Callable[[Variant], Variant] = _unchanged
         turn, made = 0, dict[str, Any]()
         if name == "paraphrase":
             text, made = self._paraphrased(context)
             change = partial(replace, instruction=text)
         elif name == "moved":
-            check_asks(context.prompt)
-            change, turn = (lambda variant: replace(variant, layout=question_moved(variant.layout))), 1
+            asks_first(context.prompt.layout)
+            change, turn = question_moved, 1
         elif name == "examples":
             shown = drawn(context, self.examples, context.seed)
             change, turn = partial(show, examples=shown), 2
             made = {"examples": [item.id for item in shown]}
         elif name == "reasoning":
-            change, turn = partial(replace, postfix=reasoning), 2
+            change, turn = partial(replace, postfix=_TEXTS[self.kind].reasoning), 2
         elif name == "bare":
             change, turn = self._bared, 2
         length = self.reasoning_tokens if name == "reasoning" else self.answer_tokens
@@ -173,6 +169,64 @@ class Perturbations:
 
 def _unchanged(variant: Variant) -> Variant:
     return variant
+
+
+class Position:
+    """The question (instruction and postfix) ``after`` the text and ``before`` it.
+
+    The lines with the question and the lines with the text swap places; all other lines stay.
+    """
+
+    factor = "position"
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The prompt's own position of the question, then the other.
+
+        Raises:
+            SpecError: The layout has no question, or has it on the same lines as the text.
+        """
+        names = ("before", "after") if asks_first(context.prompt.layout) else ("after", "before")
+        return [level(names[0], family="position"), level(names[1], question_moved, 1, family="position")]
+
+
+def asks_first(layout: str) -> bool:
+    """Whether the question is before the text.
+
+    Raises:
+        SpecError: The layout has no question, or has it on the same lines as the text.
+    """
+    asking, showing = _lines_with(layout, "instruction", "postfix", "question"), _lines_with(layout, "text")
+    if asking and showing and (asking[1] <= showing[0] or showing[1] <= asking[0]):
+        return asking < showing
+    raise SpecError(
+        "the layout does not keep the question and the item's text on separate lines"
+        if asking
+        else "the layout has no question to move",
+        where="prompt.layout",
+        expected="{{ text }} on lines of its own, {{ question }} on others",
+        found=layout[:120],
+    )
+
+
+def question_moved(variant: Variant) -> Variant:
+    """A variant with the lines of the question and those of the text swapped."""
+    asking = _lines_with(variant.layout, "instruction", "postfix", "question")
+    showing = _lines_with(variant.layout, "text")
+    if asking is None or showing is None:
+        return variant
+    lines = variant.layout.split("\n")
+    (a, b), (c, d) = sorted([asking, showing])
+    moved = [*lines[:a], *lines[c:d], *lines[b:c], *lines[a:b], *lines[d:]]
+    return replace(variant, layout="\n".join(moved))
+
+
+def _lines_with(layout: str, *names: str) -> tuple[int, int] | None:
+    """The lines that hold one of some names, as the first and the one after the last."""
+    try:
+        found = [index for index, line in enumerate(layout.split("\n")) if names_in(line) & {*names}]
+    except Exception:  # single lines of a statement over several lines are not templates
+        return None
+    return (found[0], found[-1] + 1) if found else None
 
 
 class VariantFamily(Protocol):

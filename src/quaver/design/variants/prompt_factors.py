@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -10,19 +10,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import Variant
 from quaver.design.factor_levels import LevelOfFactor, check_names
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.prompts.rendering import missing_in
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
 Place = Literal["instruction", "postfix"]
 
 
-def _as(name: str, *kinds: type) -> BeforeValidator:
-    """A bare value stands for a part that has nothing else."""
-    return BeforeValidator(lambda given: {name: given} if isinstance(given, kinds) else given)
+def _from_text(given: Any) -> Any:
+    return {"text": given} if isinstance(given, str) else given
 
 
 def _listed(given: Any) -> Any:
@@ -38,18 +36,11 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
 
-class Concise(_Model):
-    """A part's shorter text. A bare string is the text."""
-
-    text: str = Field(description="The shorter text.", min_length=1)
-    approved: bool = Field(False, description="Whether it leaves something out on purpose.")
-
-
 class Part(_Model):
     """One part of the prompt. A bare string is its text."""
 
     text: str | None = Field(None, description="Its text; the study's own if it has a default.")
-    concise: Annotated[Concise | None, _as("text", str)] = Field(
+    concise: Annotated[str, Field(min_length=1)] | None = Field(
         None, description="Its text where a factor has the level concise."
     )
     when: When | None = Field(None, description="The levels at which it is present, by factor.")
@@ -57,9 +48,7 @@ class Part(_Model):
     explains: bool | None = Field(None, description="Whether it asks for an explanation.")
     output: Literal["label", "score"] | None = Field(None, description="What it asks for, if anything.")
     score_of: str | None = Field(
-        None,
-        description="Whose score: a label's code if it asks for one number; each if it asks for a number for "
-        "every label.",
+        None, description="The code of the label whose score it asks for, if it asks for one number."
     )
     tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="The limit on the answer to it.")
 
@@ -73,7 +62,7 @@ def _distinct(given: tuple[str, ...]) -> tuple[str, ...]:
 Levels = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
 """A factor's levels; the first one is that of the plain prompt."""
 
-GivenPart = Annotated[Part, _as("text", str)]
+GivenPart = Annotated[Part, BeforeValidator(_from_text)]
 FACTORS: Mapping[str, Levels] = {
     "definition": ("no", "yes"),
     "output": ("label", "score"),
@@ -87,15 +76,13 @@ DEFAULTS: Mapping[str, Part] = {
     "definitions": Part(
         text="The labels mean:{% for label in labels %}\n"
         "- {{ label.answer }}: {{ label.definition }}{% endfor %}",
-        concise=Concise(
-            text="{% for label in labels %}{{ label.answer }} = {{ label.definition }}"
-            "{% if not loop.last %}; {% endif %}{% endfor %}"
-        ),
+        concise="{% for label in labels %}{{ label.answer }} = {{ label.definition }}"
+        "{% if not loop.last %}; {% endif %}{% endfor %}",
         when={"definition": ("yes",)},
         place="instruction",
     ),
     "label": Part(
-        concise=Concise(text="One of: {{ answers | join(', ') }}."),
+        concise="One of: {{ answers | join(', ') }}.",
         when={"output": ("label",)},
         place="postfix",
         output="label",
@@ -105,9 +92,7 @@ DEFAULTS: Mapping[str, Part] = {
         text="For each label give the probability that it is the right one, as a number from 0 to 1. Write a "
         "line for each label: {{ answers | join(', ') }}. On each line write the label, a colon and its "
         "probability. The probabilities must sum to 1.",
-        concise=Concise(
-            text="A line each for {{ answers | join(', ') }}: label, colon, probability (0 to 1, sum 1)."
-        ),
+        concise="A line each for {{ answers | join(', ') }}: label, colon, probability (0 to 1, sum 1).",
         when={"output": ("score",)},
         place="postfix",
         output="score",
@@ -115,7 +100,7 @@ DEFAULTS: Mapping[str, Part] = {
     ),
     "explanation": Part(
         text='Below that, write the word "Explanation:" and say in one or two sentences why.',
-        concise=Concise(text='Then "Explanation:" and a sentence why.'),
+        concise='Then "Explanation:" and a sentence why.',
         when={"explanation": ("yes",)},
         place="postfix",
         explains=True,
@@ -127,6 +112,9 @@ DEFAULTS: Mapping[str, Part] = {
 
 _CONCISE = "concise"
 """The level, of any factor, at which parts use their shorter text."""
+
+Shown = tuple[Mapping[str, str], Mapping[str, Part]]
+"""A combination of levels, and the parts that are present there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,37 +142,41 @@ class Factors:
         """The combinations to ask, the last factor changing fastest.
 
         Raises:
-            SpecError: A part has no text, a concise text lacks content of the standard one, a part does not
-                say whose score it asks for, or a factor or part would never occur.
+            SpecError: A part has no text, a part does not say whose score it asks for, or a part would never
+                occur.
             UnknownName: A factor, a level, a part or a label does not exist.
         """
         factors = dict(self.factors or FACTORS)
         parts = _parts(self.parts or {})
-        whole = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
-        _check_conditions(factors, parts, whole)
-        shown = [{name: part for name, part in parts.items() if _is_shown(part, some)} for some in whole]
-        for levels, some in zip(whole, shown, strict=True):
-            asked = [name for name, part in some.items() if part.output]
-            if len(asked) > 1:
-                raise SpecError(
-                    f"the parts {asked[0]!r} and {asked[1]!r} ask for two outputs at once",
-                    where="parts",
-                    expected="one part with an output in each prompt",
-                    found=_written(levels),
-                )
-        is_short = any(_CONCISE in levels.values() for levels in whole)
-        for name, part in {name: part for some in shown for name, part in some.items()}.items():
-            _check_text(name, part, context, is_short=is_short)
         for name, part in parts.items():
-            check_score(name, part, context.labels)
+            for factor, levels in (part.when or {}).items():
+                where, known = f"parts: {name}: when", {**FACTORS, **factors}
+                check_names("factor", [factor], known, where)
+                check_names("level", levels, known[factor], where)
+            if part.score_of is not None:
+                check_names("label", [part.score_of], context.labels.codes, f"parts: {name}: score_of")
+        # A default factor that the study does not vary is at its first level.
+        first = {name: levels[0] for name, levels in FACTORS.items()}
+        combinations: list[Shown] = []
+        for values in product(*factors.values()):
+            chosen = dict(zip(factors, values, strict=True))
+            at = {**first, **chosen}
+            some = {
+                name: part
+                for name, part in parts.items()
+                if all(at.get(factor) in levels for factor, levels in (part.when or {}).items())
+            }
+            combinations.append((chosen, some))
+        for problem, where, expected, found in _contradictions(parts, combinations, context):
+            raise SpecError(problem, where=where, expected=expected, found=found)
         return [
             LevelOfFactor(
-                _written(levels),
-                partial(_built, some, _CONCISE in levels.values()),
+                _written(chosen),
+                partial(_built, some, _CONCISE in chosen.values()),
                 {"family": "factors", "by": "hand", "parts": list(some)},
-                levels,
+                chosen,
             )
-            for levels, some in zip(whole, shown, strict=True)
+            for chosen, some in combinations
         ]
 
 
@@ -192,52 +184,58 @@ def _written(levels: Mapping[str, str]) -> str:
     return ",".join(f"{factor}={level}" for factor, level in levels.items())
 
 
+def _contradictions(
+    parts: Mapping[str, Part], combinations: Sequence[Shown], context: PromptContext
+) -> Iterator[tuple[str, str, str, str]]:
+    """What cannot be asked: the problem, where it is, what is expected, and what is found."""
+    is_short = any(_CONCISE in levels.values() for levels, _ in combinations)
+    occurring = {name for _, shown in combinations for name in shown}
+    codes = context.labels.codes
+    is_defined = any(label.definition for label in context.labels.labels)
+    for levels, shown in combinations:
+        asking = [name for name, part in shown.items() if part.output]
+        if len(asking) > 1:
+            problem = f"the parts {asking[0]!r} and {asking[1]!r} ask for two outputs at once"
+            yield problem, "parts", "one part with an output in each prompt", _written(levels)
+    for name, part in parts.items():
+        where, text = f"parts: {name}", _text_of(name, part, context.prompt)
+        is_asked = name in occurring
+        own_score = part.output == "score" and not names_in(part.text or "") & {"answers", "labels"}
+        rules = (
+            (name not in DEFAULTS and not is_asked, f"the part {name!r} would never occur",
+             "levels that occur together"),
+            (is_asked and name == "definitions" and "labels" in names_in(text) and not is_defined,
+             "no label has a definition", "a definition of each label, under task.labels"),
+            (is_asked and is_short and bool(text) and part.concise is None,
+             f"the part {name!r} has no concise text", "a shorter text: concise: …"),
+            (part.score_of is not None and part.output != "score",
+             f"the part {name!r} asks for no score", "output: score beside it"),
+            (part.score_of is not None and len(codes) != 2,
+             "one score cannot choose between more than two labels", "two labels"),
+            (part.score_of is None and own_score and len(codes) == 2,
+             f"the part {name!r} does not say whose score it asks for",
+             f"score_of: {codes[0]}, or {{{{ answers }}}} in its text where every label gets a number"),
+        )  # fmt: skip
+        yield from ((problem, where, expected, text[:120]) for holds, problem, expected in rules if holds)
+
+
 def _built(shown: Mapping[str, Part], concise: bool, variant: Variant) -> Variant:
     """The prompt that some parts make."""
     texts: dict[str, list[str]] = {"instruction": [], "postfix": []}
     for name, part in shown.items():
-        if text := _text_of(name, part, variant, concise=concise):
+        if text := (part.concise if concise else None) or _text_of(name, part, variant):
             texts[part.place or "instruction"].append(text)
     parts = shown.values()
+    scoring = [part for part in parts if part.output == "score"]
     return replace(
         variant,
         instruction="\n".join(texts["instruction"]),
         postfix="\n".join(texts["postfix"]),
         explains=any(part.explains for part in parts),
-        output="score" if any(part.output == "score" for part in parts) else "label",
-        score_of=scored_label(parts),
+        output="score" if scoring else "label",
+        score_of=next((part.score_of for part in scoring if part.score_of), ""),
         max_tokens=sum(part.tokens or 0 for part in parts) or variant.max_tokens,
     )
-
-
-def _check_conditions(
-    factors: Mapping[str, Levels], parts: Mapping[str, Part], whole: Sequence[Mapping[str, str]]
-) -> None:
-    """Check that what conditions name exists, and that each part occurs."""
-    known = {**FACTORS, **factors}
-    for name, part in parts.items():
-        where, when = f"parts: {name}: when", part.when or {}
-        for factor, levels in when.items():
-            check_names("factor", [factor], known, where)
-            check_names("level", levels, known[factor], where)
-        if name not in DEFAULTS and not any(_is_shown(part, levels) for levels in whole):
-            found = str({factor: list(levels) for factor, levels in when.items()})
-            raise SpecError(
-                f"the part {name!r} would never occur",
-                where=where,
-                expected="levels that occur together",
-                found=found,
-            )
-
-
-def _applies(only: Mapping[str, tuple[str, ...]], levels: Mapping[str, str]) -> bool:
-    return all(levels.get(factor) in some for factor, some in only.items())
-
-
-def _is_shown(part: Part, levels: Mapping[str, str]) -> bool:
-    """Whether a part is present; a default factor that the study does not vary is at its first level."""
-    first = {name: levels[0] for name, levels in FACTORS.items()}
-    return _applies(part.when or {}, {**first, **levels})
 
 
 def _parts(given: Mapping[str, Part]) -> dict[str, Part]:
@@ -253,85 +251,8 @@ def _parts(given: Mapping[str, Part]) -> dict[str, Part]:
     return parts
 
 
-def _text_of(name: str, part: Part, variant: Variant, *, concise: bool) -> str:
+def _text_of(name: str, part: Part, variant: Variant) -> str:
     """A part's text; if it has none, the variant's own instruction or postfix."""
-    if concise and part.concise is not None:
-        return part.concise.text
     if part.text is not None:
         return part.text
     return variant.instruction if name == "task" else variant.postfix
-
-
-def _check_text(name: str, part: Part, context: PromptContext, *, is_short: bool) -> None:
-    """Check that a part that is shown has what it says, also where it is short."""
-    where, concise = f"parts: {name}", part.concise
-    standard = _text_of(name, part, context.prompt, concise=False)
-    labels = context.labels.labels
-    defined = any(label.definition for label in labels)
-    if name == "definitions" and "labels" in names_in(standard) and not defined:
-        raise SpecError(
-            "no label has a definition",
-            where=where,
-            expected="a definition of each label, under task.labels",
-            fix="add them, or write the part's text, or leave the factor `definition` out",
-        )
-    if not (is_short and standard):
-        return
-    if concise is None:
-        raise SpecError(
-            f"the part {name!r} has no concise text",
-            where=where,
-            expected="a shorter text: concise: …",
-            found=f"only: {standard[:80]}",
-        )
-    missing = missing_in(concise.text, standard, context.labels, context.prompt.answers)
-    if missing and not concise.approved:
-        raise SpecError(
-            f"the concise text of the part {name!r} lacks {', '.join(missing)}",
-            where=f"{where}: concise",
-            expected="all labels, numbers, placeholders and definitions of the standard text",
-            found=concise.text[:120],
-            fix="put them back, or approve a text that leaves them out on purpose: "
-            "concise: {text: …, approved: true}",
-        )
-
-
-_EACH = "each"
-"""``score_of`` of a part that asks for a score for every label."""
-
-
-def scored_label(parts: Iterable[Part]) -> str:
-    """The code of the only label whose score some parts ask for; empty otherwise."""
-    scored = (part.score_of for part in parts if part.output == "score")
-    return next((code for code in scored if code and code != _EACH), "")
-
-
-def check_score(name: str, part: Part, labels: LabelSet) -> None:
-    """Check that a part that asks for scores says whose: a single number belongs to no label by itself."""
-    where, codes, own = f"parts: {name}", labels.codes, part.score_of
-    if own is not None:
-        if part.output != "score":
-            raise SpecError(
-                f"the part {name!r} asks for no score",
-                where=f"{where}: score_of",
-                expected="output: score beside it",
-                found=f"score_of: {own}",
-            )
-        check_names("label", [own], (*codes, _EACH), f"{where}: score_of")
-        if own != _EACH and len(codes) != 2:
-            raise SpecError(
-                "one score cannot choose between more than two labels",
-                where=f"{where}: score_of",
-                expected="two labels, or a score for each label (score_of: each)",
-                found=f"{len(codes)} labels",
-            )
-        return
-    own_words = part.output == "score" and not names_in(part.text or "") & {"answers", "labels"}
-    if own_words and len(codes) == 2:
-        raise SpecError(
-            f"the part {name!r} does not say whose score it asks for",
-            where=where,
-            expected=f"score_of: {codes[0]} or {codes[1]} where it asks for one number; score_of: each "
-            "where it asks for a number for each label",
-            found=(part.text or "")[:120],
-        )

@@ -320,7 +320,7 @@ def verbosity_bias(
     ``padded``, the two means.
 
     Args:
-        padding: The column that says what was padded: the factor of the family ``padding``.
+        padding: The column that says what was padded: ``factor_text`` where it is a template of the text.
         plain: Its level where nothing is.
         padded: Its level where the answer that is graded alone is; else the levels are labels.
 

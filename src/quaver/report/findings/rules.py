@@ -28,9 +28,7 @@ _REPEATED: Final = 0.1
 """As many labels of one prompt may surely change when it is asked again."""
 
 ORDERS: Final = frozenset({"label_order", "option_order", "order"})
-FORMATS: Final = frozenset(
-    {"answer", "answer_format", "answers", "format", "formats", "json_answers", "output"}
-)
+FORMATS: Final = frozenset({"answer", "answer_format", "answers", "format", "formats", "output"})
 """Families of variants, and names of imported factors, for the order of labels and the form of the answer."""
 
 _GOLD: Final = (

@@ -130,7 +130,7 @@ def readers_of(evaluator: Evaluator, labels: LabelSet, variant: Variant) -> list
         raise SpecError(
             "this evaluator does not tell the fields of an answer apart",
             where="evaluators",
-            expected="json_field without the option field, or by_output with it",
+            expected="json_field without the option field",
             found=type(evaluator).__name__,
         )
     return [evaluator.reader(field.labels, field.of(variant)) for field in labels.fields]
