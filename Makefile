@@ -28,8 +28,7 @@ $(VENV)/ready: requirements.lock installer.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
-# Every extra, torch among them, beside the default environment (inspect-ai pins older libraries than
-# that has). Which build of torch is right depends on the machine: pip takes the one it is shown
+# Every extra, torch among them, beside the default environment. Which build of torch is right depends on the machine: pip takes the one it is shown
 # (PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL with a CPU build), and gigabytes of CUDA where it is shown none.
 $(HEAVY)/ready: heavy.lock installer.lock pyproject.toml
 	$(PYTHON) -m venv $(HEAVY)
@@ -69,7 +68,7 @@ test-promptstability: setup
 KILLS ?= 20
 RAY_SEED ?= 1
 test-ray: setup-heavy
-	QUAVER_RAY_KILLS=$(KILLS) QUAVER_RAY_SEED=$(RAY_SEED) $(HEAVY)/bin/pytest -m heavy tests/models/remote
+	QUAVER_RAY_KILLS=$(KILLS) QUAVER_RAY_SEED=$(RAY_SEED) $(HEAVY)/bin/pytest -m heavy tests/models/ray
 
 # A study's life under kills, full disks, faulty servers and edits, thousands of times: make simulate SEEDS=10000.
 # A history that went wrong prints its seed: make simulate SEED=17 lives through that one again.
@@ -77,7 +76,6 @@ SEEDS ?= 1000
 FIRST ?= 0
 simulate: setup
 	$(BIN)/python -m tests.simulation.run $(if $(SEED),--seed $(SEED),--first $(FIRST) --seeds $(SEEDS))
-	$(if $(SEED),,$(BIN)/python -m tests.simulation.worker_run --first $(FIRST) --seeds $(SEEDS))
 
 # The bytes and lines at which a kept file could lose something: make conformance FIRST=7
 conformance: setup
@@ -139,7 +137,7 @@ tex:
 
 # The extras that the default environment has, and those that heavy.lock adds.
 LIGHT := --extra local --extra pandas --extra start --extra view
-MORE := $(LIGHT) --extra gpt4all --extra inspect --extra pegasus --extra ray --extra testing
+MORE := $(LIGHT) --extra gpt4all --extra pegasus --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready

@@ -6,7 +6,7 @@ The server answers after 50 ms, so that 100 connections carry 2,000 calls a seco
 them busy. The server, and each client, is a
 process of its own; peak memory is the operating system's figure for the client. The clients take turns, and
 the medians are compared: of calls a second, and of processor time a call, which other work on the machine
-changes less. inspect-ai is measured where it is installed (`make setup-heavy`, or the Python that
+changes less. inspect-ai is measured where it is installed (here, or in the Python that
 ``--inspect`` names), over the same server through its ``openai-api`` provider, on fewer calls, since it is
 slow.
 """
@@ -137,11 +137,8 @@ def inspect(url: str, calls: int, connections: int, folder: Path) -> float:
 
 
 def with_inspect() -> str | None:
-    """A Python that has inspect-ai: this one, or that of the heavy environment."""
-    if find_spec("inspect_ai") is not None:
-        return sys.executable
-    heavy = Path(__file__).parents[1] / ".venv-heavy" / "bin" / "python"
-    return str(heavy) if heavy.exists() else None
+    """A Python that has inspect-ai, if this one has."""
+    return sys.executable if find_spec("inspect_ai") is not None else None
 
 
 def measured(
@@ -239,7 +236,7 @@ def report(runs: dict[str, list[dict[str, float]]], again: dict[str, float], cal
     )
     print(f"  run again, finished: {again['seconds']:.2f} s for {calls:,}")
     if not runs["inspect"]:
-        print("  inspect-ai is not installed (`make setup-heavy`): not compared")
+        print("  inspect-ai is not installed (`--inspect PYTHON`): not compared")
         return
     theirs = middle("inspect", "rate")
     print(

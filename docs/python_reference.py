@@ -52,8 +52,6 @@ GROUPS = (
             "quaver.collect.run.progress.Outcome",
             "quaver.study.collection.study_status.StudyStatus",
             "quaver.study.collection.study_status.BatchStatus",
-            "quaver.study.repairing.repair",
-            "quaver.study.repairing.Repaired",
             "quaver.study.sources.study_source.StudySource",
             "quaver.acceptance.accepted_labels.Acceptance",
             "quaver.acceptance.accepted_labels.Accepted",

@@ -73,7 +73,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("gold", "study.yaml"),
     ("accept", "study.yaml"),
     _VIEW,
-    ("repair", "study.yaml"),
     ("verify", "whole.zip"),
     ("plan", "study.yaml"),
     ("paper", "study.yaml", "--to", "paper"),

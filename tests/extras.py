@@ -10,7 +10,6 @@ __all__ = ["needs"]
 
 MODULES = {
     "gpt4all": ("gpt4all",),
-    "inspect": ("inspect_ai",),
     "pegasus": ("sentencepiece", "torch", "transformers"),
     "ray": ("ray",),
 }

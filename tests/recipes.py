@@ -6,14 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.local_engines import JsonServer, another_older, base_url, older_smollm2
 
-from quaver.study.session import Study
 from quaver.testing.prompts import PROMPT
 from quaver.testing.recipes import (
     MeasureRecipe,
@@ -23,7 +19,6 @@ from quaver.testing.recipes import (
     Recipes,
     VariantRecipe,
 )
-from quaver.testing.requests import QUESTION, TEXTS
 
 
 def says_its_length(text: str, prompt: str) -> str:
@@ -34,50 +29,6 @@ def says_its_length(text: str, prompt: str) -> str:
 def says_its_end(text: str, prompt: str) -> str:
     """A model that answers differently."""
     return text[-10:]
-
-
-@cache
-def _folder() -> TemporaryDirectory[str]:
-    return TemporaryDirectory(prefix="quaver-answers-")
-
-
-def _answers(ending: str) -> Callable[[], dict[str, Any]]:
-    """A study with ten answers to each of the texts."""
-
-    def options() -> dict[str, Any]:
-        folder = Path(_folder().name) / ending
-        if not folder.exists():
-            numbers = count()
-            study = {
-                "task": {"labels": ["positive", "negative"]},
-                "items": {
-                    "source": [{"id": text, "text": text} for text in TEXTS],
-                    "id": "id",
-                    "text": "{{ text }}",
-                },
-                "prompt": {"layout": "{{ text }}\n\n{{ question }}", "instruction": QUESTION, "postfix": ""},
-                "models": [{"name": "m", "use": "function"}],
-                "repeats": 10,
-            }
-            functions = {"m": lambda text, prompt: f"{next(numbers)}{ending}"}
-            Study.open(study, folder=folder, functions=functions).run()
-            (folder / "study.lock.json").unlink()  # how they were decoded is not known
-        return {"study": str(folder)}
-
-    return options
-
-
-def _mock(said: Callable[[str, str], str]) -> dict[str, Any]:
-    """inspect-ai's own model for tests."""
-
-    def answer(messages: Any, *_: Any) -> Any:
-        from inspect_ai.model import ModelOutput, ModelUsage
-
-        output = ModelOutput.from_content("mock", said(messages[-1].text, messages[0].text))
-        output.usage = ModelUsage(input_tokens=5, output_tokens=2)
-        return output
-
-    return {"model": "mockllm/model", "options": {"custom_outputs": answer}}
 
 
 def _served(**more: str) -> Callable[[], dict[str, Any]]:
@@ -122,14 +73,10 @@ _MODELS: Mapping[str, ModelRecipe] = {
     "gpt4all": ModelRecipe(
         older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG
     ),
-    "inspect": ModelRecipe(
-        _mock(says_its_length), "inspect", ("inspect_ai",), other=_mock(says_its_end), too_long=""
-    ),
     "llamacpp": ModelRecipe(_SMOLLM2, "local", ("xllamacpp", *_WEIGHTS), other=_FAST, too_long=_TOO_LONG),
     "openai_compatible": ModelRecipe(
         _served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG
     ),
-    "replay": ModelRecipe(_answers("a"), other=_answers("b"), stored=True),
 }
 _VARIANTS: Mapping[str, VariantRecipe] = {
     "factors": VariantRecipe(

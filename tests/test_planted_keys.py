@@ -30,7 +30,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report", "study.yaml"),
     ("report", "study.yaml", "--to", "elsewhere"),
     ("paper", "study.yaml", "--to", "paper"),
-    ("repair", "study.yaml"),
     ("export", "study.yaml", "out.jsonl"),
     ("export", "study.yaml", "out.csv"),
     ("export", "study.yaml", "out.parquet"),

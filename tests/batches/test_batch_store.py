@@ -1,4 +1,4 @@
-"""Batches in the store: damaged stores, bundles, and older stores."""
+"""Batches in the store: bundles, and older stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.batches.farm import DAY
 
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.salvage import salvaged
 from quaver.collect.store.store_copy import copy_store
 from quaver.study.session import Study
 
@@ -28,23 +27,6 @@ def half_done(one: World) -> None:
     one.run()
     one.study = lambda **more: World.study(one, repeats=4)  # type: ignore[method-assign]
     one.run()
-
-
-def test_batches_survive_the_repair_of_a_store(tmp_path: Path) -> None:
-    with world("openai", tmp_path / "s") as one:
-        half_done(one)
-        path = one.folder / "responses.db"
-        salvaged(path, tmp_path / "new.db")
-        for table in ("batches", "batch_requests", "batch_calls"):
-            found = rows(tmp_path / "new.db", table)
-            assert found == rows(path, table)
-            assert found
-        (tmp_path / "new.db").replace(path)
-        for beside in ("-wal", "-shm"):
-            (one.folder / f"responses.db{beside}").unlink(missing_ok=True)
-        one.clock.now += DAY / 2
-        assert one.run().ended == "finished"
-        assert one.paid == [1] * 24
 
 
 def test_a_copy_has_no_batches(tmp_path: Path) -> None:

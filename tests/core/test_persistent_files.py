@@ -31,7 +31,6 @@ ELSEWHERE = {
     "study/gold_sample/coder_sheets.py": "a temporary folder, and files of a transaction",
     "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
     "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",
-    "study/repairing.py": "a damaged store is moved away",
     "watch/watching.py": "a watch is moved away",
     "view/index_parts.py": "the page's index, which is made again",
 }

@@ -8,7 +8,6 @@ import pytest
 
 from quaver._secrets import Keys
 from quaver.errors import SpecError
-from quaver.models.inspect_models import Inspect
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.presets import PRESETS
 from quaver.models.served.server_options import checked_body, checked_url, checked_variable
@@ -35,7 +34,6 @@ def test_a_body_is_looked_at_in_its_depth(body: dict[str, Any]) -> None:
     for make in (
         lambda: checked_body(body),
         lambda: OpenAICompatible(model="m", preset="vllm", body=body),
-        lambda: Inspect(model="openai/gpt-5", options=body),
     ):
         with pytest.raises(SpecError, match="looks like a key") as caught:
             make()
@@ -82,7 +80,6 @@ def test_an_address_holds_nothing_but_an_address(url: str) -> None:
     for make in (
         lambda: checked_url(url, None),
         lambda: OpenAICompatible(model="m", base_url=url),
-        lambda: Inspect(model="openai/gpt-5", base_url=url),
     ):
         with pytest.raises(SpecError) as caught:
             make()

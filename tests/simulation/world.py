@@ -24,7 +24,6 @@ from tests.simulation.schedule import Schedule
 
 import quaver.collect
 import quaver.core
-import quaver.models.remote
 import quaver.models.served
 from quaver.core import event_loop
 
@@ -32,7 +31,7 @@ __all__ = ["World"]
 
 _clock = {name: getattr(time, name) for name in ("monotonic", "perf_counter", "time", "sleep")}
 # What is imported only later would keep the machine's clock and threads.
-for _package in (quaver.collect, quaver.core, quaver.models.remote, quaver.models.served):
+for _package in (quaver.collect, quaver.core, quaver.models.served):
     for _module in pkgutil.iter_modules(_package.__path__, f"{_package.__name__}."):
         import_module(_module.name)
 

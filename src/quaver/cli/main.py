@@ -34,7 +34,6 @@ GROUPS = {
         "run",
         "status",
         "watch",
-        "repair",
     ),
     "Look and use": (
         "measure",

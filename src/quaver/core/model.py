@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from quaver.core.records import Condition, Message, Request, Response
+from quaver.core.records import Message, Request, Response
 
 Answered = tuple[Request, list[Response]]
 """A request with one response for each of its calls, in their order."""
@@ -110,15 +110,6 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Placed(Protocol):
-    """A model whose answers depend on a call's condition and item, and not on its prompt alone."""
-
-    def place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
-        """Receive the conditions and the items' ids to which the positions in a call refer."""
-        ...
-
-
-@runtime_checkable
 class Probed(Protocol):
     """A model that may silently ignore a parameter: a server."""
 
@@ -153,15 +144,6 @@ class Grouped(Protocol):
 
 
 @runtime_checkable
-class Checked(Protocol):
-    """A model whose answers Quaver has made valid responses already, in the process that gave them."""
-
-    def checked_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
-        """The same as ``answer``, a few at a time."""
-        ...
-
-
-@runtime_checkable
 class Keyed(Protocol):
     """A model that may need a key."""
 
@@ -181,24 +163,4 @@ class Billed(Protocol):
     @property
     def is_free(self) -> bool:
         """Whether nobody has to, by what the server says of itself."""
-        ...
-
-
-@runtime_checkable
-class Spread(Protocol):
-    """A model that several workers may ask at a time, within one rate: a server.
-
-    Attributes:
-        found: What ``probe`` found out about the server, for the other workers.
-    """
-
-    found: Any
-
-    @property
-    def is_rated(self) -> bool:
-        """Whether the study says how often it may be asked in a minute."""
-        ...
-
-    def keep_share(self, share: float) -> None:
-        """Keep to a share of that, above 0, since others ask the same server from elsewhere."""
         ...

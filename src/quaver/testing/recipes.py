@@ -53,12 +53,10 @@ class ModelRecipe(Recipe):
     Attributes:
         other: Options under which the same question may get another answer.
         too_long: A text that does not fit into its context; empty where nothing is too long.
-        stored: It has answers to ``quaver.testing.requests.TEXTS`` alone, and errors for everything else.
     """
 
     other: Options | None = None
     too_long: str = ""
-    stored: bool = False
 
 
 @dataclass(frozen=True)

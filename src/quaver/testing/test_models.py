@@ -28,13 +28,6 @@ def name(request: pytest.FixtureRequest) -> str:
     return result
 
 
-@pytest.fixture
-def any_text(name: str) -> None:
-    """For tests that ask what nobody has asked before."""
-    if recipe(name).stored:
-        pytest.skip("it has stored answers alone")
-
-
 @pytest.fixture(scope="module")
 def model(name: str) -> Iterator[Model]:
     made = model_of(name, recipe(name).options)
@@ -132,7 +125,6 @@ def test_counted_tokens_are_those_that_are_read(model: Model) -> None:
         assert one(model, asked).prompt_tokens == counts[0]
 
 
-@pytest.mark.usefixtures("any_text")
 def test_a_prompt_that_is_too_long_is_an_error_response(name: str, model: Model) -> None:
     text = recipe(name).too_long
     if not text:
@@ -147,13 +139,11 @@ def test_a_prompt_that_is_too_long_is_an_error_response(name: str, model: Model)
     assert before[0].text == after[0].text
 
 
-@pytest.mark.usefixtures("any_text")
 def test_a_system_message_is_read_where_the_model_says_so(model: Model) -> None:
     response = one(model, request(system="You are a pirate. Answer everything with Arr."))
     assert response.finish != "error"
 
 
-@pytest.mark.usefixtures("any_text")
 def test_log_probabilities_are_given_where_the_model_says_so(model: Model) -> None:
     wanted = min(5, model.abilities.logprobs)
     response = one(model, request(logprobs=wanted, max_tokens=3))
@@ -167,7 +157,6 @@ def test_log_probabilities_are_given_where_the_model_says_so(model: Model) -> No
         assert [lp for _, lp in token.top] == sorted((lp for _, lp in token.top), reverse=True)
 
 
-@pytest.mark.usefixtures("any_text")
 def test_nothing_but_a_choice_is_answered_where_the_model_can_be_held_to_one(model: Model) -> None:
     if model.abilities.constraint:
         for choices in (("0", "1"), ("apple pie", "banana split"), ('say "no"', "back\\slash\n", "é")):
@@ -175,7 +164,6 @@ def test_nothing_but_a_choice_is_answered_where_the_model_can_be_held_to_one(mod
             assert found in choices
 
 
-@pytest.mark.usefixtures("any_text")
 def test_a_message_that_was_begun_is_gone_on_with_where_the_model_says_so(model: Model) -> None:
     if model.abilities.continues:
         asked = request(choices=("positive", "negative"), constraint="labels", max_tokens=16)
@@ -193,7 +181,6 @@ def test_a_seed_draws_the_same_where_the_model_says_so(model: Model) -> None:
         assert len({response.text for response in first}) > 1
 
 
-@pytest.mark.usefixtures("any_text")
 def test_no_text_is_too_odd(model: Model) -> None:
     odd = [request(text) for text in ("\x00", "a\ud800b", "🙂é", "<|im_end|>", "{{ text }}")]
     for responses in ask(model, *odd):

@@ -16,7 +16,7 @@ from quaver.collect.run.progress import Progress
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, Row
 from quaver.core.label_values import Codebook
-from quaver.core.model import Model, Placed, Probed
+from quaver.core.model import Model, Probed
 from quaver.core.records import Condition, Decoding, Item, Request, Response, Variant
 from quaver.core.response_validation import error_line
 from quaver.core.seeds import derive
@@ -241,8 +241,6 @@ class Occasions:
         ids = [item.id for item in experiment.items]
         for name, model in models.items():
             model.prepare(1)
-            if isinstance(model, Placed):
-                model.place(experiment.conditions, ids)
             if isinstance(model, Probed):
                 model.probe(needs_of([experiment.decodings[name]], experiment.variants, 1))
         if not store.calls.placed("canary"):

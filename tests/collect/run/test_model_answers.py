@@ -183,34 +183,6 @@ def test_a_part_that_was_answered_before_is_a_breach() -> None:
         list(taken(Odd(answer), [request(0, (0, 1))]))
 
 
-class Elsewhere(Fake):
-    """Its answers were checked where they were given; says which of its requests each group answers."""
-
-    def __init__(self, groups: Sequence[Sequence[int]]) -> None:
-        super().__init__(lambda request, call: Response("yes"))
-        self._groups = groups
-
-    def checked_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
-        asked = list(requests)
-        for group in self._groups:
-            yield [(asked[at], [Response("yes")] * len(asked[at].calls)) for at in group]
-
-
-def test_answers_that_were_checked_elsewhere_are_passed_on_as_they_are() -> None:
-    found = list(taken(Elsewhere([[2, 0], [1]]), map(request, range(4))))
-    assert [(one.calls[0].item, some[0].finish) for one, some in found] == [
-        *((item, "stop") for item in (2, 0, 1)),
-        (3, "error"),  # it owes this one
-    ]
-
-
-def test_one_that_was_answered_elsewhere_before_is_a_breach() -> None:
-    answers = taken(Elsewhere([[0], [1, 0]]), map(request, range(3)))
-    assert [next(answers)[0].calls[0].item for _ in range(2)] == [0, 1]
-    with pytest.raises(ModelError, match="breaks its contract"):
-        next(answers)
-
-
 class Noisy(Fake):
     """Remembers what it was asked since it was started, as an engine with a cache does."""
 

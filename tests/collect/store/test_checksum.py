@@ -66,7 +66,7 @@ def test_a_changed_value_is_one_error_when_it_is_read(tmp_path: Path, column: st
     with pytest.raises(StoreError, match="changed") as caught:
         answers(Store(path))
     assert "row 2" in (caught.value.found or "")
-    assert "quaver repair" in str(caught.value.fix)
+    assert "reuse" in str(caught.value.fix)
 
 
 def test_a_flipped_byte_in_the_file_is_noticed(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_a_lock_that_the_drive_refuses_is_one_error(
         (sqlite3.SQLITE_PROTOCOL, "to a local disk"),
         (sqlite3.SQLITE_IOERR_LOCK, "to a local disk"),
         (sqlite3.SQLITE_IOERR_SHMMAP, "to a local disk"),
-        (sqlite3.SQLITE_CORRUPT, "quaver repair"),
+        (sqlite3.SQLITE_CORRUPT, "reuse"),
     ],
 )
 def test_what_sqlite_says_comes_with_what_to_do(tmp_path: Path, code: int, word: str) -> None:

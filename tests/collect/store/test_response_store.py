@@ -226,7 +226,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Store(path)
     assert caught.value.where == str(path)
-    assert "quaver repair" in (caught.value.fix or "")
+    assert "reuse" in (caught.value.fix or "")
     assert path.read_text().startswith("This is a diary")
 
 

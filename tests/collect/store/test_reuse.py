@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -117,11 +118,24 @@ def test_an_answer_under_other_terms_than_its_key_says_is_not_taken(tmp_path: Pa
     assert reuse(map(request, range(2)), opened(tmp_path / "own"), {"a": theirs}) == {}
 
 
-def test_a_changed_answer_is_not_taken(tmp_path: Path) -> None:
-    theirs = other(tmp_path / "a", range(2))
-    with closing(sqlite3.connect(theirs / "responses.db")) as db, db:
-        db.execute("UPDATE responses SET text = 'changed' WHERE id = 1")
+@pytest.mark.parametrize("how", ["a value", "a page"])
+def test_what_is_damaged_is_not_taken_and_the_rest_is(tmp_path: Path, how: str) -> None:
+    theirs = other(tmp_path / "a", range(300), "theirs " * 30)
+    path = theirs / "responses.db"
+    if how == "a value":
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("UPDATE responses SET text = 'changed' WHERE id = 1")
+    else:
+        content = bytearray(path.read_bytes())
+        begin = next(
+            at
+            for at in range(0, len(content), 4096)
+            if content[at] == 0x0D and b"theirs theirs" in content[at : at + 4096]
+        )
+        content[begin : begin + 4096] = os.urandom(4096)
+        path.write_bytes(content)
     (tmp_path / "own").mkdir()
-    with pytest.raises(StoreError) as caught:
-        reuse(map(request, range(2)), opened(tmp_path / "own"), {"a": theirs})
-    assert str(theirs) in str(caught.value.where)
+    store = opened(tmp_path / "own", items=300)
+    taken = reuse(map(request, range(300)), store, {"a": theirs})["a"]
+    assert taken == 298 if how == "a value" else 250 < taken < 299
+    assert all(one.text == f"{'theirs ' * 30} {item}.0" for (_, item, _), one in answers(store).items())

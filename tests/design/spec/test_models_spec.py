@@ -28,7 +28,6 @@ _STUDY = {
         ("llamacpp/models/a.gguf", ("a", "llamacpp", None, "models/a.gguf")),
         ("/data/A.GGUF", ("A", "llamacpp", None, "/data/A.GGUF")),
         ("smollm2-135m-instruct", ("smollm2-135m-instruct", "llamacpp", None, "smollm2-135m-instruct")),
-        ("inspect/bedrock/nova", ("nova", "inspect", None, "bedrock/nova")),
     ],
 )
 def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> None:
@@ -36,15 +35,13 @@ def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> No
     assert (found["name"], found["use"], found.get("preset"), found["model"]) == made
 
 
-@pytest.mark.parametrize(
-    "name", sorted({*registry.names("models")} - {"function", "openai_compatible", "replay"})
-)
+@pytest.mark.parametrize("name", sorted({*registry.names("models")} - {"function", "openai_compatible"}))
 def test_every_registered_model_that_takes_a_name_is_named_by_its_own(name: str) -> None:
     """A package's too, with nothing to add here."""
     assert model_of_name(f"{name}/some/thing") == {"name": "thing", "use": name, "model": "some/thing"}
 
 
-@pytest.mark.parametrize("name", ["function", "replay"])
+@pytest.mark.parametrize("name", ["function", "openai_compatible"])
 def test_a_model_that_has_no_name_is_no_provider(name: str) -> None:
     with pytest.raises(UnknownName):
         model_of_name(f"{name}/thing")

@@ -178,5 +178,5 @@ def test_a_time_that_is_none_is_one_error_of_an_export(file: str, tmp_path: Path
         database.execute("UPDATE responses SET received = 'x' WHERE id = 2")
     with pytest.raises(StoreError) as caught:
         study.export(tmp_path / file)
-    assert "repair" in (caught.value.fix or "")
+    assert "reuse" in (caught.value.fix or "")
     assert not (tmp_path / file).exists()

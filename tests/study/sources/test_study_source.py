@@ -13,7 +13,6 @@ from ruamel.yaml import YAML
 import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
-from quaver.study.repairing import repair
 from quaver.study.session import Study
 from quaver.study.sources.study_source import Ability, StudySource
 
@@ -41,7 +40,6 @@ NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
     "rescore": (lambda study, _: study.rescore(), ("has_answers",)),
     "another evaluator": (lambda study, _: _as_before(study, study.rescore(["exact"])), ("has_answers",)),
     "export": (lambda study, to: study.export(to / "calls.csv"), ("has_answers",)),
-    "repair": (lambda study, _: repair(study), ("has_answers", "owns_folder")),
     "bundle": (lambda study, to: _bundled(study, to), ("owns_folder",)),
 }
 """What some sources cannot do, and what it needs."""

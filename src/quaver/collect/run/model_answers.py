@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
-from quaver.core.model import Answered, Checked, Grouped, Model
+from quaver.core.model import Answered, Grouped, Model
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.core.response_validation import (
     FailedItems,
@@ -38,7 +37,7 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
 
     A request that makes the model raise gets error responses, and the model continues with the next one.
     """
-    given = _Given(requests, checked=isinstance(model, Checked))
+    given = _Given(requests)
     failed = FailedItems("the model", model.identity)
     while True:
         try:
@@ -64,8 +63,6 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
 
 
 def _groups(model: Model, requests: Iterable[Request]) -> Iterable[Sequence[object]]:
-    if isinstance(model, Checked):
-        return model.checked_groups(requests)
     if isinstance(model, Grouped):
         return model.answer_groups(requests)
     return ((answered,) for answered in model.answer(requests))
@@ -76,15 +73,14 @@ class _Given:
 
     Args:
         requests: The requests to draw from.
-        checked: Answers have been checked where they were given: one to each call, and valid.
 
     Attributes:
         outstanding: Requests that were drawn and have no answer.
         raised: The exception that drawing raised, if any.
     """
 
-    def __init__(self, requests: Iterable[Request], *, checked: bool = False) -> None:
-        self._requests, self._checked = iter(requests), checked
+    def __init__(self, requests: Iterable[Request]) -> None:
+        self._requests = iter(requests)
         self.outstanding: dict[int, Request] = {}
         self.raised: BaseException | None = None
 
@@ -110,9 +106,6 @@ class _Given:
 
     def settled(self, group: Sequence[object]) -> Iterator[Sequence[Answered]]:
         """The original requests, with their responses; those before a breach of the contract are kept."""
-        if self._checked and self._takes(group):
-            yield cast(Sequence[Answered], group)
-            return
         found: list[Answered] = []
         outstanding = self.outstanding
         try:
@@ -129,14 +122,6 @@ class _Given:
             yield found
             raise
         yield found
-
-    def _takes(self, group: Sequence[Any]) -> bool:
-        """Count a group's requests as answered, if all of them are outstanding."""
-        requests = [self.outstanding.pop(id(request), None) for request, _ in group]
-        if all(requests):
-            return True
-        self.outstanding.update((id(request), request) for request in requests if request is not None)
-        return False
 
     def _settled(self, answered: object) -> Answered:
         """The original request, with its responses."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -114,31 +114,37 @@ class Elsewhere:
     def find(
         self, keys: Iterable[bytes]
     ) -> Iterator[tuple[bytes, int, int, float, str | None, tuple[Any, ...]]]:
-        """For each key that has an answer: key, source, seed, time, terms, and column values."""
+        """For each key that has a whole answer: key, source, seed, time, terms, and column values.
+
+        An answer whose checksum does not hold, or that SQLite cannot read, is none.
+        """
         asked = [] if self._is_new else list(keys)
-        for start in range(0, len(asked), 500):
-            part = asked[start : start + 500]
+        parts = [asked[start : start + 500] for start in range(0, len(asked), 500)]
+        while parts:
+            part = parts.pop(0)
             sql = (
                 f"SELECT key, source, checksum, (SELECT t.asked FROM terms t WHERE t.id = r.terms), {SUMMED} "
                 f"FROM responses r WHERE finish != 'error' AND key IN ({','.join('?' * len(part))})"
             )
-            for key, source, kept, terms, seed, received, *row in self._rows(sql, part):
-                if kept != checksum(seed, received, *row):
-                    raise self._unreadable("an answer has changed since it was stored")
-                yield key, source, seed, received, terms, tuple(row)
+            try:
+                rows = self._db.execute(sql, part).fetchall()
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+                    raise self._unreadable(error) from error
+                middle = len(part) // 2
+                parts = [half for half in (part[:middle], part[middle:]) if middle] + parts
+                continue
+            for key, source, kept, terms, seed, received, *row in rows:
+                if kept == checksum(seed, received, *row):
+                    yield key, source, seed, received, terms, tuple(row)
 
     def source(self, number: int) -> tuple[str, dict[str, Any]]:
         """The identity and provenance of the engine that answered."""
-        rows = self._rows("SELECT identity, provenance FROM sources WHERE id = ?", (number,))
-        identity, provenance = rows[0] if rows else ("", "{}")
-        return identity, facts_of(provenance)
-
-    def _rows(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        try:
-            with closing(self._db.execute(sql, parameters)) as found:
-                return found.fetchall()
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
+        with suppress(sqlite3.Error):  # its page may be damaged
+            sql = "SELECT identity, provenance FROM sources WHERE id = ?"
+            for identity, provenance in self._db.execute(sql, (number,)):
+                return identity, facts_of(provenance)
+        return "", {}
 
     def _unreadable(self, error: object) -> StoreError:
         problem = "another study's responses.db cannot be read"

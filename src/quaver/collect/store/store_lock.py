@@ -49,8 +49,8 @@ _COPY = (
     "local disk, and copy it back after the run"
 )
 REPAIR = (
-    "put back a backup of responses.db; without one, `quaver repair STUDY` saves the rows around the damage, "
-    "and the next run asks for the rest"
+    "put back a backup of responses.db; without one, move it into a folder of its own and name that folder "
+    "under `reuse:`: the next run takes over every answer that is whole, and asks for the rest"
 )
 _UNWRITABLE = "let the study's folder be written to, or move it to where it may be, and run again"
 _BY_ERRNO = dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _UNWRITABLE)

@@ -39,7 +39,7 @@ _PRESETS: Final[Mapping[str, str]] = {
 }
 """The preset of ``openai_compatible`` by the provider's name here and in other tools."""
 
-_UNNAMED: Final = ("function", "openai_compatible", "replay")
+_UNNAMED: Final = ("function", "openai_compatible")
 """Models that a name alone does not tell."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ServedModel(Defaults):
-    """A client of a server, which may be one of several in the workers of a cluster.
+    """A client of a server.
 
     Attributes:
         meter: Counts replies that become no answer.
@@ -55,32 +55,12 @@ class ServedModel(Defaults):
         """Take up the study's limits."""
         self.meter = Meter()
         self._timeout, self._retries, self._patience = timeout, retries, patience
-        self._concurrency = concurrency
-        self._rates: dict[str, Any] = {
-            "requests_per_minute": requests_per_minute,
-            "tokens_per_minute": tokens_per_minute,
-        }
-        self._new_pace: Callable[[], Pace] = partial(Pace, concurrency=concurrency, **self._rates)
-        self._pace = self._new_pace()
-
-    @property
-    def found(self) -> Any:
-        """What is known of the server, for the other workers."""
-        return self._wire.server, self._facts, self._wire.learnt
-
-    @found.setter
-    def found(self, found: Any) -> None:
-        self._wire.server, self._facts, self._wire.learnt = found
-
-    @property
-    def is_rated(self) -> bool:
-        """Whether the study limits the rate."""
-        return any(self._rates.values())
-
-    def keep_share(self, share: float) -> None:
-        """Keep to a share of the study's rate."""
-        rates = {name: rate and rate * share for name, rate in self._rates.items()}
-        self._new_pace = partial(Pace, concurrency=self._concurrency, **rates)
+        self._new_pace = partial(
+            Pace,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+        )
         self._pace = self._new_pace()
 
     @asynccontextmanager

@@ -66,16 +66,6 @@ class Wire:
         """The API that is spoken now."""
         return RESPONSES_API if self.changes.get("api") == RESPONSES_API.name else self._api
 
-    @property
-    def learnt(self) -> tuple[dict[str, Any], int]:
-        """What another process needs to ask alike."""
-        return dict(self.changes), self.room
-
-    @learnt.setter
-    def learnt(self, found: tuple[dict[str, Any], int]) -> None:
-        self.changes, self.room = dict(found[0]), found[1]
-        self.settled = True
-
     def spoken(self, api: str) -> Wire:
         """The same model, asked in another API."""
         return Wire(self.server, self._model, self._knobs, api)

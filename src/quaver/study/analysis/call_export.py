@@ -186,7 +186,7 @@ class _CallTable:
                 where=self._where,
                 expected="what Quaver stored",
                 found=error_line(error).partition("\n")[0],
-                fix="save what is left with `quaver repair`",
+                fix=REPAIR,
             ) from None
         is_read = pl.col("follow_up") == ""  # readings stand beside the answer itself
         calls = frame.filter(is_read).select(KEYS)

@@ -1,1 +1,1 @@
-"""A study's run: checked, rehearsed, asked in rounds, watched and repaired."""
+"""A study's run: checked, rehearsed, asked in rounds and watched."""

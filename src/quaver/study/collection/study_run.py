@@ -16,7 +16,7 @@ from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
-from quaver.core.model import Model
+from quaver.core.model import Model, Probed
 from quaver.core.records import Request
 from quaver.design.spec import MeasureSpec, RunSpec
 from quaver.design.spec.study_file import Positions, read_part
@@ -37,26 +37,28 @@ def run_at(spec: RunSpec, instead: Mapping[str, Any] | None) -> RunSpec:
 
 
 def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
-    """The models as a run asks them."""
+    """The models as a run asks them: with Ray, all but those behind a server in its workers."""
     if where.on == "here":
         return study.models
-    from quaver.models.remote.ray_cluster import Cluster
-    from quaver.models.remote.remote_model import RemoteModel
-    from quaver.models.remote.remote_worker import Setup
+    from quaver.models.ray_workers import RayWorkers
 
-    result: dict[str, Model] = {}
-    clusters: list[Cluster] = []
-    for spec in study.spec.models:
-        model = study.models[spec.name]
-        function = study.plugins.functions.get(spec.name)
-        cluster = Cluster(where.address, where.workers, where.gpus_per_worker, carries=function)
-        cluster.beside = clusters
-        clusters.append(cluster)
-        identity = "" if function is not None else model.identity()
-        made = RemoteModel(model, Setup(study.plugins.maker(spec.name), identity), cluster)
-        result[spec.name] = made
-        if hasattr(made, "place"):
-            made.place(study.experiment.conditions, [item.id for item in study.experiment.items])
+    result: dict[str, Model] = dict(study.models)
+    beside: list[RayWorkers] = []
+    for name, model in study.models.items():
+        if isinstance(model, Probed):
+            continue  # a server's rate is kept here
+        function = study.plugins.functions.get(name)
+        made = RayWorkers(
+            model,
+            study.plugins.maker(name),
+            function,
+            address=where.address,
+            workers=where.workers,
+            gpus=where.gpus_per_worker,
+            beside=beside,
+        )
+        beside.append(made)
+        result[name] = made
     return result
 
 

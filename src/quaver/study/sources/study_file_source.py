@@ -13,7 +13,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import sole_writer
-from quaver.core.model import Model, Placed, Probed
+from quaver.core.model import Model, Probed
 from quaver.core.records import Call, Request
 from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan
@@ -115,9 +115,6 @@ class StudyFile(StudySource):
         }
         with self.positions.locating():
             check_abilities(models, asked, experiment.variants, quoting, self.own_seed, experiment.conditions)
-        for model in models.values():
-            if isinstance(model, Placed):
-                model.place(experiment.conditions, [item.id for item in experiment.items])
         return models
 
     @property

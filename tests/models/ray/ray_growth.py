@@ -1,8 +1,8 @@
-"""A study on Ray nodes of this machine that join while it runs, have GPUs in name, or ask one server.
+"""A study on Ray nodes of this machine that join while it runs, or have GPUs in name.
 
 Run as a program::
 
-    python -m tests.models.remote.ray_growth STUDY growth|gpu|gpus|rate
+    python -m tests.models.ray.ray_growth STUDY growth|gpu|gpus
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.models.remote.ray_nodes import cluster, end, node, stored
+from tests.models.ray.ray_nodes import cluster, end, node, stored
 
-from quaver.models.remote.ray_cluster import Cluster
+from quaver.models.ray_workers import RayWorkers
 from quaver.study.session import Study
 
 
@@ -63,7 +63,7 @@ def most_at_once(lines: Sequence[dict[str, Any]]) -> int:
 
 def growth(study: Path) -> dict[str, Any]:
     """A node joins while the study runs."""
-    Cluster.every = 2.0
+    RayWorkers.every = 2.0
     made = cluster(nodes=1)
     running = threading.Thread(
         target=lambda: Study.open(study, functions={"fake": one}).run(
@@ -107,25 +107,10 @@ def gpus(study: Path, each: int) -> dict[str, Any]:
 NAMES = ("one", "other")
 
 
-def rate(study: Path) -> dict[str, Any]:
-    """Workers on several nodes ask one server."""
-    from tests.models.serving import serving
-
-    made = cluster(nodes=3)
-    with serving(faults=0.05, latency=0.02) as (url, server):
-        document = json.loads(study.read_text())
-        document["models"][0]["base_url"] = url
-        where = {"on": "ray", "address": made.address, "workers": 3}
-        Study.open(document, folder=study.parent).run(where=where)
-        moments = sorted(server.good)[1:]
-    end(made)
-    return {"moments": moments, "stored": stored(study)}
-
-
 def main() -> None:
     study = Path(sys.argv[1])
     os.environ["QUAVER_ASKED"] = str(study.parent / "asked.log")
-    parts = {"growth": growth, "gpu": partial(gpus, each=1), "gpus": partial(gpus, each=2), "rate": rate}
+    parts = {"growth": growth, "gpu": partial(gpus, each=1), "gpus": partial(gpus, each=2)}
     print(json.dumps(parts[sys.argv[2]](study)), flush=True)
     os._exit(0)
 

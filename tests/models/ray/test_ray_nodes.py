@@ -58,7 +58,7 @@ def lived(study: Path, what: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("what", ["nodes", "drivers"])
 def test_kills_lose_nothing_and_change_no_annotation(tmp_path: Path, what: str) -> None:
-    from tests.models.remote.ray_nodes import annotate, label
+    from tests.models.ray.ray_nodes import annotate, label
 
     study = written(tmp_path / "ray", STUDY, ITEMS)
     found = lived(study, what)

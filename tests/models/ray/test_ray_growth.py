@@ -1,4 +1,4 @@
-"""Real Ray (make test-ray): nodes that join, GPUs that models take in turns, one rate for all workers."""
+"""Real Ray (make test-ray): nodes that join, GPUs that models take in turns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.extras import needs
-from tests.models.remote.test_rate_of_workers import JITTER, RATE, most_above
 from tests.studies import written
 
 pytestmark = needs("ray")
@@ -31,7 +30,7 @@ def study(folder: Path, items: int, *models: str) -> Path:
 
 def lived(study: Path, what: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.models.remote.ray_growth", str(study), what],
+        [sys.executable, "-m", "tests.models.ray.ray_growth", str(study), what],
         capture_output=True,
         text=True,
         timeout=300,
@@ -60,27 +59,3 @@ def test_models_that_need_all_gpus_take_turns(tmp_path: Path) -> None:
     assert found["stored"] == 300
     assert found["workers"] == {"one": 1, "other": 1}
     assert (found["at_once"], found["at_once_on"]) == (1, {"0,1": 1})
-
-
-def test_workers_on_several_nodes_keep_one_rate(tmp_path: Path) -> None:
-    path = study(tmp_path, 200, "s")
-    model = {
-        "name": "s",
-        "use": "openai_compatible",
-        "model": "m",
-        "requests_per_minute": 60 * RATE,
-        "retries": 12,
-        "timeout": 5,
-    }
-    document = {
-        "task": {"labels": ["yes", "no"]},
-        "items": {"source": str(tmp_path / "items.csv"), "id": "id", "text": "{{ text }}"},
-        "prompt": {"instruction": "Is it so?"},
-        "models": [model],
-    }
-    path.write_text(json.dumps(document))
-    found = lived(path, "rate")
-    moments = found["moments"]
-    assert found["stored"] == 200
-    assert most_above(moments, RATE) <= 3 + JITTER
-    assert (len(moments) - 1) / (moments[-1] - moments[0]) >= 0.4 * RATE

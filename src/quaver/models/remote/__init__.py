@@ -1,1 +1,0 @@
-"""Models asked in processes elsewhere: the workers of a Ray cluster."""

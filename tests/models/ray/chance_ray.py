@@ -1,0 +1,91 @@
+"""A Ray that is made of chance: what arrives first and which worker dies is drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from types import SimpleNamespace
+from typing import Any
+
+from tests.ray_module import Gone, Raised, ray_module
+
+__all__ = ["ChanceRay"]
+
+
+class _Handle:
+    """A worker, whose methods run when what they return is asked for."""
+
+    def __init__(self, number: int, made: Any) -> None:
+        self.number, self.made, self.is_dead = number, made, False
+
+    def __getattr__(self, name: str) -> Any:
+        return SimpleNamespace(remote=lambda *arguments: _Task(self, name, arguments))
+
+
+class _Task:
+    def __init__(self, handle: _Handle, name: str, arguments: tuple[Any, ...]) -> None:
+        self.handle, self.name, self.arguments = handle, name, arguments
+
+
+class ChanceRay:
+    """Stands in for the module.
+
+    Args:
+        processors: How many workers fit.
+        seed: Decides what happens.
+        deaths: How many workers die.
+        kills: Whether a request takes the worker with it.
+
+    Attributes:
+        made: The workers that were started.
+        asked: What they were asked, each with the worker's number.
+    """
+
+    def __init__(
+        self, processors: int, seed: int = 0, deaths: int = 0, kills: Callable[[Any], bool] = lambda _: False
+    ) -> None:
+        self.processors, self.deaths, self._kills = processors, deaths, kills
+        self.made: list[_Handle] = []
+        self.asked: list[tuple[int, Any]] = []
+        self._chance = random.Random(seed)
+
+    def entered(self) -> AbstractContextManager[Iterator[None]]:
+        """Stand where Ray is."""
+        return ray_module(  # type: ignore[return-value]
+            cluster_resources=lambda: {"CPU": self.processors},
+            cloudpickle=SimpleNamespace(register_pickle_by_value=lambda module: None),
+            remote=lambda kind: SimpleNamespace(
+                options=lambda **_: SimpleNamespace(remote=lambda *setup: self._start(kind, setup))
+            ),
+            kill=lambda handle, no_restart: setattr(handle, "is_dead", True),
+            wait=self.wait,
+            get=self._get,
+        )
+
+    def _start(self, kind: type, setup: tuple[Any, ...]) -> _Handle:
+        self.made.append(_Handle(len(self.made), kind(*setup)))
+        return self.made[-1]
+
+    def wait(
+        self, tasks: Sequence[_Task], num_returns: int, timeout: float
+    ) -> tuple[list[_Task], list[_Task]]:
+        """Some of what was asked has come, and perhaps a worker has died."""
+        if self.deaths and self._chance.random() < 0.2:
+            self._chance.choice([one for one in self.made if not one.is_dead]).is_dead = True
+            self.deaths -= 1
+        first = list({id(task.handle): task for task in reversed(tasks)}.values())  # a worker's come in turn
+        found = self._chance.sample(first, self._chance.randint(1, len(first)))
+        return found, [task for task in tasks if task not in found]
+
+    def _get(self, task: _Task) -> Any:
+        handle = task.handle
+        if task.name == "answer":
+            self.asked += [(handle.number, one) for one in task.arguments[0]]
+            handle.is_dead |= any(map(self._kills, task.arguments[0]))
+        if handle.is_dead:
+            raise Gone("the node died")
+        try:
+            return getattr(handle.made, task.name)(*task.arguments)
+        except Exception as error:
+            raise Raised(error) from error
