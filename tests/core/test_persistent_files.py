@@ -32,7 +32,7 @@ ELSEWHERE = {
     "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
     "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",
     "watch/watching.py": "a watch is moved away",
-    "view/index_parts.py": "the page's index, which is made again",
+    "view/index_builder.py": "the page's index, which is made again",
 }
 """Files that write in another way, and why they may."""
 

@@ -21,7 +21,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "api/studies", "page/start.js", "api/studies/tones/raw?item=i1&column=0"]
+    "path", ["", "api/studies", "page/start.js", "api/studies/tones/answer?item=i1&column=0"]
 )
 @pytest.mark.parametrize(
     "token", ["", "x", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "%73ecret-toke", "..", f"./{TOKEN}x"]
@@ -139,7 +139,6 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "/facets": ("q", "e"),
     "/marks": ("item", "who", "from", "count"),
     "/cells": ("from", "count", "left", "width", "step", "match", "q"),
-    "/raw": ("item", "column", "part"),
 }
 
 

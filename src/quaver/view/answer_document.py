@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from dataclasses import asdict
 from sqlite3 import Connection
 from typing import Any
 
-from quaver.collect.run.progress import Price
-from quaver.core import registry
-from quaver.core.records import Response
-from quaver.design.spec.models_spec import EvaluatorSpec
-from quaver.design.spec.study_file import Positions, bind
-from quaver.errors import QuaverError, UnknownName
-from quaver.score.annotation import read
-from quaver.score.parsing.evaluator import Evaluator
-from quaver.view.answer_reading import (
+from quaver.errors import UnknownName
+from quaver.view.asked import Given
+from quaver.view.grid_documents import column_document, read_as, siblings
+from quaver.view.grid_view import GridView
+from quaver.view.mark_book import Mark
+from quaver.view.stored_answers import (
     LONGEST,
     beginning,
     facts_of,
     follow_ups_of,
     messages_of,
-    spans_of,
     stored,
     whole_response,
 )
-from quaver.view.asked import Given
-from quaver.view.grid_documents import column_document, item_line, read_as, siblings
-from quaver.view.grid_view import GridView
-from quaver.view.mark_book import Mark
 from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
 
 _LONGEST_FIELD, _MOST_SIBLINGS, _MOST_TOKENS = 2_000, 2_000, 300
-_READ_AGAIN = 2_000_000
-"""Characters up to which an answer is read again, to say why it has its label."""
+_WITH_TOKENS = 2_000_000
+"""Characters up to which an answer is read whole, for its tokens."""
 
-_SHOWN = (
-    *("finish", "error", "received", "latency", "prompt_tokens", "cached_tokens", "completion_tokens"),
-    *("thinking_tokens", "served_model", "seed", "key"),
-)
 _NO_CELL: dict[str, Any] = {"legend": 0, "confidence": None, "truncated": False, "looping": False}
+_NO_CELL |= dict.fromkeys(("reason", "probabilities", "mass_coverage", "response", "length"))
 
 
-def place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
+def _place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
     """The number of an item, and a column."""
     index = study.index
     if item not in index.places:
@@ -56,67 +42,37 @@ def place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
     return index.places[item], index.design.columns[column]
 
 
-@dataclass(frozen=True)
-class Seen:
-    """An answer in the grid, and where it is stored: nowhere, where there are only labels."""
-
-    study: ViewedStudy
-    db: Connection | None
-    row: int
-    column: Column
-
-    @cached_property
-    def cells(self) -> dict[int, dict[str, Any]]:
-        """What the index knows of it, by evaluator."""
-        found = self.study.index.cells(self.row).filter(column=self.column.at)
-        return {cell["evaluator"]: cell for cell in found.iter_rows(named=True)}
-
-    @property
-    def number(self) -> int:
-        """The number of the response; 0 where there is none."""
-        return next((cell["response"] for cell in self.cells.values()), None) or 0
-
-    def reading(self, evaluator: int, modal: str | None) -> dict[str, Any]:
-        """How it was read, as far as the index knows."""
-        cell = self.cells.get(evaluator, _NO_CELL)
-        label, status = self.study.index.design.meanings[cell["legend"]]
-        marks = {name: cell[name] for name in ("truncated", "looping")}
-        return read_as({**cell, "label": label, "status": status, "modal": modal}) | marks
-
-    @property
-    def prompt(self) -> list[dict[str, Any]]:
-        """The prompt that was sent; none before it is answered."""
-        facts = facts_of(self.db, self.number) if self.db is not None else None
-        return messages_of(self.db, facts["prompt"]) if self.db is not None and facts else []
-
-
 def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """One answer in full."""
-    row, column = place_of(study, given.item, given.column)
-    view = study.view(given.asked)
-    with stored(study.index) as db:
-        seen = Seen(study, db, row, column)
-        against = _against(study, column) if given.against is None else given.against
+    row, column = _place_of(study, given.item, given.column)
+    view, index = study.view(given.asked), study.index
+    of_item: dict[int, dict[int, dict[str, Any]]] = {}
+    for cell in index.cells(row).iter_rows(named=True):
+        of_item.setdefault(cell["column"], {})[cell["evaluator"]] = cell
+    numbers = {place: next(iter(some.values()))["response"] for place, some in of_item.items()}
+    against = _against(study, column) if given.against is None else given.against
+    with stored(index) as db:
         other = None
-        if db is not None and against is not None and against < study.index.width:
-            beside = study.index.design.columns[against]
-            theirs = Seen(study, db, row, beside).prompt
-            other = {"column": column_document(beside), "prompt": theirs}
+        if db is not None and against is not None and against < index.width:
+            beside = column_document(index.design.columns[against])
+            other = {"column": beside, "prompt": _prompt(db, numbers.get(against))}
         return {
             "item": _item(study, view, row),
             "column": column_document(column),
             "neighbours": _neighbours(study, view, row, column.at),
             "siblings": siblings(study, view.scope, row, _MOST_SIBLINGS),
-            "prompt": seen.prompt,
+            "prompt": _prompt(db, numbers.get(column.at)),
             "against": other,
-            **_said(seen, view),
+            "marks": [mark_document(study, mark) for mark in study.book.by_item().get(given.item, ())],
+            **_read(study, view, row, of_item.get(column.at, {})),
+            **_stored(study, db, column, numbers.get(column.at)),
         }
 
 
 def _item(study: ViewedStudy, view: GridView, row: int) -> dict[str, Any]:
     """An item in full."""
     text, fields = study.index.item_texts([row])[row], study.index.item_fields(row)
-    return item_line(view, row) | {
+    return view.item_line(row) | {
         "id": study.index.ids[row],
         "text": text[:LONGEST],
         "fields": {name: str(value)[:_LONGEST_FIELD] for name, value in fields.items()},
@@ -128,13 +84,13 @@ def _neighbours(study: ViewedStudy, view: GridView, row: int, column: int) -> di
     place = view.place_of(row)
     if place is None:
         return None
-    near = {"up": place - 1, "down": place + 1}
-    items = {
-        way: study.index.ids[int(view.rows[at])] if 0 <= at < len(view.rows) else None
-        for way, at in near.items()
-    }
+
+    def item(at: int) -> str | None:
+        return study.index.ids[int(view.rows[at])] if 0 <= at < len(view.rows) else None
+
     right = column + 1 if column + 1 < study.index.width else None
-    return items | {"left": column - 1 if column else None, "right": right}
+    left = column - 1 if column else None
+    return {"up": item(place - 1), "down": item(place + 1), "left": left, "right": right}
 
 
 def _against(study: ViewedStudy, column: Column) -> int | None:
@@ -150,143 +106,63 @@ def _against(study: ViewedStudy, column: Column) -> int | None:
     return min((one for one in study.index.design.columns if one.prompt == wanted), key=apart).at
 
 
-def _said(seen: Seen, view: GridView) -> dict[str, Any]:
-    """What the model answered, how that was read, and what people said of it."""
-    study, scope = seen.study, view.scope
-    names = study.index.design.evaluators
-    modal, gold = (scope.numbers[name][seen.row] for name in ("modal", "gold"))
-    readings = [{"evaluator": name} | seen.reading(at, modal) for at, name in enumerate(names)]
+def _read(study: ViewedStudy, view: GridView, row: int, cells: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """How an answer was read by each evaluator, and whether the label of the chosen one is right."""
+    design, scope = study.index.design, view.scope
+    modal, gold = (scope.numbers[name][row] for name in ("modal", "gold"))
+    readings = []
+    for place, name in enumerate(design.evaluators):
+        cell = cells.get(place, _NO_CELL)
+        label, status = design.meanings[cell["legend"]]
+        known = {of: cell[of] for of in ("reason", "truncated", "looping", "mass_coverage")}
+        read = read_as({**cell, "label": label, "status": status, "modal": modal})
+        readings.append({"evaluator": name, **read, **known})
     reading = readings[scope.evaluator]
+    shares = cells.get(scope.evaluator, _NO_CELL)["probabilities"] or ()
     right = None if gold is None or not reading["legend"] else reading["label"] == gold
-    marks = study.book.by_item().get(study.index.ids[seen.row], ())
-    result: dict[str, Any] = {
+    return {
         "reading": reading,
         "readings": readings,
-        "evaluator": names[scope.evaluator],
+        "evaluator": design.evaluators[scope.evaluator],
         "modal": modal,
         "gold": gold,
         "is": {"flip": reading["flip"], "right": right},
-        "marks": [mark_document(study, mark) for mark in marks],
-        "response": None,
-    }
-    facts = facts_of(seen.db, seen.number) if seen.db is not None else None
-    if seen.db is not None and facts is not None:
-        result["response"] = _response(seen, seen.db, facts)
-        result["follow_ups"] = _follow_ups(seen.db, seen.number)
-        if result["response"]["length"] <= _READ_AGAIN:
-            result |= _read_again(seen, seen.db, readings, reading)
-    return result
-
-
-def _response(seen: Seen, db: Connection, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The response as it is stored, its texts cut where they are long."""
-    text, thinking = (beginning(db, "responses", name, facts["id"]) for name in ("text", "thinking"))
-    prices = (seen.study.document("progress.json") or {}).get("prices", {})
-    return {name: facts[name] for name in _SHOWN} | {
-        "text": text.text,
-        "length": next(iter(seen.cells.values()))["length"] or 0,
-        "rest": not text.whole,
-        "thinking": thinking.text or None,
-        "thinking_length": len(thinking.text) if thinking.whole else thinking.size,
-        "reused_from": facts["reused"],
-        "money": cost_of(facts, prices),
-        "decoding": seen.study.index.design.decodings.get(seen.column.decoding, {}),
+        "probabilities": [{"label": code, "p": p} for code, p in zip(design.codes, shares, strict=False)],
     }
 
 
-def cost_of(facts: Mapping[str, Any], prices: Mapping[str, Any]) -> float | None:
-    """US dollars for one answer, counted as the study's cost is.
-
-    Returns:
-        None where its tokens or the price are not known; 0 where it was taken from another study.
-    """
-    if facts["reused"] is not None:
-        return 0.0
-    known = prices.get(facts["model"])
-    if known is None or facts["prompt_tokens"] is None:
-        return None
-    price = Price(**{**known, "batch": Price(**known["batch"]) if known["batch"] else None})
-    of = price.in_batch if facts["batch"] else price
-    return of.of(facts["prompt_tokens"], facts["cached_tokens"] or 0, facts["written"] or 0)
+def _prompt(db: Connection | None, number: int | None) -> list[dict[str, Any]]:
+    """The prompt that was sent; none before it is answered."""
+    facts = facts_of(db, number) if db is not None and number else None
+    return messages_of(db, facts["prompt"]) if db is not None and facts else []
 
 
-def _follow_ups(db: Connection, number: int) -> list[dict[str, Any]]:
-    """The further calls about the same answer."""
-    result = []
-    for name, further in follow_ups_of(db, number).items():
-        facts = facts_of(db, further)
-        prompt = messages_of(db, facts["prompt"]) if facts else []
-        text = beginning(db, "responses", "text", further).text
-        result.append({"name": name, "text": text, "prompt": prompt})
-    return result
-
-
-def _read_again(
-    seen: Seen, db: Connection, readings: list[dict[str, Any]], reading: dict[str, Any]
-) -> dict[str, Any]:
-    """Why an answer has its labels: reasons, probabilities, tokens, and the characters that were read."""
-    design, response = seen.study.index.design, whole_response(db, seen.number)
-    variant = design.variants_by_id.get(seen.column.prompt)
-    if response is None or variant is None:
-        return {}
-    further = follow_ups_of(db, seen.number)
-    tokens = [
-        {"text": token.text, "logprob": token.logprob, "top": [list(top) for top in token.top]}
-        for token in response.tokens[:_MOST_TOKENS]
+def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: int | None) -> dict[str, Any]:
+    """The response as it is stored, its texts cut where they are long; its tokens, and further calls."""
+    facts = facts_of(db, number) if db is not None and number else None
+    if db is None or facts is None or number is None:
+        return {"response": None}
+    length = int(
+        db.execute("SELECT ifnull(length(text), 0) FROM responses WHERE id = ?", (number,)).fetchone()[0]
+    )
+    text, thinking = (beginning(db, "responses", name, number) for name in ("text", "thinking"))
+    decoding = study.index.design.decodings.get(column.decoding, {})
+    response = facts | {"text": text, "length": length, "thinking": thinking or None, "decoding": decoding}
+    whole = whole_response(db, number) if length <= _WITH_TOKENS else None
+    tokens = [] if whole is None else whole.tokens
+    further = [
+        {"name": name, "text": beginning(db, "responses", "text", other), "prompt": _prompt(db, other)}
+        for name, other in follow_ups_of(db, number).items()
     ]
-    result: dict[str, Any] = {"tokens": tokens, "tokens_total": len(response.tokens)}
-    for known in readings:
-        made, follow_up = evaluator_of(seen.study, known["evaluator"]), design.of.get(known["evaluator"], "")
-        own = whole_response(db, further.get(follow_up, 0)) if follow_up else response
-        if made is None or own is None:
-            continue
-        said = read(own, made, design.labels, variant, response if follow_up else None)
-        known["reason"] = said.reason
-        if known is not reading:
-            continue
-        reading["mass_coverage"] = said.mass_coverage
-        if said.probabilities:
-            shares = {code: said.probabilities.get(code, 0.0) for code in design.codes}
-            result["probabilities"] = [{"label": code, "p": share} for code, share in shares.items()]
-        if said.status in ("valid", "ambiguous") and not follow_up:
-            reading |= _spans(own, made, design.labels, variant)
-    return result
-
-
-def _spans(response: Response, evaluator: Evaluator, labels: Any, variant: Any) -> dict[str, Any]:
-    """The characters that were read, as JavaScript counts them; of log-probabilities the first token's."""
-    reads, exact = getattr(evaluator, "reads", "text"), True
-    if reads == "pair":
-        return {}
-    if reads == "tokens":
-        first = next((token.text.strip() for token in response.tokens if token.text.strip()), "")
-        start = response.text.find(first) if first else -1
-        places = [(start, start + len(first))] if start >= 0 else []
-    else:
-        places, exact = spans_of(response, evaluator.reader(labels, variant), labels, variant)
-
-    def units(place: int) -> int:
-        return len(response.text[:place].encode("utf-16-le", "surrogatepass")) // 2
-
-    spans = [{"from16": units(start), "to16": units(end)} for start, end in places]
-    return {"spans": spans, "spans_exact": exact}
-
-
-def evaluator_of(study: ViewedStudy, name: str) -> Evaluator | None:
-    """An evaluator of the study; None where its plug-in is not installed."""
-    return _made(name, json.dumps(study.index.design.readers, sort_keys=True))
-
-
-@lru_cache(32)
-def _made(name: str, readers: str) -> Evaluator | None:
-    specs = [EvaluatorSpec.model_validate(reader) for reader in json.loads(readers)]
-    spec = next((evaluator for evaluator in specs if evaluator.title == name), EvaluatorSpec(use=name))
-    try:
-        plugin = registry.load("evaluators", spec.use)
-        made: Evaluator = plugin(**bind(plugin, spec.options, Positions(None, {}), (), ("use", "name", "of")))
-    except QuaverError:
-        return None
-    return made
+    return {
+        "response": response,
+        "follow_ups": further,
+        "tokens": [
+            {"text": token.text, "logprob": token.logprob, "top": [list(top) for top in token.top]}
+            for token in tokens[:_MOST_TOKENS]
+        ],
+        "tokens_total": len(tokens),
+    }
 
 
 # --------------------------------------------------------------------------- marks
@@ -313,7 +189,7 @@ def marks(study: ViewedStudy, given: Given) -> dict[str, Any]:
 def add_mark(study: ViewedStudy, given: Given, who: str) -> dict[str, Any]:
     """Add a mark; of an answer, the place is that of its column."""
     body = given.body()
-    _, column = place_of(study, body.item, body.column or 0)
+    _, column = _place_of(study, body.item, body.column or 0)
     mark = body.model_dump(exclude_unset=True)
     if body.column is not None:
         mark |= dict(zip(("model", "prompt", "decoding", "repeat"), column.place, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from quaver._secrets import Keys
@@ -19,7 +19,6 @@ from quaver.core.input_budget import InputBudget, TooLarge
 from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
-from quaver.view.answer_reading import pieces, stored
 from quaver.view.asked import Given, given_in
 from quaver.view.marked_labels import to_gold
 from quaver.view.query_language import QueryError
@@ -78,7 +77,6 @@ class Viewer:
             ("GET", "/facets"): grid_documents.facets,
             ("GET", "/answers"): grid_documents.answers,
             ("GET", "/answer"): answer_document.answer,
-            ("GET", "/raw"): raw,
             ("GET", "/marks"): answer_document.marks,
             ("POST", "/marks"): self.add_mark,
             ("POST", "/marks/gold"): to_gold,
@@ -210,26 +208,6 @@ def cells(study: ViewedStudy, given: Given) -> Response:
     body, rows, width = grid_documents.cells(study, given)
     about = {"X-Rows": str(rows), "X-Width": str(width), "X-Version": study.version}
     return Response(body, media_type="application/octet-stream", headers=about)
-
-
-def raw(study: ViewedStudy, given: Given) -> Response:
-    """A long text as a file, in pieces."""
-    if given.part not in _PARTS:
-        raise UnknownName("part", given.part, _PARTS, where="part")
-    place = answer_document.place_of(study, given.item, given.column)
-    seen = answer_document.Seen(study, None, *place)
-    body = _pieces(study, seen.number, given.part)
-    return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=_AS_FILE)
-
-
-_PARTS = ("text", "thinking", "raw")
-_AS_FILE = {"Content-Disposition": 'attachment; filename="answer.txt"'}
-
-
-def _pieces(study: ViewedStudy, number: int, part: str) -> Iterator[str]:
-    with stored(study.index) as db:
-        if db is not None and number:
-            yield from pieces(db, part, number)
 
 
 def report(study: ViewedStudy, given: Given) -> Response:

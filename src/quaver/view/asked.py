@@ -64,7 +64,6 @@ class Given:
         find: The item that rows are to stand around.
         column: An answer's column.
         against: The column of a prompt that an answer's prompt is compared with.
-        part: Which text of an answer.
         who: Whose marks.
         content: What was sent.
     """
@@ -85,7 +84,6 @@ class Given:
     find: str = ""
     column: Natural = 0
     against: Natural | None = None
-    part: str = "text"
     who: str = ""
     content: bytes = b""
 

@@ -9,17 +9,15 @@ import numpy as np
 import polars as pl
 
 from quaver.core.number_format import short_name
-from quaver.view.answer_reading import excerpts
 from quaver.view.asked import Given
-from quaver.view.grid_view import MARGINS, GridView
+from quaver.view.grid_view import MARGINS
+from quaver.view.query_fields import Scope
 from quaver.view.query_language import quoted, written
-from quaver.view.query_scope import Scope
+from quaver.view.stored_answers import excerpts
 from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
 
-_EXCERPT = 200
-_MOST_VALUES = 50
-_NUMBERS = ("gold", "modal", "agreement", "instability", "accuracy", "labels", "valid")
+_EXCERPT, _MOST_VALUES = 200, 50
 
 
 def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
@@ -38,14 +36,8 @@ def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
 
 def column_document(column: Column) -> dict[str, Any]:
     """A column."""
-    return {
-        "column": column.at,
-        "model": column.model,
-        "prompt": column.prompt,
-        "short": short_name(column.prompt),
-        "decoding": column.decoding,
-        "repeat": column.repeat,
-    }
+    names = column._asdict()
+    return {"column": names.pop("at"), **names, "short": short_name(column.prompt)}
 
 
 def _margin(sums: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +64,7 @@ def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
     texts = study.index.item_texts(numbers, _EXCERPT)
     result["rows"] = [
         {"row": place, "mark": _last(marks.get(study.index.ids[row], ())), "text": texts[row]}
-        | item_line(view, row)
+        | view.item_line(row)
         for place, row in enumerate(numbers, window.start)
     ]
     return result
@@ -81,17 +73,6 @@ def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
 def _last(marks: Sequence[Any]) -> str | None:
     """The kind of the last mark."""
     return marks[-1].kind if marks else None
-
-
-def item_line(view: GridView, row: int) -> dict[str, Any]:
-    """An item with its groups and its labels in numbers."""
-    name, *groups = view.scope.index.items.row(row, named=True).items()
-    about = {
-        "at": row,
-        "item": name[1],
-        "groups": {group: value for group, value in groups if value is not None},
-    }
-    return about | view.scope.numbers.select(_NUMBERS).row(row, named=True)
 
 
 def cells(study: ViewedStudy, given: Given) -> tuple[bytes, int, int]:
@@ -125,7 +106,7 @@ def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     index, marks = study.index, study.book.by_item()
     found = view.answers(given.window(50, 500))
     texts = index.item_texts({*found["row"]}, excerpt)
-    known = documents_of(study, found, excerpt)
+    known = _documents(study, found, excerpt)
     for document, (place, row) in zip(known, found.select("place", "row").iter_rows(), strict=True):
         about = index.design.columns[document["column"]]
         own = [mark for mark in marks.get(index.ids[row], ()) if mark.place == about.place]
@@ -142,10 +123,10 @@ def siblings(study: ViewedStudy, scope: Scope, row: int, most: int) -> list[dict
     legend = found["legend"].fill_null(0)
     names = study.index.design.legend[legend].cast(pl.String)
     modal = pl.lit(scope.numbers["modal"][row], pl.String)
-    return documents_of(study, found.with_columns(names, legend=legend, modal=modal))
+    return _documents(study, found.with_columns(names, legend=legend, modal=modal))
 
 
-def documents_of(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) -> list[dict[str, Any]]:
+def _documents(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) -> list[dict[str, Any]]:
     """Answers in a line each: their column, how they were read, and the beginning of their text."""
     columns = study.index.design.columns
     texts: list[str | None] = [None] * answers.height
@@ -177,20 +158,14 @@ def facets(study: ViewedStudy, given: Given) -> dict[str, Any]:
     names = ["label", "status", "model", "prompt", "decoding", "repeat", "gold", *study.index.design.groups]
     if study.index.gold.gather(view.rows).null_count() == len(view.rows):
         names.remove("gold")
-    return {
-        "fields": [
-            {
-                "field": name,
-                "values": [
-                    {"value": value, "count": n, "query": query_for(name, value)}
-                    for value, n in view.counted(name).head(_MOST_VALUES).iter_rows()
-                ],
-            }
-            for name in dict.fromkeys(names)
-        ]
-    }
+
+    def values(name: str) -> list[dict[str, Any]]:
+        counted = view.counted(name).head(_MOST_VALUES).iter_rows()
+        return [{"value": value, "count": n, "query": _query_for(name, value)} for value, n in counted]
+
+    return {"fields": [{"field": name, "values": values(name)} for name in dict.fromkeys(names)]}
 
 
-def query_for(field: str, value: str | None) -> str:
+def _query_for(field: str, value: str | None) -> str:
     """The term that asks for a value of a field, or for its absence."""
     return f"no:{written(field)}" if value is None else f"{written(field)}:{quoted(value)}"

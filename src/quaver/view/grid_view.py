@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from quaver.view.asked import Asked
-from quaver.view.query_fields import pick
+from quaver.view.query_fields import Scope, pick
 from quaver.view.query_language import QueryError
-from quaver.view.query_scope import Scope
 
 SORTS = {
     "item": "in the study's order",
@@ -40,28 +38,59 @@ _KEYS: Mapping[str, Sequence[pl.Expr | str]] = {
 MARGINS = ("answered", "valid", "agreeing", "right", "with_gold", "matched")
 """Counts over the rows that are shown, for each column."""
 
+_NUMBERS = ("gold", "modal", "agreement", "instability", "accuracy", "labels", "valid")
 
-@dataclass(frozen=True)
+
 class GridView:
     """A view of the grid, computed once for all windows onto it.
 
+    Args:
+        scope: Where it is asked.
+        asked: What is asked.
+
     Attributes:
-        scope: Where it was asked.
-        frame: The answers, and calls without one where the query may be about these.
-        condition: What must hold of them.
         rows: The numbers of the items, in order.
-        hits: How many matching answers each of these has.
         margins: Counts for each column.
         counts: How many matching answers have each legend code.
     """
 
-    scope: Scope
-    frame: pl.LazyFrame
-    condition: pl.Expr
-    rows: Any
-    hits: Any
-    margins: pl.DataFrame
-    counts: Any
+    def __init__(self, scope: Scope, asked: Asked) -> None:
+        if asked.sort not in SORTS:
+            raise QueryError("there is no such order", (0, 0), expected=", ".join(SORTS), found=asked.sort)
+        self.scope, self._condition = scope, scope.condition(asked.query)
+        self._frame = scope.answers
+        hits, shown, holds = self._matching()
+        self.margins, self.counts = self._margins(shown, holds)
+        items = scope.numbers.with_columns(item=scope.index.ids).filter(pl.Series(shown))
+        sorted_items = items.sort(_KEYS[asked.sort], nulls_last=True, maintain_order=True)
+        self.rows: Any = sorted_items["row"].to_numpy()
+        self._hits = hits[self.rows]
+
+    def _matching(self) -> tuple[Any, Any, pl.Expr]:
+        """How many matching answers each item has, which items are shown, and what holds of these answers."""
+        numbers, index = self.scope.numbers, self.scope.index
+        if {*self._condition.meta.root_names()} <= {"row"}:  # of items, which need no answers
+            shown = numbers.with_columns(self._condition.alias("_holds"))["_holds"].to_numpy()
+            return numbers["_answered"].to_numpy().astype(np.int64), shown, pl.lit(True)
+        hits = np.zeros(index.design.items, np.int64)
+        found = index.collected(self._frame.filter(self._condition).group_by("row").len())
+        hits[found["row"]] = found["len"]
+        return hits, hits > 0, self._condition
+
+    def _margins(self, shown: Any, holds: pl.Expr) -> tuple[pl.DataFrame, Any]:
+        """The margins of the rows that are shown, and how many that match have each legend code."""
+        index, label, gold = self.scope.index, pl.col("label"), pl.col("gold")
+        sums = {"answered": pl.lit(True), "valid": label.is_not_null(), "agreeing": label == pl.col("modal")}
+        sums |= {"right": label == gold, "with_gold": gold.is_not_null(), "matched": holds}
+        answers = self._frame.filter(pick(pl.Series(shown), "row")).select("column", "legend", **sums)
+        by_code = index.collected(answers.group_by("column", "legend").agg(pl.col(*sums).sum())).cast(
+            pl.Int64
+        )
+        columns = pl.DataFrame({"column": range(index.width)}, schema={"column": pl.Int64})
+        by_column = by_code.group_by("column").agg(pl.col(*sums).sum())
+        margins = columns.join(by_column, on="column", how="left", maintain_order="left").fill_null(0)
+        counts = np.bincount(by_code["legend"], by_code["matched"], len(index.design.legend))
+        return margins.select(MARGINS), counts.astype(np.int64)
 
     @property
     def matched(self) -> int:
@@ -70,10 +99,10 @@ class GridView:
 
     def answers(self, window: slice) -> pl.DataFrame:
         """Some of the matching answers by row and column, with ``place``, their row in the view."""
-        before = np.concatenate([[0], np.cumsum(self.hits)])
+        before = np.concatenate([[0], np.cumsum(self._hits)])
         first = max(0, int(np.searchsorted(before, window.start, "right")) - 1)
         last = min(len(self.rows), int(np.searchsorted(before, window.stop, "left")))
-        found = self.scope.index.collected(self._placed(first, last).filter(self.condition))
+        found = self.scope.index.collected(self._placed(first, last).filter(self._condition))
         start = max(0, window.start - int(before[min(first, len(before) - 1)]))
         return found.sort("place", "column").slice(start, window.stop - window.start)
 
@@ -81,7 +110,7 @@ class GridView:
         """The answers of some rows, with their ``place``."""
         places = np.full(self.scope.index.design.items, -1)
         places[self.rows[first:last]] = np.arange(first, max(first, last))
-        frame = self.frame.with_columns(place=pick(pl.Series(places), "row"))
+        frame = self._frame.with_columns(place=pick(pl.Series(places), "row"))
         return frame.filter(pl.col("place") >= 0)
 
     def cells(self, window: slice, left: int, width: int) -> tuple[Any, Any, Any]:
@@ -99,7 +128,7 @@ class GridView:
                 pl.col("place") - start,
                 pl.col("column").cast(pl.Int64) - left,
                 "legend",
-                match=self.condition.cast(pl.UInt8),
+                match=self._condition.cast(pl.UInt8),
                 sure=scaled.fill_null(0).fill_nan(0).cast(pl.UInt8),
             )
         )
@@ -109,8 +138,7 @@ class GridView:
 
     def counted(self, name: str) -> pl.DataFrame:
         """How many matching answers, or items, have each ``value`` of a field, the most frequent first."""
-        fields = self.scope.fields
-        level, values = fields.level_of(name), fields.column(name)
+        level, values = self.scope.level_of(name), self.scope.column(name)
         weights: Any = {"legend": self.counts, "column": self.margins["matched"]}.get(level)
         if weights is None:
             weights = np.zeros(len(values), np.int64)
@@ -125,41 +153,9 @@ class GridView:
         places: Any = np.flatnonzero(self.rows == row) if row is not None else ()
         return int(places[0]) if len(places) else None
 
-
-def grid_view(scope: Scope, asked: Asked) -> GridView:
-    """A view."""
-    if asked.sort not in SORTS:
-        raise QueryError("there is no such order", (0, 0), expected=", ".join(SORTS), found=asked.sort)
-    condition = scope.fields.condition(asked.query)
-    frame = scope.calls if scope.fields.of_missing else scope.answers
-    hits, shown, holds = _matching(scope, frame, condition)
-    margins, counts = _margins(scope, frame.filter(pick(pl.Series(shown), "row")), holds)
-    items = scope.numbers.with_columns(item=scope.index.ids).filter(pl.Series(shown))
-    rows = items.sort(_KEYS[asked.sort], nulls_last=True, maintain_order=True)["row"].to_numpy()
-    return GridView(scope, frame, condition, rows, hits[rows], margins, counts)
-
-
-def _matching(scope: Scope, frame: pl.LazyFrame, condition: pl.Expr) -> tuple[Any, Any, pl.Expr]:
-    """How many matching answers each item has, which items are shown, and what holds of these answers."""
-    if {*condition.meta.root_names()} <= {"row"}:  # of items, which need no answers
-        shown = scope.numbers.with_columns(condition.alias("_holds"))["_holds"].to_numpy()
-        return scope.numbers["_answered"].to_numpy().astype(np.int64), shown, pl.col("legend") > 0
-    hits = np.zeros(scope.index.design.items, np.int64)
-    found = scope.index.collected(frame.filter(condition).group_by("row").len())
-    hits[found["row"]] = found["len"]
-    return hits, hits > 0, condition
-
-
-def _margins(scope: Scope, frame: pl.LazyFrame, holds: pl.Expr) -> tuple[pl.DataFrame, Any]:
-    """The margins of some answers, and how many that match have each legend code."""
-    answered, label, gold = pl.col("legend") > 0, pl.col("label"), pl.col("gold")
-    sums = {"answered": answered, "valid": label.is_not_null(), "agreeing": label == pl.col("modal")}
-    sums |= {"right": label == gold, "with_gold": answered & gold.is_not_null(), "matched": holds}
-    counted = frame.select("column", "legend", **sums).group_by("column", "legend").agg(pl.col(*sums).sum())
-    by_code = scope.index.collected(counted).cast(pl.Int64)
-    columns = pl.DataFrame({"column": range(scope.index.width)}, schema={"column": pl.Int64})
-    by_column = by_code.group_by("column").agg(pl.col(*sums).sum())
-    margins = columns.join(by_column, on="column", how="left", maintain_order="left").fill_null(0)
-    size = len(scope.index.design.legend)
-    counts = np.bincount(by_code["legend"], by_code["matched"], size).astype(np.int64)
-    return margins.select(MARGINS), counts
+    def item_line(self, row: int) -> dict[str, Any]:
+        """An item with its groups and its labels in numbers."""
+        groups = self.scope.index.items.row(row, named=True)
+        about = {"at": row, "item": groups.pop("item")}
+        about["groups"] = {group: value for group, value in groups.items() if value is not None}
+        return about | self.scope.numbers.select(_NUMBERS).row(row, named=True)

@@ -1,7 +1,7 @@
 """Makes and continues the index of a study: what ``quaver view`` reads instead of the study itself.
 
 An index is a folder that may be deleted at any time. It follows the stored answers while a study runs, and
-reads the store without changing it.
+reads the store without changing it. Its answers lie in files that never change once they are written.
 """
 
 from __future__ import annotations
@@ -11,50 +11,48 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.core.replaced_file import replace_text
+from quaver.core.replaced_file import replace_text, replacing
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.errors import QuaverError
 from quaver.score.annotation import Annotator
-from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
+from quaver.score.distinct_readings import mark_of_rules
+from quaver.study.analysis.annotation_frame import annotator_of, gold_labels, is_current, readable
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
-from quaver.view.index_parts import (
-    GrowingFrames,
-    design_of_study,
-    digest_of,
-    text_of,
-    write_design,
-    write_gold,
-)
-from quaver.view.study_index import CURRENT, STATUSES, TEXTS, State, scanned, state_in, write_json
+from quaver.view.study_index import CURRENT, STATUSES, IndexDesign, State, scanned, state_in, write_json
 
-_AT_ONCE, _ROWS = 20_000, 500_000
-"""Answers, and labels that are known already, that are taken in together."""
+_FORM: Final = 7
+"""Changes with what the files of an index mean."""
 
-_CONDITION = ["model", "variant", "decoding"]
-_READ: Final = (
-    *(*_CONDITION, "item", "repeat", "evaluator", "label", "status"),
-    *("truncated", "looping", "confidence"),
-)
-"""The columns of the annotation frame that an index is made of."""
+_AT_ONCE: Final = 20_000
+"""Answers that are taken in together."""
 
+_PART: Final = 2 << 20
+"""Bytes up to which a file of answers is written anew to grow."""
+
+_READ: Final = 60.0
+"""Seconds for which a file stays that another has taken the place of: it may be read just now."""
+
+_MOST_VALUES: Final = 65_535
+_CONDITION: Final = ["model", "variant", "decoding"]
 _CALL: Final = """
-    SELECT a.response, c.model, c.variant, c.decoding, ifnull(c.follow_up, '') AS follow_up, i.id AS item,
-           a.repeat, r.id AS answer, r.text, r.thinking
+    SELECT a.response, c.model, c.variant, c.decoding, i.id, a.repeat, r.id, ifnull(length(r.text), 0)
     FROM calls a JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item
     LEFT JOIN responses r ON r.id = ifnull(a.parent, a.response) WHERE"""
-_SCHEMA: Final = {
-    "last": pl.Int64(),
-    **dict.fromkeys((*_CONDITION, "follow_up", "item"), pl.String()),
-    **dict.fromkeys(("repeat", "response"), pl.Int64()),
-    **dict.fromkeys(("text", "thought"), pl.String()),
-}
+_FACTS: Final = pl.Schema(
+    {"last": pl.Int64(), **dict.fromkeys((*_CONDITION, "item"), pl.String())}
+    | dict.fromkeys(("repeat", "response", "length"), pl.Int64())
+)
 
 
 class IndexBuilder:
@@ -73,12 +71,10 @@ class IndexBuilder:
     def __init__(self, study: StudySource, root: Path) -> None:
         self.study, self._noted, self._outgrown = study, 0.0, False
         with reading(study) as store:
-            self._frame, evaluators = _read_already(study, store)
-            self.design = design_of_study(study, evaluators)
-            self._placed = placed_in(store)
-        self.folder = root / digest_of(study, self.design, self._placed)
+            self.design = _design(study, _evaluators(study, store))
+            self._placed = _placed_in(store)
+        self.folder = root / _digest(study, self.design, self._placed)
         self.state = self._begun(root)
-        self._frames = GrowingFrames(self.folder, self.state.files)
         ids = pl.Series("item", [item.id for item in study.experiment.items], dtype=pl.String)
         self._items = ids.to_frame().with_row_index("row")
         names = pl.DataFrame(self.design.conditions, schema=[*_CONDITION, "repeats"], orient="row")
@@ -90,15 +86,16 @@ class IndexBuilder:
         if not (self.folder / "state.json").exists():
             shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
             self.folder.mkdir(parents=True)
-            write_design(self.folder, self.study, self.design)
-            write_gold(self.folder, self.study, self.design)
+            _write_items(self.folder, self.study, self.design)
+            write_json(self.folder / "design.json", asdict(self.design))
+            _write_gold(self.folder, self.study, self.design)
             write_json(self.folder / "state.json", State()._asdict())
         replace_text(root / CURRENT, self.folder.name)
         for other in root.iterdir():
             if other.is_dir() and (other / "state.json").exists() and other != self.folder:
                 shutil.rmtree(other, ignore_errors=True)
         state = state_in(self.folder)
-        if write_gold(self.folder, self.study, self.design):
+        if _write_gold(self.folder, self.study, self.design):
             state = state._replace(changed=state.changed + 1)
             write_json(self.folder / "state.json", state._asdict())
         return state
@@ -112,49 +109,31 @@ class IndexBuilder:
         """
         before = self.state
         with reading(self.study) as store:
-            if placed_in(store) != self._placed:
+            if _placed_in(store) != self._placed:
                 return False
-            known = None
-            if self._frame is not None and not before.complete:
-                self._frames = GrowingFrames(self.folder, {})
-                self.state = before._replace(last=0, done=0)
-                known = self._known(self._frame)
             if store is not None:
-                self._follow(store, known)
-            elif known is not None:
-                self._append(known)
-                self.state = self.state._replace(done=known.height, of=known.height)
+                self._follow(store)
+            elif (frame := self.study.annotations) is not None and not before.complete:
+                self._append(labels := self._labels(frame))
+                self.state = self.state._replace(done=labels.height, of=labels.height)
         if self._outgrown:
             return False
         if self.state != before or not before.complete:
             self._note(complete=True)
         return True
 
-    def _known(self, frame: pl.LazyFrame) -> pl.DataFrame:
-        """The labels of an annotation frame by their places."""
-        parts, start = [self._labels(frame.head(0).collect())], 0
-        while not (part := frame.select(_READ).slice(start, _ROWS).collect()).is_empty():
-            parts.append(self._labels(part))
-            start += part.height
-        return pl.concat(parts)
-
-    def _follow(self, store: Store, known: pl.DataFrame | None) -> None:
-        """Take in the answers that have come since, with the labels that are known or are read in them."""
+    def _follow(self, store: Store) -> None:
+        """Take in the answers that have come since, and those that have taken the place of errors."""
         total = int(store.rows("SELECT count(*) FROM calls")[0][0])
         if replaced := self._replaced(store):
-            self._frames.drop(replaced)
-            self.state = self.state._replace(changed=self.state.changed + 1)
-            rows = store.rows(
-                f"{_CALL} a.response IN (SELECT value FROM json_each(?))", (json.dumps(replaced),)
-            )
+            self._drop(replaced)
+            some = f"{_CALL} a.response IN (SELECT value FROM json_each(?))"
+            rows = store.rows(some, (json.dumps(replaced),))
             self._put(rows, self._read(store, store.read_after(0, 0, replaced)))
-        answers = f"{_CALL} a.response > ? ORDER BY a.response LIMIT ?"
-        while rows := store.rows(answers, (self.state.last, _AT_ONCE)):
-            if known is None:
-                labels = self._read(store, store.read_after(self.state.last, _AT_ONCE))
-                self._put(rows, labels)
-            else:
-                self._put(rows, known, follow_ups=False)
+            self.state = self.state._replace(changed=self.state.changed + 1)
+        later = f"{_CALL} a.response > ? ORDER BY a.response LIMIT ?"
+        while rows := store.rows(later, (self.state.last, _AT_ONCE)):
+            self._put(rows, self._read(store, store.read_after(self.state.last, _AT_ONCE)))
             done = self.state.done + len(rows)
             self.state = self.state._replace(last=rows[-1][0], done=done, of=max(total, done))
             if time.monotonic() - self._noted > 1.0:
@@ -164,40 +143,55 @@ class IndexBuilder:
     def _replaced(self, store: Store) -> list[int]:
         """The responses that were errors when they were read, and are answers now."""
         error = len(self.design.codes) + 1 + STATUSES.index("error")
-        frame = scanned(self.folder, "answers", self._frames.files, self.design.schema)
+        frame = scanned(self.folder, self.state.files, self.design.schema)
         errors = frame.filter(pl.col("legend") == error).select(pl.col("response").unique()).collect()
         sql = "SELECT id FROM responses WHERE finish != 'error' AND id IN (SELECT value FROM json_each(?))"
         return [number for (number,) in store.rows(sql, (json.dumps(errors["response"].to_list()),))]
 
-    def _put(self, rows: Sequence[Any], labels: pl.DataFrame, *, follow_ups: bool = True) -> None:
-        """Add labels with the facts of their calls: those to follow-ups come with the answer, or after it."""
-        rows = [(*row[:8], text_of(row[8]) or None, text_of(row[9]) or None) for row in rows]
-        calls = self._places(pl.DataFrame(rows, schema=_SCHEMA, orient="row", strict=False))
-        answers = calls.filter(pl.col("follow_up") == "")
-        facts = (calls if follow_ups else answers).unique(["row", "column"], maintain_order=True)
-        facts = facts.select("row", "column", "response", length=pl.col("text").str.len_chars().fill_null(0))
+    def _put(self, rows: Sequence[Any], labels: pl.DataFrame) -> None:
+        """Add labels with their responses; a follow-up's are those of the answer that it is about."""
+        calls = self._places(pl.DataFrame([*map(tuple, rows)], schema=_FACTS, orient="row", strict=False))
+        facts = calls.unique(["row", "column"]).select("row", "column", "response", "length")
         self._append(labels.join(facts, on=["row", "column"]))
-        texts = answers.select(TEXTS.names()).filter(
-            pl.any_horizontal(pl.col("text", "thought").is_not_null())
-        )
-        self._frames.append("texts", texts.cast(TEXTS))
 
     def _append(self, labels: pl.DataFrame) -> None:
-        schema = self.design.schema
+        """Add rows: the last file is written anew, as long as that is small."""
+        schema, files = self.design.schema, [*self.state.files]
         missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in labels]
-        self._frames.append("answers", labels.with_columns(missing).select(*schema).cast(schema))
+        frame = labels.with_columns(missing).select(*schema).cast(schema)
+        if frame.is_empty():
+            return
+        if files and (last := self.folder / files[-1]).stat().st_size < _PART:
+            frame = pl.concat([pl.read_parquet(last), frame])
+            last.touch()  # from now on, nobody begins to read it
+            files.pop()
+        self.state = self.state._replace(files=[*files, self._written(frame)])
+
+    def _drop(self, responses: Sequence[int]) -> None:
+        """Take the rows of responses out."""
+        files = []
+        for file in self.state.files:
+            before = pl.read_parquet(self.folder / file)
+            after = before.filter(~pl.col("response").is_in(responses))
+            files.append(self._written(after) if after.height < before.height else file)
+        self.state = self.state._replace(files=files)
+
+    def _written(self, frame: pl.DataFrame) -> str:
+        path = self.folder / f"answers-{time.time_ns()}.parquet"
+        frame.write_parquet(path, row_group_size=65_536)
+        return path.name
 
     def _places(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What has a place in the grid, with its ``row`` and ``column``."""
         names = pl.col(*_CONDITION, "item").cast(pl.String)
-        found = frame.with_columns(names).join(self._conditions, on=_CONDITION, maintain_order="left")
-        found = found.join(self._items, on="item", maintain_order="left")
-        found = found.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1))
-        return found.with_columns(column=(pl.col("start") + pl.col("repeat")).cast(pl.UInt16))
+        placed = frame.with_columns(names).join(self._conditions, on=_CONDITION, maintain_order="left")
+        placed = placed.join(self._items, on="item", maintain_order="left")
+        placed = placed.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1))
+        return placed.with_columns(column=(pl.col("start") + pl.col("repeat")).cast(pl.UInt16))
 
     def _labels(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Annotations with their places, the numbers of their evaluators, and legend codes."""
-        design = self.design
+        design, kinds = self.design, self.design.schema
         labels = {label: code for code, (label, _) in enumerate(design.meanings) if label is not None}
         statuses = {status: code for code, status in enumerate(STATUSES, len(design.codes) + 1)}
         statuses["valid"] = statuses["tied"]
@@ -206,14 +200,22 @@ class IndexBuilder:
         def coded(name: str, codes: dict[str, int], kind: Any) -> pl.Expr:
             return pl.col(name).cast(pl.String).replace_strict(codes, default=None, return_dtype=kind)
 
-        kinds = design.schema
         legend = pl.coalesce(
-            coded("label", labels, kinds["legend"]), coded("status", statuses, kinds["legend"])
+            coded(name, codes, kinds["legend"]) for name, codes in (("label", labels), ("status", statuses))
         )
-        evaluator = coded("evaluator", numbers, kinds["evaluator"])
-        found = self._places(frame.select(_READ)).with_columns(evaluator, legend=legend)
-        names = [name for name in kinds if name in found.columns]
-        return found.select(names).drop_nulls(["evaluator", "legend"])
+        known = frame.select(
+            *_CONDITION,
+            "item",
+            "repeat",
+            "label",
+            "status",
+            *(name for name in kinds if name in frame.columns),
+        )
+        placed = self._places(known).with_columns(
+            coded("evaluator", numbers, kinds["evaluator"]), legend=legend
+        )
+        placed = placed.select(name for name in kinds if name in placed.columns)
+        return placed.drop_nulls(["evaluator", "legend"])
 
     def _read(self, store: Store, answers: Sequence[tuple[int, Any]]) -> pl.DataFrame:
         """The labels that the evaluators read in answers, by their places."""
@@ -232,15 +234,14 @@ class IndexBuilder:
     def _numbers(self, store: Store) -> tuple[dict[int, int], dict[int, int]]:
         """The study's numbers of a store's conditions and items, which may be of another version of it."""
         if self._numbered is None:
-            experiment = self.study.experiment
-            conditions = {
+            places = {
                 (one.model, one.variant, one.decoding, one.follow_up): position
-                for position, one in enumerate(experiment.conditions)
+                for position, one in enumerate(self.study.experiment.conditions)
             }
             items = dict(self._items.select("item", "row").iter_rows())
             sql = "SELECT position, model, variant, decoding, ifnull(follow_up, '') FROM conditions"
             self._numbered = (
-                {row[0]: conditions[row[1:]] for row in map(tuple, store.rows(sql)) if row[1:] in conditions},
+                {row[0]: places[row[1:]] for row in map(tuple, store.rows(sql)) if row[1:] in places},
                 {n: items[name] for n, name in store.rows("SELECT position, id FROM items") if name in items},
             )
         return self._numbered
@@ -256,11 +257,12 @@ class IndexBuilder:
         return annotator_of(study, study.plugins.evaluators(wanted), of)
 
     def _note(self, *, complete: bool) -> None:
-        """Write down how far the index has come."""
-        self.state = self.state._replace(complete=complete, files=self._frames.files)
-        self._noted = time.monotonic()
+        """Write down how far the index has come; what is noted nowhere and read no more goes."""
+        self.state, self._noted = self.state._replace(complete=complete), time.monotonic()
         write_json(self.folder / "state.json", self.state._asdict())
-        self._frames.tidy()
+        for path in self.folder.glob("answers-*.parquet"):
+            if path.name not in self.state.files and time.time() - path.stat().st_mtime > _READ:
+                path.unlink()
 
 
 @contextmanager
@@ -277,13 +279,13 @@ def reading(study: StudySource) -> Iterator[Store | None]:
         store.close()
 
 
-def placed_in(store: Store | None) -> str:
+def _placed_in(store: Store | None) -> str:
     """Whose calls a store holds; empty without one."""
     return "" if store is None else str(store.noted("study"))
 
 
-def _read_already(study: StudySource, store: Store | None) -> tuple[pl.LazyFrame | None, list[str]]:
-    """The annotation frame, where there is one that is true, and the evaluators whose readings there are."""
+def _evaluators(study: StudySource, store: Store | None) -> list[str]:
+    """The evaluators that are shown: those of the annotations, where these are true, else the study's."""
     own = [evaluator.title for evaluator in study.spec.evaluators]
     try:
         if study.annotations is not None:
@@ -291,8 +293,85 @@ def _read_already(study: StudySource, store: Store | None) -> tuple[pl.LazyFrame
         elif store is not None and is_current(study, store):
             frame = scan_kept(study.files.annotations)
         else:
-            return None, own
+            return own
         names = frame.select(pl.col("evaluator").cast(pl.String).unique()).collect()["evaluator"].to_list()
     except (OSError, pl.exceptions.PolarsError):  # the frame is missing or damaged
-        return None, own
-    return frame, sorted(names, key=lambda name: (own.index(name) if name in own else len(own), name)) or own
+        return own
+    return sorted(names, key=lambda name: (own.index(name) if name in own else len(own), name)) or own
+
+
+def _design(study: StudySource, evaluators: Sequence[str]) -> IndexDesign:
+    """The fixed part of a study's index."""
+    experiment, spec = study.experiment, study.spec
+    groups: dict[str, dict[str, None]] = {}
+    for item in experiment.items:
+        for name, value in item.groups.items():
+            groups.setdefault(name, {})[value] = None
+    return IndexDesign(
+        name=spec.name,
+        kind=study.kind,
+        items=len(experiment.items),
+        labels=experiment.labels,
+        evaluators=tuple(evaluators),
+        conditions=tuple(
+            (one.model, one.variant, one.decoding, one.repeats)
+            for one in experiment.conditions
+            if not one.follow_up
+        ),
+        variants=tuple(experiment.variants),
+        # A group of too many values to choose from is left out.
+        groups={name: tuple(values) for name, values in groups.items() if len(values) <= _MOST_VALUES},
+        has={"texts": study.has_texts, "answers": study.has_answers},
+        task={"instruction": experiment.variants[0].instruction, "kind": study.kind},
+        decodings={name: asdict(decoding) for name, decoding in experiment.decodings.items()},
+        store=str(study.files.responses.resolve()) if study.has_answers else "",
+        folder=str(study.folder.resolve()),
+        marks=str(study.results.resolve() / "marks"),
+    )
+
+
+def _digest(study: StudySource, design: IndexDesign, placed: str) -> str:
+    """Changes with everything that an index rests on, but for further answers."""
+    parts: list[Any] = [_FORM, asdict(design), study.experiment.items_hash, placed]
+    parts.append([dict(item.groups) for item in study.experiment.items] if design.groups else [])
+    if study.has_answers:
+        parts.append([evaluator.model_dump(mode="json") for evaluator in study.spec.evaluators])
+        parts.append(mark_of_rules(study.plugins.evaluators().values()))
+    if (frame := study.annotations) is not None:
+        parts.append(int(frame.select(pl.exclude(pl.List)).hash_rows(seed=0).sum() or 0))
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def _write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
+    """Write the items: ids, groups, and their texts and fields."""
+    items = study.experiment.items
+    columns: dict[str, list[Any]] = {"item": [item.id for item in items]}
+    for position, name in enumerate(design.groups):
+        columns[f"group-{position}"] = [item.groups.get(name) for item in items]
+    if design.has["texts"]:
+        writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
+        columns["text"] = [_shown(writer, item) for item in items]
+        columns["fields"] = [json.dumps(dict(item.fields), default=str) for item in items]
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_row_index("row")
+    with replacing(folder / "items.parquet") as part:
+        frame.write_parquet(part, row_group_size=4_096)
+
+
+def _shown(writer: PromptWriter, item: Any) -> str:
+    """An item's text as the first variant shows it, without halves of surrogate pairs, which are no text."""
+    try:
+        return writer.text(item).encode("utf-8", "replace").decode()
+    except QuaverError:
+        return ""
+
+
+def _write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:
+    """Write the gold labels as they are now; whether they differ from those that were there."""
+    labels = [label if label in design.codes else None for label in gold_labels(study)]
+    gold, path = pl.DataFrame({"gold": pl.Series(labels, dtype=pl.String)}), folder / "gold.parquet"
+    if path.exists() and pl.read_parquet(path).equals(gold):
+        return False
+    with replacing(path) as part:
+        gold.write_parquet(part)
+    return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import select
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,27 +35,24 @@ MOST_ANNOTATIONS = 300_000
 _PAUSE = 0.7
 """Seconds between two looks at a store that another process is writing."""
 
-_AGAIN = 20.0
-"""A verdict is made anew while a study runs after so many times the time that it took."""
-
 
 def keep(path: Path, root: Path, *, wanted: bool, follow: bool = False, field: str = "") -> None:
     """Make or continue the index of a study, or of a field of it, until there is nothing more to do."""
     root.mkdir(parents=True, exist_ok=True)
     study = opened(path, root, field)
-    builder, next_verdict = IndexBuilder(study, root), 0.0
+    builder = IndexBuilder(study, root)
     while True:
         if not builder.update():
             study = opened(path, root, field)
             builder = IndexBuilder(study, root)
             continue
         now, running = write_progress(study, builder.folder), collecting(study) is not None
-        verdict, begun = builder.folder / "verdict.json", time.monotonic()
+        verdict = builder.folder / "verdict.json"
         small = now.answered * max(1, len(builder.design.evaluators)) <= MOST_ANNOTATIONS
-        due = _is_older(verdict, builder.folder / "state.json") and (not running or begun > next_verdict)
+        due = not running and _is_older(verdict, builder.folder / "state.json")
         if now.answered and (wanted or (small and due)):
             write_verdict(study, verdict, now)
-            wanted, next_verdict = False, begun + max(10.0, _AGAIN * (time.monotonic() - begun))
+            wanted = False
         elif not small and not verdict.exists():
             write_json(verdict, {"state": "none", "too_large": True})
         if not running or not follow or _orphaned(_PAUSE):
@@ -103,7 +99,6 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
                 warnings.append(_CHANGED)
     names = ("answered", "total", "errors", "rate", "left", "last", "money", "tokens")
     found = {name: getattr(now, name) for name in names} | {"warnings": [*now.warnings, *warnings]}
-    found["prices"] = {name: asdict(price) for name, price in study.prices.items() if price is not None}
     write_json(folder / "progress.json", found)
     return now
 

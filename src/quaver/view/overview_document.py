@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
             {"id": name, "short": short_name(name), "factors": dict(design.variants_by_id[name].factors)}
             for name in design.prompts
         ],
-        "columns": [asdict(column) for column in design.columns],
+        "columns": [column._asdict() for column in design.columns],
         "has": has,
         "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],
         "examples": [

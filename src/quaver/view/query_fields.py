@@ -1,11 +1,4 @@
-"""What a query may ask for: a table of named polars expressions over annotations, and how a line becomes one.
-
-The same line is asked of the viewer's index and, in a notebook, of ``study.annotations()``:
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 1, 1], "label": ["a", "a", "b"], "status": ["valid"] * 3})
-    >>> matching(frame, "is:flip")["label"].to_list()
-    ['b']
+"""What a query may ask for: named polars expressions over an evaluator's annotations, their items and marks.
 
 The field ``no`` alone asks for what is absent: ``no:label``, ``no:gold``, ``no:side``. So a value is always a
 name, whatever that name is.
@@ -16,14 +9,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from quaver.core.number_format import short_name
-from quaver.core.records import LabelSet
 from quaver.errors import nearest
+from quaver.study.sources.gold_files import gold_beside
 from quaver.view.query_language import QueryError, Term, Value, condition
+from quaver.view.stored_answers import holding
+from quaver.view.study_index import Index
 
 FIELDS = (
     *("label", "status", "confidence", "answer", "thinking", "length", "is", "no", "model"),
@@ -35,38 +32,24 @@ FIELDS = (
 NUMBERS = ("confidence", "length", "repeat", "instability", "agreement", "accuracy", "labels", "valid")
 """The fields that are compared with numbers."""
 
-_ABSENT = (
-    "label",
-    "gold",
-    "modal",
-    "mark",
-    "confidence",
-    "instability",
-    "agreement",
-    "accuracy",
-    "labels",
-    "valid",
-)
+_ABSENT = ("label", "gold", "modal", "mark", "confidence", *NUMBERS[3:])
 """The fields that may be absent; factors and groups may be too."""
 
 _OF_LABELS = ("label", "gold", "modal", "marked")
 """The fields whose values are labels."""
 
 _LABEL, _GOLD, _MODAL, _STATUS = map(pl.col, ("label", "gold", "modal", "status"))
-_THERE = _STATUS != "missing"
 
 IS: Mapping[str, pl.Expr] = {
     "right": _LABEL == _GOLD,
-    "wrong": _THERE & _GOLD.is_not_null() & _LABEL.ne_missing(_GOLD),
+    "wrong": _GOLD.is_not_null() & _LABEL.ne_missing(_GOLD),
     "flip": _LABEL != _MODAL,
     "modal": _LABEL == _MODAL,
     "error": _STATUS == "error",
     "valid": _STATUS == "valid",
-    "unlabelled": _THERE & _LABEL.is_null(),
+    "unlabelled": _LABEL.is_null(),
     "truncated": pl.col("truncated"),
     "looping": pl.col("looping"),
-    "answered": _THERE,
-    "missing": _STATUS == "missing",
     "flipped": pl.col("labels") > 1,
 }
 """What ``is:`` asks for."""
@@ -81,25 +64,6 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 """What a term's operator does with a number."""
-
-
-def item_numbers(answers: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """An item's most frequent label (of several the first in the alphabet), and its answers in numbers.
-
-    Of ``_answered`` answers ``_labelled`` have a label, ``_most`` have that one, ``_right`` the gold label.
-    """
-    n, known = pl.col("n"), _LABEL.is_not_null()
-    counts = answers.group_by(*keys, "label").agg(n=pl.len(), gold=_GOLD.first())
-    most = n.filter(known).max()
-    return counts.group_by(*keys).agg(
-        modal=_LABEL.filter(known & (n == most)).min(),
-        labels=known.sum(),
-        _most=most.fill_null(0),
-        _labelled=n.filter(known).sum(),
-        _answered=n.sum(),
-        _right=n.filter(_LABEL == _GOLD).sum(),
-        _has_gold=_GOLD.is_not_null().any(),
-    )
 
 
 SHARES: Mapping[str, pl.Expr] = {
@@ -124,109 +88,149 @@ def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) 
     )
 
 
-def pick(values: pl.Series, key: str) -> pl.Expr:
-    """The values of a small table, where a column of a frame has their places; null where it has none."""
-    return pl.lit(values).gather(pl.col(key), null_on_oob=True)
+MARKS = ("mark", "by", "marked", "note")
+"""What is marked in an item: kinds of marks, who, labels, notes."""
+
+_OF_MARKS = "marks: "
+_MARK = pl.col(f"{_OF_MARKS}mark")
 
 
-class Fields:
-    """The fields of annotations.
+def numbers_of(index: Index, evaluator: int, columns: Sequence[int] | None = None) -> pl.DataFrame:
+    """The numbers of every item over all columns or some, in the order of the items.
+
+    ``modal`` is its most frequent label, of several the first in the alphabet. Of ``_answered`` answers
+    ``_labelled`` have a label, ``_most`` have that one, ``_right`` the gold label.
+    """
+    answers = index.annotations(evaluator)
+    if columns is not None:
+        answers = answers.filter(pl.col("column").is_in(columns))
+    named = answers.with_columns(
+        label=pick(index.design.legend["label"], "legend"), gold=pick(index.gold, "row")
+    )
+    n, known = pl.col("n"), _LABEL.is_not_null()
+    counts = named.group_by("row", "label").agg(n=pl.len(), gold=_GOLD.first())
+    most = n.filter(known).max()
+    sums = {"labels": known.sum(), "_most": most.fill_null(0), "_labelled": n.filter(known).sum()}
+    sums |= {"_answered": n.sum(), "_right": n.filter(_LABEL == _GOLD).sum()}
+    of_items = counts.group_by("row").agg(
+        modal=_LABEL.filter(known & (n == most)).min(), _has_gold=_GOLD.is_not_null().any(), **sums
+    )
+    rows = pl.DataFrame({"row": range(index.design.items)}, schema={"row": pl.UInt32}).hstack([index.gold])
+    numbers = rows.join(index.collected(of_items), on="row", how="left", maintain_order="left")
+    shares = {name: share.fill_nan(None) for name, share in SHARES.items()}
+    return numbers.with_columns(pl.col(*sums).fill_null(0).cast(pl.UInt32)).with_columns(**shares)
+
+
+class Scope:
+    """Where a query is asked.
 
     Args:
-        tables: What the annotations have the places of, by the column with the places: a frame of items, of
-            columns, of labels. What is true of all is the table ``cell``: the annotations themselves.
-        labels: The label set; without one, a label is what occurs.
-        own: The columns that are this study's: groups and factors.
-
-    Attributes:
-        of_missing: Whether a condition may be about calls that are not answered.
+        index: The study's.
+        evaluator: The number of the evaluator whose readings are meant.
+        numbers: What ``numbers_of`` says of every item.
+        marks: What is marked (``MARKS``), a row an item.
     """
 
-    def __init__(
-        self, tables: Mapping[str, pl.DataFrame], labels: LabelSet | None, own: Sequence[str]
-    ) -> None:
-        self.tables, self.labels, self.own, self.of_missing = tables, labels, own, False
-        self.choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {"is": IS}
-        self.values: dict[str, Callable[[Value], pl.Expr]] = {"no": self._absent, "item": self._item}
+    def __init__(self, index: Index, evaluator: int, numbers: pl.DataFrame, marks: pl.DataFrame) -> None:
+        self.index, self.evaluator, self.numbers, self._design = index, evaluator, numbers, index.design
+        design, columns = index.design, index.design.columns_frame
+        items = index.items.hstack(numbers.select("gold", "modal", "labels", *SHARES))
+        items = items.hstack(marks.select(pl.all().name.prefix(_OF_MARKS)))
+        self._tables = {"row": items, "column": columns, "legend": design.legend}
+        self._own = [*columns.columns[4:], *design.groups]
+        original = pl.col("prompt") == (design.prompts[0] if design.prompts else "")
+        kinds = ("agree", "disagree", "unclear")
+        self._choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {
+            "is": {**IS, "original": original, "marked": _MARK.is_not_null(), "drawn": self._drawn},
+            "mark": {kind: _MARK.list.contains(kind) for kind in kinds},
+            "evaluators": {"differ": self._differ},
+        }
+        text, lower = pl.element(), pl.element().str.to_lowercase()
+        self._values: dict[str, Callable[[Value], pl.Expr]] = {
+            "no": self._absent,
+            "item": self._item,
+            "answer": lambda value: self._answer("text", value),
+            "thinking": lambda value: self._answer("thinking", value),
+            "text": self._text,
+            "flipped": self._flipped,
+            "marked": lambda value: self._any("marked", text.is_in([*self._fitting("marked", value)])),
+            "by": lambda value: self._any("by", lower == value.text.lower()),
+            "note": lambda value: self._any("note", lower.str.contains(value.text.lower(), literal=True)),
+        }
+
+    @property
+    def answers(self) -> pl.LazyFrame:
+        """The answers, with all that an expression of a query may name."""
+        return self.index.annotations(self.evaluator).with_columns(
+            *(pick(values, "legend").alias(values.name) for values in self._design.legend),
+            *(pick(self.numbers[name], "row").alias(name) for name in ("gold", "modal")),
+        )
 
     def condition(self, line: str) -> pl.Expr:
         """What a query line asks for, as one expression."""
-        return condition(line, self.term, self.words)
+        return condition(line, self._term, self._words)
 
-    def words(self, value: Value) -> pl.Expr:
-        """Items or answers that contain a text."""
-        return self.where(pl.col("item").cast(pl.String).str.contains(value.text, literal=True))
+    def level_of(self, name: str) -> str:
+        """What has a field: a row, a column, a legend code, or else each answer."""
+        return next((level for level, table in self._tables.items() if name in table.columns), "cell")
 
-    def names(self) -> list[str]:
-        """Every field that a query may name."""
-        return [*FIELDS, *dict.fromkeys(self.own)]
+    def column(self, name: str) -> pl.Series:
+        """The values of a field, a row or column or code each."""
+        table = self._tables.get(self.level_of(name))
+        return pl.Series(dtype=pl.String) if table is None else table[name].cast(pl.String)
 
-    def name_of(self, name: str) -> str | None:
+    def _name_of(self, name: str) -> str | None:
         """A field; a factor or group as it is written, or else in any case of letters."""
         common = name.lower()
         if common in FIELDS:
             return common
-        return name if name in self.own else next((own for own in self.own if own.lower() == common), None)
+        return name if name in self._own else next((own for own in self._own if own.lower() == common), None)
 
-    def where(self, test: pl.Expr) -> pl.Expr:
+    def _where(self, test: pl.Expr) -> pl.Expr:
         """An expression over columns, which is computed once for each row of a table that has them."""
         names, test = {*test.meta.root_names()}, test.fill_null(False)
-        for key, table in self.tables.items():
-            if key != "cell" and names <= {*table.columns}:
-                holds = table.select(test).to_series()
-                self.of_missing |= key == "legend" and bool(holds[0])
-                return pick(holds, key)
+        for key, table in self._tables.items():
+            if names <= {*table.columns}:
+                return pick(table.select(test).to_series(), key)
         return test
 
-    def level_of(self, name: str) -> str:
-        """The level that has a column."""
-        return next((level for level, table in self.tables.items() if name in table.columns), "cell")
-
-    def term(self, term: Term) -> pl.Expr:
+    def _term(self, term: Term) -> pl.Expr:
         """The condition of a term."""
-        name = self.name_of(term.field)
+        name = self._name_of(term.field)
         if name is None:
-            raise unknown_in(term.field, self.names(), "field", (term.at[0], term.at[0] + len(term.field)))
+            names, end = [*FIELDS, *dict.fromkeys(self._own)], term.at[0] + len(term.field)
+            raise _unknown(term.field, names, "field", (term.at[0], end))
         if name in NUMBERS:
             tests = [COMPARED[term.op](pl.col(name), _number_in(value, name)) for value in term.values]
-            return self.where(reduce(operator.and_ if term.op == "!=" else operator.or_, tests))
+            return self._where(reduce(operator.and_ if term.op == "!=" else operator.or_, tests))
         if term.op not in (":", "=", "!="):
             raise QueryError(f"{name} is not a number", term.at, expected=f"{name}:VALUE", found=term.op)
-        test = reduce(operator.or_, [self.value(name, value) for value in term.values])
+        test = reduce(operator.or_, [self._value(name, value) for value in term.values])
         return ~test if term.op == "!=" else test
 
-    def value(self, name: str, value: Value) -> pl.Expr:
+    def _value(self, name: str, value: Value) -> pl.Expr:
         """The condition that a field has a value."""
-        if choices := self.choices.get(name):
+        if choices := self._choices.get(name):
             if (choice := choices.get(value.text.lower())) is None:
-                raise unknown_in(value.text, choices, f"value of {name}", value.at)
-            return self.where(choice) if isinstance(choice, pl.Expr) else choice(value)
-        if name in self.values:
-            return self.values[name](value)
-        return self.where(pl.col(name).cast(pl.String).is_in(list(self.fitting(name, value))))
+                raise _unknown(value.text, choices, f"value of {name}", value.at)
+            return self._where(choice) if isinstance(choice, pl.Expr) else choice(value)
+        if name in self._values:
+            return self._values[name](value)
+        return self._where(pl.col(name).cast(pl.String).is_in(list(self._fitting(name, value))))
 
-    def column(self, name: str) -> pl.Series:
-        """The values of a field, a row or column or code each."""
-        table = self.tables.get(self.level_of(name))
-        return pl.Series(dtype=pl.String) if table is None else table[name].cast(pl.String)
-
-    def forms(self, name: str) -> dict[str, set[str]]:
+    def _forms(self, name: str) -> dict[str, set[str]]:
         """How a query may write the values of a field: also labels by name, prompts in short."""
-        if name in _OF_LABELS and self.labels is not None:
-            forms = {code: {code} for code in self.labels.codes}
-            for label in self.labels.labels:
-                if label.name not in self.labels.codes:
-                    forms.setdefault(label.name, set()).add(label.code)
-            return forms
-        known = self.column(name).drop_nulls().unique(maintain_order=True).to_list()
+        labels = self._design.labels.labels if name in _OF_LABELS else ()
+        known = [label.code for label in labels] or self.column(name).drop_nulls().unique(maintain_order=True)
         forms = {value: {value} for value in known}
-        for value in known if name == "prompt" else ():
-            forms.setdefault(short_name(value), set()).add(value)
+        more = [(label.name, label.code) for label in labels if label.name not in self._design.codes]
+        for form, value in more or ((short_name(value), value) for value in known if name == "prompt"):
+            forms.setdefault(form, set()).add(value)
         return forms
 
-    def fitting(self, name: str, value: Value) -> set[str]:
+    def _fitting(self, name: str, value: Value) -> set[str]:
         """The values that a query means: of the form as it is, or else in any case of letters."""
-        forms = self.forms(name)
+        forms = self._forms(name)
         if value.text in forms and not value.open:
             return forms[value.text]
         wanted, result = value.text.lower(), set[str]()
@@ -234,22 +238,100 @@ class Fields:
             if form.lower().startswith(wanted) if value.open else form.lower() == wanted:
                 result |= values
         if not result:
-            raise unknown_in(value.text, forms, "label" if name == "marked" else name, value.at)
+            raise _unknown(value.text, forms, "label" if name == "marked" else name, value.at)
         return result
 
-    def _may_be_absent(self) -> list[str]:
-        return [*_ABSENT, *self.names()[len(FIELDS) :]]
-
     def _absent(self, value: Value) -> pl.Expr:
-        name = self.name_of(value.text)
+        name = self._name_of(value.text)
         if name is None or (name in FIELDS and name not in _ABSENT):
-            raise unknown_in(value.text, self._may_be_absent(), "field that may be absent", value.at)
-        absent = pl.col(name).is_null()
-        return self.where(absent & _THERE if name == "label" else absent)
+            raise _unknown(value.text, [*_ABSENT, *self._own], "field that may be absent", value.at)
+        return self._where(pl.col(f"{_OF_MARKS}mark" if name == "mark" else name).is_null())
 
     def _item(self, value: Value) -> pl.Expr:
-        item = pl.col("item").cast(pl.String)
-        return self.where(item.str.starts_with(value.text) if value.open else item == value.text)
+        item = pl.col("item")
+        return self._where(item.str.starts_with(value.text) if value.open else item == value.text)
+
+    def _words(self, value: Value) -> pl.Expr:
+        """Items or answers that contain a text."""
+        holds = self._where(pl.col("item").str.contains(value.text, literal=True))
+        if self._design.has["texts"]:
+            holds |= self._text(value)
+        return holds | self._answer("text", value) if self._design.has["answers"] else holds
+
+    def _any(self, name: str, holds: pl.Expr) -> pl.Expr:
+        """Items with a mark of which something holds."""
+        return self._where(pl.col(_OF_MARKS + name).list.eval(holds).list.any())
+
+    def _text(self, value: Value) -> pl.Expr:
+        if not self._design.has["texts"]:
+            raise QueryError("the items' texts are not here", value.at)
+        items = pl.scan_parquet(self.index.folder / "items.parquet")
+        return pick(self.index.collected(items.select(contains(value.text))).to_series(), "row")
+
+    def _answer(self, name: str, value: Value) -> pl.Expr:
+        """Answers of which the text or the thinking contains a text."""
+        numbers = holding(self.index, name, lambda texts: texts.to_frame("text").select(contains(value.text)))
+        return pl.col("response").is_in(numbers.implode()).fill_null(False)
+
+    def _drawn(self, value: Value) -> pl.Expr:
+        draw = gold_beside(Path(self._design.folder)).state().draw
+        if draw is None:
+            raise QueryError("no gold sample has been drawn", value.at)
+        drawn = draw.filter("drawn")["item"].cast(pl.String)
+        return self._where(pl.col("item").is_in(drawn.implode()))
+
+    def _differ(self, value: Value) -> pl.Expr:
+        """Answers that another evaluator reads differently."""
+        cell = pl.col("row").cast(pl.UInt64) * self.index.width + pl.col("column")
+        several = pl.col("legend").n_unique() > 1
+        differ = self.index.annotations().group_by(cell.alias("cell")).agg(several.alias("differ"))
+        return cell.is_in(self.index.collected(differ.filter("differ"))["cell"].implode())
+
+    def _flipped(self, value: Value) -> pl.Expr:
+        """Items whose label differs between two prompts, models, decodings or levels."""
+        first, between, second = value.text.partition("~")
+        names = (first, second if between else self._design.prompts[0])
+        ours, theirs = (self._modal_over(name, value) for name in names)
+        return pick((ours != theirs).fill_null(False), "row")
+
+    def _modal_over(self, name: str, value: Value) -> pl.Series:
+        """The most frequent labels in the columns of a prompt, a model, a decoding or a level of a factor."""
+        wanted, columns = name.strip().lower(), self._design.columns_frame.drop("repeat")
+        known = {
+            factor: self._forms(factor) for factor in columns.columns if factor not in self._design.groups
+        }
+        for factor, forms in known.items():
+            values = {code for form, codes in forms.items() if form.lower() == wanted for code in codes}
+            if values:
+                places = columns[factor].is_in([*values]).arg_true().to_list()
+                return numbers_of(self.index, self.evaluator, places)["modal"].cast(pl.String)
+        raise _unknown(name, dict.fromkeys(chain(*known.values())), "prompt or model", value.at)
+
+
+def contains(wanted: str) -> pl.Expr:
+    """Whether a text contains another, without the difference between capital and small letters."""
+    text, folded = pl.col("text").str.to_lowercase(), wanted.casefold()
+    if "ss" in folded:
+        text = text.str.replace_all("ß", "ss", literal=True)
+    return text.str.contains(folded, literal=True).fill_null(False)
+
+
+def pick(values: pl.Series, key: str) -> pl.Expr:
+    """The values of a small table, where a column of a frame has their places; null where it has none."""
+    return pl.lit(values).gather(pl.col(key), null_on_oob=True)
+
+
+def _unknown(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
+    """The error about a name that nothing has, with the nearest name that something has."""
+    names = list(known)
+    near = nearest(text, names)
+    return QueryError(
+        f"no {what} is named {text!r}",
+        at,
+        expected=", ".join(names[:12]) + (" …" if len(names) > 12 else ""),
+        found=text,
+        fix=f"did you mean {near!r}?" if near else None,
+    )
 
 
 def _number_in(value: Value, field: str) -> float:
@@ -261,24 +343,3 @@ def _number_in(value: Value, field: str) -> float:
         raise QueryError(
             f"{field} is compared with numbers", value.at, expected="a number", found=value.text
         ) from None
-
-
-def matching(annotations: pl.DataFrame, query: str) -> pl.DataFrame:
-    """The annotations that a query line of the viewer finds.
-
-    Args:
-        annotations: The annotation frame, or some rows of it. Items are counted by evaluator and field.
-        query: The line as it stands above the viewer's grid; what only the viewer knows, such as marks and
-            the texts of answers, it cannot ask for.
-    """
-    names = dict.fromkeys(("label", "gold", "status"), pl.lit(None, pl.String))
-    frame = annotations.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    frame = frame.with_columns(**{name: value for name, value in names.items() if name not in frame.columns})
-    if "variant" in frame.columns:
-        frame = frame.with_columns(prompt="variant")
-    keys = [name for name in ("field", "evaluator", "item") if name in frame.columns]
-    numbers = item_numbers(frame.lazy(), keys).with_columns(**SHARES).drop("^_.*$").collect()
-    known = frame.join(numbers, on=keys, how="left", maintain_order="left")
-    own = [name for name in annotations.columns if name.lower() not in FIELDS]
-    holds = Fields({"cell": known}, None, own).condition(query).alias("_holds")
-    return annotations.filter(known.with_columns(holds)["_holds"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,8 +27,7 @@ STATUSES = ("tied", "no_label", "ambiguous", "refused", "empty", "error")
 """Why an answer has no label, in the legend's order; ``tied`` is a valid answer that prefers none."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column of the grid: a condition and a repeat."""
 
     at: int
@@ -53,14 +52,12 @@ class IndexDesign:
         items: How many items there are.
         labels: The label set.
         evaluators: Their names, the study's first one first.
-        of: The follow-up that an evaluator reads, by the evaluator's name.
         conditions: Model, variant, decoding, repeats, of all that are no follow-ups.
         variants: Every prompt variant.
         groups: The items' group columns, each with its values.
         has: What there is: ``texts``, ``answers``.
         task: The instruction and the kind of study.
         decodings: Options by name.
-        readers: The study's evaluators, as its file has them.
         store: Where the answers are; empty where there are labels only.
         folder: The study's folder.
         marks: Where marks are kept.
@@ -71,14 +68,12 @@ class IndexDesign:
     items: int
     labels: LabelSet
     evaluators: tuple[str, ...]
-    of: dict[str, str]
     conditions: tuple[tuple[str, str, str, int], ...]
     variants: tuple[Variant, ...]
     groups: dict[str, tuple[str, ...]]
     has: dict[str, bool]
     task: dict[str, str]
     decodings: dict[str, dict[str, Any]]
-    readers: list[dict[str, Any]]
     store: str
     folder: str
     marks: str
@@ -104,9 +99,9 @@ class IndexDesign:
         """The columns of the index's annotations: a row for each answer and evaluator."""
         codes = pl.UInt8 if self.cell_type == "uint8" else pl.UInt16
         columns: dict[str, Any] = {"row": pl.UInt32, "column": pl.UInt16, "evaluator": pl.UInt8}
-        columns |= {"legend": codes, "confidence": pl.Float32}
-        columns |= dict.fromkeys(("truncated", "looping"), pl.Boolean)
-        return pl.Schema(columns | dict.fromkeys(("response", "length"), pl.UInt32))
+        columns |= {"legend": codes, "confidence": pl.Float32, "truncated": pl.Boolean, "looping": pl.Boolean}
+        columns |= {"reason": pl.String, "probabilities": pl.List(pl.Float64), "mass_coverage": pl.Float32}
+        return pl.Schema(columns | {"response": pl.UInt32, "length": pl.UInt32})
 
     @property
     def hidden(self) -> int:
@@ -160,7 +155,7 @@ class State(NamedTuple):
         of: How many there are.
         complete: Whether it holds all that there was when it was last continued.
         changed: Counts changes of what was there: answers in the place of errors, new gold labels.
-        files: The files of the frames that hold the answers, in order.
+        files: The files that hold the answers, in order.
     """
 
     last: int = 0
@@ -168,7 +163,7 @@ class State(NamedTuple):
     of: int = 0
     complete: bool = False
     changed: int = 0
-    files: Mapping[str, Sequence[str]] = {}
+    files: Sequence[str] = ()
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -239,7 +234,7 @@ class Index:
 
     def annotations(self, evaluator: int | None = None) -> pl.LazyFrame:
         """The answers as an evaluator reads them, or all do, with legend codes of labels or of why none."""
-        frame = scanned(self.folder, "answers", self.state.files, self.design.schema)
+        frame = scanned(self.folder, self.state.files, self.design.schema)
         if evaluator is None or len(self.design.evaluators) == 1:
             return frame
         return frame.filter(pl.col("evaluator") == evaluator)
@@ -247,10 +242,6 @@ class Index:
     def cells(self, row: int, evaluator: int | None = None) -> pl.DataFrame:
         """The answers to an item, as all evaluators read them or one does."""
         return self.collected(self.annotations(evaluator).filter(pl.col("row") == row))
-
-    def texts(self) -> pl.LazyFrame:
-        """The ``text`` and the ``thought`` (thinking) of each ``response``; null where it is empty."""
-        return scanned(self.folder, "texts", self.state.files, TEXTS)
 
     def item_texts(self, rows: Iterable[int], longest: int | None = None) -> dict[int, str]:
         """The texts of some items as the first prompt shows them, or their beginnings, by row."""
@@ -269,12 +260,9 @@ class Index:
         return self.collected(frame.filter(pl.col("row").is_in(some.implode())))
 
 
-TEXTS = pl.Schema({"response": pl.UInt32, "text": pl.String, "thought": pl.String})
-
-
-def scanned(folder: Path, name: str, files: Mapping[str, Sequence[str]], schema: pl.Schema) -> pl.LazyFrame:
-    """A frame of an index."""
-    paths = [folder / file for file in files.get(name, ())]
+def scanned(folder: Path, files: Sequence[str], schema: pl.Schema) -> pl.LazyFrame:
+    """The answers in some files of an index."""
+    paths = [folder / file for file in files]
     return pl.scan_parquet(paths) if paths else pl.LazyFrame(schema=schema)
 
 

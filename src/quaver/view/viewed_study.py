@@ -14,9 +14,9 @@ import polars as pl
 from quaver.collect.store.store_lock import who_collects
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.view.asked import Asked
-from quaver.view.grid_view import GridView, grid_view
+from quaver.view.grid_view import GridView
 from quaver.view.mark_book import MarkBook
-from quaver.view.query_scope import MARKS, Scope, numbers_of
+from quaver.view.query_fields import MARKS, Scope, numbers_of
 from quaver.view.study_index import Index, index_in
 
 
@@ -113,7 +113,7 @@ class ViewedStudy:
             return self._views(asked, self.version, self.book.version)
 
     def _view(self, asked: Asked, *_: str) -> GridView:
-        return grid_view(self.scope(asked), asked)
+        return GridView(self.scope(asked), asked)
 
     def scope(self, asked: Asked) -> Scope:
         """Where a query is asked."""

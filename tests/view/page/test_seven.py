@@ -111,7 +111,7 @@ def answer(opened: Any) -> Any:
 
 def test_an_answer_has_all_that_is_known_of_it(answer: Any) -> None:
     panel = answer.page.locator(".panel")
-    assert panel.locator("pre.answer mark").all_inner_texts() == ["positive"]
+    assert "positive" in panel.locator("pre.answer").inner_text()
     assert "positive" in panel.locator(".reading .label").inner_text()
     assert "Let me see" in panel.locator("pre.thinking").inner_text()
     tokens = panel.locator("details", has_text="Tokens (2)")

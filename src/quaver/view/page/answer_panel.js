@@ -97,11 +97,6 @@ export class AnswerPanel {
     } else if (near[way] !== null && near[way] !== undefined) change({column: String(near[way]), item: given.item}, {replace: true});
   }
 
-  #fileOf(part) {
-    const {item, column} = this.answer;
-    return this.app.source.rawFile(this.app.study, {item: item.id, column: column.at, part});
-  }
-
   #head(answer) {
     const near = answer?.neighbours || {};
     const to = (way, sign, words) => button(made("span", {"aria-hidden": "true"}, sign), () => this.go(way), {"aria-label": words, title: words, disabled: !this.step && (near[way] === null || near[way] === undefined)});
@@ -123,8 +118,8 @@ export class AnswerPanel {
       made("p", {class: "soft"}, columnWords(column, design)),
       parts.verdict(answer, legend, (e) => change({e}, {replace: true})),
       made("h3", {}, "The answer"),
-      ...parts.rawAnswer(answer, (part) => this.#fileOf(part)),
-      parts.thinking(answer, (part) => this.#fileOf(part)),
+      ...parts.rawAnswer(answer),
+      parts.thinking(answer),
       parts.probabilities(answer, legend),
       parts.tokens(answer),
       parts.followUps(answer),

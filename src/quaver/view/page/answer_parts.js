@@ -1,54 +1,35 @@
 // The parts of an answer: what the model wrote and what was read of it, how sure it was, what it was asked.
 
-import { count, fill, made, money, percent, seconds, visible } from "./elements.js";
+import { count, fill, made, percent, seconds, visible } from "./elements.js";
 import { STATUS_WORDS } from "./colours.js";
 import { difference } from "./text_diff.js";
 
 const SHORT = 20_000; // characters of a text that are shown at once
 
-/** A text, at first its beginning, with a button for the rest; `marked` puts marks into it. */
-export function longText(text, {marked = (shown) => [shown], more = null, attributes = {}} = {}) {
+/** A text, at first its beginning, with a button for the rest. */
+export function longText(text, {attributes = {}} = {}) {
   const box = made("pre", {tabIndex: text.length > 1200 ? 0 : -1, ...attributes});
   const draw = (length) => {
-    fill(box, ...marked(text.slice(0, length)));
+    fill(box, text.slice(0, length));
     const rest = text.length - length;
     if (rest > 0) box.append(made("button", {type: "button", class: "more", onclick: () => draw(length + 10 * SHORT)}, `Show more (${count(rest)} characters left)`));
-    else if (more) box.append(more);
   };
   draw(SHORT);
   return box;
 }
 
-/** The parts of a text that lie inside and outside of spans, given in UTF-16 units. */
-export function highlighted(text, spans) {
-  const parts = [];
-  let at = 0;
-  for (const span of [...spans].sort((one, other) => one.from16 - other.from16)) {
-    const [from, to] = [Math.max(at, span.from16), Math.min(text.length, span.to16)];
-    if (to <= from) continue;
-    if (from > at) parts.push(text.slice(at, from));
-    parts.push(made("mark", {class: "read", title: "what the label rests on"}, text.slice(from, to)));
-    at = to;
-  }
-  parts.push(text.slice(at));
-  return parts.filter((one) => one !== "");
-}
-
 /** What the model wrote. */
-export function rawAnswer({response, reading, evaluator}, fileOf) {
+export function rawAnswer({response, reading}) {
   if (!response) return [made("p", {class: "missing"}, reading?.label ? "Only the label is known; its answer was not imported." : "There is no answer here.")];
-  const spans = reading?.spans || [];
-  const rest = response.rest ? made("p", {class: "soft"}, `This answer has ${count(response.length)} characters. `, made("a", {href: fileOf("text"), download: ""}, "Save all of it")) : null;
-  const box = response.text ? longText(response.text, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "answer", "aria-label": "The answer as it was written"}}) : made("p", {class: "missing"}, response.error ? "The call failed." : "The answer is empty.");
-  const says = spans.length ? made("p", {class: "soft read-by"}, made("mark", {class: "read"}, "Marked"), ` is what ${evaluator} read${reading.spans_exact === false ? ", or at least one of these places" : ""}.`) : null;
-  return [box, says, response.error ? made("p", {class: "missing"}, response.error) : null];
+  const box = response.text ? longText(response.text, {attributes: {class: "answer", "aria-label": "The answer as it was written"}}) : made("p", {class: "missing"}, response.error ? "The call failed." : "The answer is empty.");
+  const rest = response.length > response.text.length ? made("p", {class: "soft"}, `These are the first of ${count(response.length)} characters.`) : null;
+  return [box, rest, response.error ? made("p", {class: "missing"}, response.error) : null];
 }
 
-export function thinking({response}, fileOf) {
+export function thinking({response}) {
   if (!response?.thinking) return null;
-  const rest = response.thinking_length > response.thinking.length ? made("p", {class: "soft"}, made("a", {href: fileOf("thinking"), download: ""}, "Save all of it")) : null;
-  const box = longText(response.thinking, {more: rest, attributes: {class: "thinking"}});
-  return made("details", {open: response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking_length ?? response.thinking.length)} characters)`), box);
+  const box = longText(response.thinking, {attributes: {class: "thinking"}});
+  return made("details", {open: response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking.length)} characters)`), box);
 }
 
 /** The labels' probabilities as bars. */
@@ -141,7 +122,6 @@ export function facts({response, column}) {
     ["Model", [column.model, response.served_model && response.served_model !== column.model ? ` (served as ${response.served_model})` : ""].join("")],
     ["Decoding", decoding || column.decoding],
     ["Tokens", tokenWords(response)],
-    ["Cost", response.money === null || response.money === undefined ? null : money(response.money)],
     ["Time", response.latency ? seconds(response.latency) : null],
     ["Ended", response.finish === "length" ? "cut off at max_tokens" : response.finish],
     ["Received", response.received ? new Date(1000 * response.received).toLocaleString("en", {dateStyle: "medium", timeStyle: "short"}) : null],
@@ -149,7 +129,7 @@ export function facts({response, column}) {
     ["Reused from", response.reused_from],
     ["Key", response.key ? made("code", {}, response.key) : null],
   ].filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return made("details", {class: "facts-of"}, made("summary", {}, ["Tokens, cost and time", tokenWords(response) ? `: ${tokenWords(response)}` : "", response.money ? `, ${money(response.money)}` : ""].join("")), made("dl", {class: "pairs"}, ...rows.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)])));
+  return made("details", {class: "facts-of"}, made("summary", {}, ["Tokens and time", tokenWords(response) ? `: ${tokenWords(response)}` : ""].join("")), made("dl", {class: "pairs"}, ...rows.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)])));
 }
 
 function tokenWords(one) {

@@ -142,7 +142,7 @@ export class GridView {
     const many = new Map(grid.counts);
     const all = grid.counts.reduce((sum, [, n]) => sum + n, 0);
     const chips = [...legend.entries.values()].filter((one) => many.get(one.code)).map((one) => {
-      const wanted = one.kind === "label" ? term("label", one.name) : one.kind === "status" ? term("status", one.name) : "is:missing";
+      const wanted = one.kind === "label" ? term("label", one.name) : term("status", one.name);
       const words = `${count(many.get(one.code))} (${percent(many.get(one.code) / all)})`;
       return made("li", {}, made("button", {type: "button", onclick: () => app.toggleTerm(wanted)}, legend.chip(one.code), made("span", {class: "many"}, words)));
     });

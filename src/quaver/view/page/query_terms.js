@@ -25,22 +25,19 @@ function fieldOf(term) {
   return absent ? absent[1] : /^(?:"(?:\\.|[^"\\])*"|[^:<>=!])+/.exec(term)?.[0] ?? term;
 }
 
-/** The terms of a query at its top, as they are written; null where it has parentheses or `or`. */
-export function termsOf(query) {
-  const found = query.match(/(?:"(?:\\.|[^"\\])*"?|[^\s"])+/g) || [];
-  return found.some((one) => /^or$/i.test(one) || /^-?\(/.test(one)) ? null : found.filter((one) => !/^and$/i.test(one));
+/** The terms of a query, as they are written. */
+function termsOf(query) {
+  return query.match(/(?:"(?:\\.|[^"\\])*"?|[^\s"])+/g) || [];
 }
 
 export function hasTerm(query, one) {
-  const terms = termsOf(query);
-  return terms !== null && terms.includes(one.trim());
+  return termsOf(query).includes(one.trim());
 }
 
 /** The query without a term if it has it, with it if not; a term of the same field takes the other's place if `only`. */
 export function toggled(query, one, {only = false} = {}) {
   const wanted = one.trim();
   const terms = termsOf(query);
-  if (terms === null) return `(${query.trim()}) ${wanted}`;
   if (terms.includes(wanted)) return terms.filter((other) => other !== wanted).join(" ");
   const kept = only ? terms.filter((other) => fieldOf(other) !== fieldOf(wanted)) : terms;
   return [...kept, wanted].join(" ");

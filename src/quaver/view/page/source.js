@@ -117,10 +117,6 @@ export class ServerSource {
     return {...known, column: {...known.column, at: known.column.column ?? known.column.at}};
   }
 
-  rawFile(study, given) {
-    return `${this.#of(study)}/raw?${query(given)}`;
-  }
-
   facets(study, view, options) {
     return this.#read(`${this.#of(study)}/facets`, view, options);
   }
