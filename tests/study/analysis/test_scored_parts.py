@@ -1,11 +1,10 @@
-"""Answers that are scored in parts, by several processes, are scored as by one."""
+"""Answers that are scored in parts are scored as each alone."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.commands import environment
-from tests.score.outputs import TEXT_EVALUATORS
 from tests.studies import written
 
 from quaver.bundles.packing import bundle
@@ -85,9 +83,9 @@ def design(study: Study, *names: str) -> dict[str, Any]:
     return annotation_frame._design(study.source.experiment, study.source.plugins.evaluators(names or None))
 
 
-def scored(study: Study, kept: Path, asked: dict[str, Any], processes: int) -> pl.DataFrame:
+def scored(study: Study, kept: Path, asked: dict[str, Any]) -> pl.DataFrame:
     with study.source.answers() as store:
-        scored_parts.score(store, asked, kept, processes)
+        scored_parts.score(store, asked, kept)
     return pl.read_parquet(parts_of(kept))
 
 
@@ -99,7 +97,7 @@ def test_whatever_the_parts_the_annotations_are_the_same(part: int, chunk: int) 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(scored_parts, "PART", part)
         patched.setattr(Store.read, "__defaults__", (0, None, chunk))
-        found = scored(opened, kept, design(opened, "first_label"), 1)
+        found = scored(opened, kept, design(opened, "first_label"))
     assert kept.is_dir() == (2 * part < ANSWERS)
     assert found.equals(one_by_one(opened))
 
@@ -118,17 +116,6 @@ def one_by_one(study: Study) -> pl.DataFrame:
     with study.source.answers() as store:
         rows = [row for some in store.read() for row in some]
     return pl.concat([annotator_of(study.source, evaluators).frame([row]) for row in rows])
-
-
-@pytest.mark.usefixtures("small")
-def test_two_processes_make_what_one_makes(study: Study, tmp_path: Path) -> None:
-    asked = design(study, *TEXT_EVALUATORS)
-    alone = scored(study, tmp_path / "a.parquet", asked, 1)
-    together = scored(study, tmp_path / "b.parquet", asked, 3)
-    assert together.equals(alone)
-    assert alone.height == len(TEXT_EVALUATORS) * ANSWERS
-    names = [[part.name for part in parts_of(tmp_path / name)] for name in ("a.parquet", "b.parquet")]
-    assert names[0] == names[1] == [f"part-{n:06}.parquet" for n in range(6)]
 
 
 @pytest.mark.long
@@ -160,41 +147,6 @@ def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
     assert pl.read_parquet(kept).equals(whole)
 
 
-class Local(FirstLabel):
-    """A user's evaluator."""
-
-
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("place", ["inside a function", "in a module that only this process knows"])
-def test_an_evaluator_that_cannot_be_sent_is_read_here_and_says_so(
-    study: Study, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Inner(FirstLabel):
-        pass
-
-    used: type[FirstLabel] = Inner
-    if place != "inside a function":
-        module = types.ModuleType("known_here_alone")
-        used = type("Elsewhere", (FirstLabel,), {"__module__": module.__name__})
-        module.Elsewhere = used  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    asked = design(study, "first_label") | {"evaluators": {"first_label": used()}}
-    with pytest.warns(UserWarning, match="by one process"):
-        found = scored(study, tmp_path / "a.parquet", asked, 2)
-    assert found.equals(scored(study, tmp_path / "b.parquet", design(study, "first_label"), 1))
-
-
-@pytest.mark.usefixtures("small")
-def test_what_a_helper_leaves_is_made_here(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # It takes one part, and is killed.
-    dies = scored_parts._START.replace("work()", "import sys\nprint('\"ready\"', flush=True)\nsys.exit(1)")
-    monkeypatch.setattr(scored_parts, "_START", dies)
-    found = scored(study, tmp_path / "a.parquet", design(study), 3)
-    assert found.equals(scored(study, tmp_path / "b.parquet", design(study), 1))
-
-
 @pytest.mark.usefixtures("small")
 def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study, tmp_path: Path) -> None:
     with study.source.answers() as store:
@@ -203,7 +155,7 @@ def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study,
         store.db.execute("UPDATE responses SET text = text || '!' WHERE id = 90")
         try:
             with pytest.raises(StoreError, match="has changed"):
-                scored_parts.score(store, design(study), tmp_path / "annotations.parquet", 2)
+                scored_parts.score(store, design(study), tmp_path / "annotations.parquet")
         finally:
             store.db.execute("UPDATE responses SET text = rtrim(text, '!') WHERE id = 90")
     assert pl.read_parquet(tmp_path / "annotations.parquet").equals(whole)
@@ -216,12 +168,11 @@ from quaver.study.analysis import scored_parts
 from tests.study.analysis.test_scored_parts import Study, answer
 scored_parts.PART = 20
 write = scored_parts.write_part
-def write_and_die(store, annotator, folder, part):
-    write(store, annotator, folder, part)
-    if part.number == int(sys.argv[2]):
+def write_and_die(frame, file):
+    write(frame, file)
+    if file.name == f"part-{int(sys.argv[2]):06}.parquet":
         os.kill(os.getpid(), signal.SIGKILL)
 scored_parts.write_part = write_and_die
-scored_parts._cores = lambda: 1
 Study.open(sys.argv[1], functions={"fake": answer}).rescore()
 """
 

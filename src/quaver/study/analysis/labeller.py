@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
-from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,8 +46,6 @@ class LabelledText(NamedTuple):
 class Labeller:
     """Labels texts with a study's prompts, decoding, model and evaluator (see `Study.labeller`).
 
-    Texts that come in while others are asked about are asked about together, next.
-
     Args:
         study: The study.
         variants: The prompts to ask, by their ids; all if left out.
@@ -73,8 +68,7 @@ class Labeller:
         self._evaluator = study.spec.evaluators[0].title
         self._columns = {name for variant in design.variants for name in names_in(variant.text)} - {"item"}
         self.promise, self.least = _rule(study) if variants is None else (None, SPLIT)
-        self._waiting: SimpleQueue[_Batch] = SimpleQueue()
-        self._worker = ThreadPoolExecutor(1, "quaver labeller")
+        self._lock, self._closed = threading.Lock(), False
 
     def __call__(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
         """Label texts.
@@ -89,38 +83,28 @@ class Labeller:
             ItemError: A text is empty, or a row lacks a column.
             ModelError: The model cannot be asked.
         """
-        return self._awaited(texts).result()
+        rows = [self._fields(text, index) for index, text in enumerate(texts)]
+        with self._lock:
+            if self._closed:
+                raise QuaverError("this labeller is closed", where=self._study.where, fix="make another one")
+            return self._labelled(rows) if rows else []
 
     async def label(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
         """The same, without holding up the event loop."""
-        return await asyncio.wrap_future(self._awaited(texts))
-
-    def _awaited(self, texts: Sequence[str | Mapping[str, Any]]) -> Future[list[LabelledText]]:
-        """Have texts wait for their turn: whoever's turn it is, all that wait are asked about together."""
-        batch = _Batch([self._fields(text, index) for index, text in enumerate(texts)], Future())
-        self._waiting.put(batch)
-        try:
-            self._worker.submit(self._answer)
-        except RuntimeError:
-            batch.found.cancel()
-            raise QuaverError(
-                "this labeller is closed", where=self._study.where, fix="make another one"
-            ) from None
-        return batch.found
+        return await asyncio.to_thread(self, texts)
 
     def __enter__(self) -> Labeller:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Release the model's weights and connections."""
-        self._worker.shutdown()
-        for model in self._study.models.values():
-            model.close()
+        with self._lock:
+            self._closed = True
+            for model in self._study.models.values():
+                model.close()
 
     def __repr__(self) -> str:
         rule = f"accepts where {percent(self.least)} of the answers agree"
@@ -135,35 +119,11 @@ class Labeller:
                 raise ItemError("this row lacks a column", where=f"texts[{index}]", expected=missing[0])
             return text
         if not isinstance(text, str) or not text.strip() or len(self._columns) > 1:
-            columns = ", ".join(sorted(self._columns))
-            raise ItemError(
-                "this is no text to label",
-                where=f"texts[{index}]",
-                expected=f"a text, or a row with {columns}"
-                if len(self._columns) < 2
-                else f"a row with {columns}",
-                found=excerpt(text),
-            )
+            row = f"a row with {', '.join(sorted(self._columns))}"
+            expected = row if len(self._columns) > 1 else f"a text, or {row}"
+            where = f"texts[{index}]"
+            raise ItemError("this is no text to label", where=where, expected=expected, found=excerpt(text))
         return dict.fromkeys(self._columns, text)
-
-    def _answer(self) -> None:
-        """Answer all that waits; nothing where it was answered with what came before."""
-        batches = list[_Batch]()
-        with suppress(Empty):
-            while True:
-                batch = self._waiting.get_nowait()
-                batches += [batch] if batch.found.set_running_or_notify_cancel() else []
-        rows = [row for batch in batches for row in batch.rows]
-        try:
-            found = self._labelled(rows) if rows else []
-        except Exception as error:
-            for batch in batches:
-                batch.found.set_exception(error)
-            return
-        index = 0
-        for batch in batches:
-            batch.found.set_result(found[index : index + len(batch.rows)])
-            index += len(batch.rows)
 
     def _labelled(self, rows: Sequence[Mapping[str, Any]]) -> list[LabelledText]:
         """Ask about texts, read the answers, and take the most frequent labels."""
@@ -179,28 +139,19 @@ class Labeller:
                     answers.append((call.condition, call.item, call.repeat, response, None))
         annotator = annotator_of(study, study.plugins.evaluators([self._evaluator]), design=design)
         frame = annotator.frame(answers)
-        codes = design.labels.codes
+        codes, columns = design.labels.codes, ("label", "times", "confidence")
         modal = most_frequent(frame.select(pl.col("item", "label").cast(pl.String)), codes)
         sure = mean_confidence(frame, modal, codes)
-        labels = {
-            item: (label, times) for item, label, times in modal.select("item", "label", "times").iter_rows()
-        }
-        confidences = dict(sure.iter_rows())
+        known = modal.join(sure, on="item", how="left")
+        labels = {row[0]: row[1:] for row in known.select("item", *columns).iter_rows()}
         asked = sum(condition.repeats for condition in design.conditions)
         result = []
         for item in items:
-            label, times = labels.get(item.id, (None, 0))
+            label, times, confidence = labels.get(item.id, (None, 0, None))
             share = times / asked
             accepted = label is not None and share >= self.least
-            result.append(LabelledText(label, share, confidences.get(item.id), accepted))
+            result.append(LabelledText(label, share, confidence, accepted))
         return result
-
-
-class _Batch(NamedTuple):
-    """Texts that somebody waits for, and what comes of them."""
-
-    rows: Sequence[Mapping[str, Any]]
-    found: Future[list[LabelledText]]
 
 
 def _rule(study: StudyFile) -> tuple[float | None, float]:
