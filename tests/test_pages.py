@@ -23,7 +23,6 @@ pytestmark = pytest.mark.long
             "collections.md",
             "data.md",
             "import.md",
-            "from-other-tools.md",
             "what-goes-wrong.md",
             "compare.md",
             "view.md",
@@ -54,7 +53,7 @@ pytestmark = pytest.mark.long
     ],
 )
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = ("gallery/*.quaver.zip", "tutorials/*.xlsx", "logs/*")
+    files = ("gallery/*.quaver.zip", "tutorials/*.xlsx")
     for file in (one for pattern in files for one in DOCS.glob(pattern)):
         shutil.copy(file, tmp_path)  # what a reader has downloaded
     if page == "tutorials/review.md":  # from the site, which packs it again

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
+from glob import glob
 from pathlib import Path
 from typing import Any, Final
 
 from quaver import Study, import_annotations
+from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError
-from quaver.study.imports.label_files import files_of, read_table, write_rows
 
 MORE: Final = ("name", "columns", "gold_columns")
 """What a recipe says beside the options of an import: what paths say, columns where there is no header."""
@@ -52,7 +54,10 @@ def imported(file: Path, home: Path, reading: Mapping[str, Any], folder: Path) -
         options.setdefault("variant", "variant")
     home.parent.mkdir(parents=True, exist_ok=True)
     table = home.with_name(f"{home.name}.csv")
-    write_rows(table, rows)
+    with table.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
     return import_annotations(table, home, **options)[0]
 
 
@@ -61,11 +66,12 @@ def _rows(file: Path, reading: Mapping[str, Any]) -> list[Cells]:
     says = re.compile(".*?/" + _pattern(reading["name"])) if "name" in reading else None
     written = {name: reading[name] for name in ("encoding", "separator", "sheet") if name in reading}
     rows: list[Cells] = []
-    for one in files_of(file):
+    files = [file] if file.exists() else [Path(one) for one in sorted(glob(str(file), recursive=True))]
+    for one in files:
         said = says.fullmatch(one.resolve().as_posix()) if says else None
         if says and said is None:
             raise ItemError("this path does not fit", where=str(one), expected=reading["name"])
-        own = read_table(one, **written, columns=reading.get("columns", ()))
+        own = read_rows(one, **written, columns=reading.get("columns", ()))
         rows += [{**row, **(said.groupdict() if said else {})} for row in own]
     columns = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in columns} for row in rows]
@@ -78,6 +84,6 @@ def _pattern(name: str) -> str:
 
 def _gold(file: Path, columns: Sequence[str], item: Sequence[Any]) -> dict[str, str]:
     """The true label of each item in a file."""
-    rows = read_table(file, columns=columns)
+    rows = read_rows(file, columns=columns)
     (column,) = ["gold"] if "gold" in rows[0] else [name for name in rows[0] if name not in item]
     return {"/".join(row.text(name) for name in item): row.text(column) for row in rows}

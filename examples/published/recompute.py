@@ -23,12 +23,12 @@ from quaver.core.column_names import column_among
 from quaver.core.options import options_in
 from quaver.core.records import Estimate
 from quaver.core.rows import of_measures
+from quaver.design.items.table_files import read_rows
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part
 from quaver.errors import SpecError, UnknownName
 from quaver.papers.published_table import answers_of
 from quaver.study.imports.import_options import ImportOptions
-from quaver.study.imports.label_files import read_table
 
 NAME: Final = "published.yaml"
 Written = float | str
@@ -178,7 +178,7 @@ def _written_scores(
     """The scores in a file of annotations, or in the table beside it, each once."""
     table = file.scores_in or ScoresIn(file=file.file, only={})
     options = {"encoding": "utf-8", "separator": None, "sheet": None}
-    rows = read_table(
+    rows = read_rows(
         source.path_of(table.file), **options | {k: v for k, v in file.reading.items() if k in options}
     )
     rows = [row for row in rows if all(str(row[key]) == value for key, value in table.only.items())]

@@ -38,7 +38,7 @@ def test_a_sample_from_forecast_to_labels(
     assert (status["drawn"], status["labelled"], status["complete"]) == (40, 40, True)
     assert "alpha 1.00 on 10 items" in run()
     assert json.loads(run("--n", "50", "--json"))["forecast"]["size"] == 50
-    assert "round-2-ada-2.label-studio.json" in run("--sheets", "--format", "label-studio")
+    assert "round-2-ada-2.xlsx" in run("--sheets", "--format", "xlsx")
 
 
 def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(

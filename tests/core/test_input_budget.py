@@ -16,7 +16,6 @@ from quaver.core.line_file import LineFile
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
 from quaver.study.gold_sample.coder_sheets import read_returned
-from quaver.study.imports.tool_logs import log_in
 
 ROOT = Path(quaver.__file__).parent
 
@@ -172,9 +171,7 @@ def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(
 READERS: dict[str, Callable[[Path], object]] = {
     "a study file": lambda path: read_yaml(path.rename(path.with_suffix(".yaml"))),
     "a coder's CSV": lambda path: read_returned(path.rename(path.with_suffix(".csv"))),
-    "a coder's JSON": lambda path: read_returned(path.rename(path.with_suffix(".json"))),
     "lines": lambda path: LineFile(path).documents(),
-    "a log": lambda path: log_in(path.rename(path.with_suffix(".json"))),
 }
 
 

@@ -156,6 +156,8 @@ WIDE = "id,post,tone,topics,amount\n" + "".join(
 
 def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path: Path) -> None:
     check = begun(tmp_path, WIDE)
+    for name in ("tone", "topics", "amount"):
+        check.take_column(name, "fields")
     shown = {"id": "id", "post": "text", "tone": "fields", "topics": "fields", "amount": "fields"}
     assert {one.name: one.role for one in check.columns() if one.role == "fields"}.keys() == {
         "tone",
@@ -172,6 +174,7 @@ def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path: Path) -> 
 
 def test_the_label_of_a_text_takes_the_place_of_variables(tmp_path: Path) -> None:
     check = begun(tmp_path, WIDE)
+    check.take_column("topics", "fields")
     check.take_column("tone", "gold")
     assert check.found.labels == ("bad", "good", "mixed")
     assert check.fields == ()

@@ -49,7 +49,7 @@ def command(
     Options:
       seed: What is drawn from; by default the study's seed.
       drawn_by: Who draws, for the record; by default your account's name.
-      form: The sheets: xlsx, csv or label-studio.
+      form: The sheets: xlsx or csv.
       forecast: Only say what the sample would take and bring.
       sheets: Write sheets anew, of what is not labelled yet.
       take: Take back a file of labels.
@@ -63,7 +63,7 @@ def command(
     Examples:
       quaver gold study.yaml --n 200 --forecast
       quaver gold study.yaml --n 200 --coders ada,ben
-      quaver gold study.yaml --target 0.1 --format label-studio
+      quaver gold study.yaml --target 0.1 --format csv
       quaver gold study.yaml --take gold/round-1-ada.xlsx
       quaver gold study.yaml --adjudicate carla
       quaver gold study.yaml --n 300

@@ -24,19 +24,17 @@ def command(
 ) -> None:
     """Make a study of labels that you already have.
 
-    Reads any long table, a column for each coder, several tables of the same columns, promptstability's
-    files, logs of inspect-ai and exports of Label Studio. Columns that you do not name are detected and
-    shown.
+    Reads any long table, a column for each coder, and promptstability's files. Columns that you do not name
+    are detected and shown.
 
     Options:
-      file: A CSV, Excel, ODS, JSON Lines or Parquet file, a log, or a pattern in quotes.
+      file: A CSV, Excel, ODS, JSON Lines or Parquet file.
       folder: The study's folder; by default the file's name.
 
     Examples:
       quaver import annotations.csv
       quaver import coded.csv --item id --coders anna,ben,cleo --gold truth
       quaver import answers.csv --item id --raw reply --variant prompt
-      quaver import "coded-*.csv" all
     """
     from quaver.study.imports.label_import import import_annotations
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
+
+import polars as pl
 
 from quaver.core.label_decisions import label_line
 from quaver.core.labels import number_of
@@ -17,36 +19,47 @@ _MOST_CODES = 30
 """Where there are more numbers than a codebook has codes, they are measurements."""
 
 
-def do_meet(left: Iterable[str], right: Iterable[str]) -> bool:
-    """Whether half of the labels of the side that has fewer occur on the other; a side of one label does.
-
-    >>> do_meet(["pos", "neg", "neutral"], ["positive", "negative", "neutral"]), do_meet("abc", "ab")
-    (False, True)
-    """
-    one, other = {*left}, {*right}
-    fewest = min(len(one), len(other))
-    return fewest < 2 or 2 * len(one & other) >= fewest
-
-
-def check_meeting(
-    names: tuple[str, str], together: Counter[tuple[str, str]], where: str, option: str = "--labels"
-) -> None:
-    """Refuse to compare two sides whose labels hardly meet.
+def check_sides(given: pl.DataFrame, where: str, option: str = "--labels") -> None:
+    """Refuse to compare sides of which one has hardly any label of the others.
 
     Args:
-        names: What the sides are called.
-        together: How often a label of the first side stands beside one of the second.
+        given: The labels: ``item``, ``side`` (a coder, a column) and ``label``.
         where: The file.
         option: That which gives the label set.
 
     Raises:
         QuaverError: They do not meet; it says what stands beside what, and which option merges them.
     """
-    left, right = ({pair[side] for pair in together} for side in (0, 1))
-    if do_meet(left, right):
-        return
+    own = {side: {*labels} for side, labels in given.group_by("side").agg(pl.col("label").unique()).rows()}
+    having = Counter(label for labels in own.values() for label in labels)
+    for side in sorted(own):
+        if _do_meet(own[side], {one for one, number in having.items() if number > (one in own[side])}):
+            continue
+        is_own = pl.col("side") == side
+        pairs = given.filter(is_own).join(given.filter(~is_own), on="item")
+        together = Counter[tuple[str, str]](pairs.select("label", "label_right").rows())
+        left, right = ({pair[at] for pair in together} for at in (0, 1))
+        if not _do_meet(left, right):
+            others = "the others" if len(own) > 2 else next(other for other in own if other != side)
+            raise _apart((side, others), (left, right), together.most_common(), where, option)
+
+
+def _do_meet(left: Set[str], right: Set[str]) -> bool:
+    """Whether half of the labels of the side that has fewer occur on the other; a side of one label does."""
+    fewest = min(len(left), len(right))
+    return fewest < 2 or 2 * len(left & right) >= fewest
+
+
+def _apart(
+    names: tuple[str, str],
+    sides: tuple[set[str], set[str]],
+    together: Sequence[tuple[tuple[str, str], int]],
+    where: str,
+    option: str,
+) -> QuaverError:
+    left, right = sides
     if len(left | right) > _MOST_CODES and all(number_of(text) is not None for text in left | right):
-        raise QuaverError(
+        return QuaverError(
             f"the labels of {names[0]} and of {names[1]} are numbers that hardly meet",
             where=where,
             expected="labels of which half on one side, or more, occur on the other",
@@ -54,13 +67,13 @@ def check_meeting(
             fix='measure them as numbers: --level "interval", or --level "ratio" where zero means none',
         )
     merged: dict[str, str] = {}
-    for (one, other), _ in together.most_common():
+    for (one, other), _ in together:
         if one not in right and other not in left and other not in merged and one not in merged.values():
             merged[other] = one
-    beside = [f"{one!r} beside {other!r} {n:,} times" for (one, other), n in together.most_common(_SHOWN)]
+    beside = [f"{one!r} beside {other!r} {n:,} times" for (one, other), n in together[:_SHOWN]]
     same = shlex.quote(",".join(f"{other}={one}" for other, one in merged.items()))
     merges = f"if they mean the same: --same {same}; if not, " if 0 < len(merged) <= _SHOWN else ""
-    raise QuaverError(
+    return QuaverError(
         f"the labels of {names[0]} and of {names[1]} hardly meet",
         where=where,
         expected="half of the labels of one side, or more, among those of the other",

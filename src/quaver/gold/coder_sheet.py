@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any, Final, Literal, get_args
-from xml.sax.saxutils import quoteattr
+from typing import Any, Final, Literal
 
 from quaver.core.label_values import NO_LABELS, Codebook, TaskField, single_labels
 from quaver.core.number_format import enumeration
@@ -184,11 +182,8 @@ class Sheet:
         )
 
 
-Format = Literal["xlsx", "csv", "label-studio"]
-"""``xlsx``: a workbook with the codes on a second sheet and a list to choose from. ``csv``: a table.
-``label-studio``: tasks to import, and beside them the labelling interface."""
-
-FORMATS: Final = get_args(Format)
+Format = Literal["xlsx", "csv"]
+"""``xlsx``: a workbook with the codes on a second sheet and a list to choose from. ``csv``: a table."""
 
 _LONGEST_CELL = 32_000
 """Characters that a workbook's cell holds, with room for the note that the text was cut."""
@@ -196,7 +191,7 @@ _LONGEST_CELL = 32_000
 
 def written(sheet: Sheet, stem: str, form: Format) -> dict[str, bytes]:
     """The files of a sheet, by name; the first is the one that comes back."""
-    return _WRITERS[form](sheet, stem)
+    return _workbook(sheet, stem) if form == "xlsx" else _table(sheet, stem)
 
 
 def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
@@ -254,68 +249,3 @@ def _table(sheet: Sheet, stem: str) -> dict[str, bytes]:
     }
 
 
-def _label_studio(sheet: Sheet, stem: str) -> dict[str, bytes]:
-    """Tasks, and the labelling interface; the coders' labels of an adjudication stand above the text."""
-    tasks = [
-        {"data": {ITEM: row.item, CODER: sheet.coder, TEXT: _with_given(row.shown, row.given)}}
-        for row in sheet.rows
-    ]
-    controls = "".join(_control(column, one) for column, one in sheet.fields.items())
-    interface = (
-        f"<View>\n  <Header value={_attribute(sheet.question)}/>\n"
-        f'  <Text name="{TEXT}" value="${TEXT}"/>\n{controls}'
-        f'  <TextArea name="{NOTE}" toName="{TEXT}" placeholder="A note, if you like" rows="2"/>\n</View>\n'
-    )
-    return {
-        f"{stem}.label-studio.json": _json(tasks),
-        f"{stem}.label-studio.xml": interface.encode("utf-8", "backslashreplace"),
-    }
-
-
-def _control(column: str, field: TaskField) -> str:
-    """What Label Studio shows for a field."""
-    kind, to = kind_of(field.labels), f'name={_attribute(column)} toName="{TEXT}"'
-    title = "" if column == LABEL else f'  <Header value={_attribute(_titled(column, field))} size="5"/>\n'
-    if kind == "number":
-        return f"{title}  <Number {to}/>\n"
-    choices = "".join(
-        f"    <Choice value={_attribute(code)} hint={_attribute(hint)}/>\n" for code, hint in _options(field)
-    )
-    how = 'choice="single" required="true"' if kind == "label" else 'choice="multiple"'
-    return f"{title}  <Choices {to} {how}>\n{choices}  </Choices>\n"
-
-
-def _titled(column: str, field: TaskField) -> str:
-    """A field's name and definition."""
-    return f"{column}: {field.definition}" if field.definition else column
-
-
-def _options(field: TaskField) -> list[tuple[str, str]]:
-    """Each code and what it means; of a set also what says that none applies."""
-    rows = [
-        (label.code, ": ".join(part for part in (label.name, label.definition) if part))
-        for label in single_labels(field.labels)
-    ]
-    return [*rows, (NO_LABELS, "none of them applies")] if kind_of(field.labels) == "set" else rows
-
-
-def _attribute(text: str) -> str:
-    """A text as an attribute of XML, without the characters that XML does not have."""
-    plain = "".join(c for c in text if c.isprintable() or c in "\n\t")
-    return quoteattr(plain.encode("utf-8", "replace").decode())
-
-
-def _with_given(text: str, given: Mapping[str, str]) -> str:
-    labels = "".join(f"{coder}: {label}\n" for coder, label in given.items())
-    return f"{labels}\n{text}" if labels else text
-
-
-def _json(document: Any) -> bytes:
-    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
-
-
-_WRITERS: Final[Mapping[Format, Callable[[Sheet, str], dict[str, bytes]]]] = {
-    "xlsx": _workbook,
-    "csv": _table,
-    "label-studio": _label_studio,
-}

@@ -120,7 +120,6 @@ class Returned:
         coder: Who labelled it; empty where the file does not say.
         note: The coder's note.
         text: The text beside it, if the file has one.
-        when: When it was labelled, in the file's words; empty where it does not say.
         where: The file and the line.
     """
 
@@ -129,7 +128,6 @@ class Returned:
     coder: str = ""
     note: str = ""
     text: str = ""
-    when: str = ""
     where: str = ""
 
 
@@ -178,7 +176,7 @@ class ReturnedLabels:
                     raise _twice(item, first, row)
                 continue
             as_role = "adjudicator" if row.coder.endswith(ADJUDICATES) and role == "coder" else role
-            kept.append((item, coder, as_role, read.label, row.note or None, source, row.when or now))
+            kept.append((item, coder, as_role, read.label, row.note or None, source, now))
         if outside:
             texts = list(dict.fromkeys(row.label.strip() for row in outside))
             raise outside_label_set(

@@ -15,11 +15,11 @@ from quaver.core.input_budget import read_file
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.study.checking.check_design import PreparedCheck, prepared_check, rows_of
+from quaver.study.checking.check_design import PreparedCheck, prepared_check
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
 from quaver.study.checking.text_table import TextTable, labelled_texts, read_text_table
-from quaver.study.imports.columns import Table
+from quaver.study.imports.columns import Table, table_of
 from quaver.study.imports.field_columns import FieldColumn
 from quaver.study.session import Study
 
@@ -222,7 +222,7 @@ class BegunCheck:
         """The rows of the table."""
         written = {str(name): str(self.options[name]) for name in _WRITTEN if name in self.options}
         self._read = _stamp(self.source)
-        return Table(self.source, rows_of(self.source, written))
+        return table_of(self.source, written)
 
     @property
     def found(self) -> TextTable:

@@ -63,7 +63,7 @@ def test_several_variables_are_shown_as_they_are_asked_for(tmp_path: Path) -> No
     texts = tmp_path / "texts.csv"
     rows = (f"Text {n} about this.,{'ab'[n % 2]},{('x', 'x;y')[n % 2]},{n % 7 + 0.5}\n" for n in range(40))
     texts.write_text("text,tone,topics,amount\n" + "".join(rows), encoding="utf-8")
-    prepared = prepared_check(texts, model="ollama/tiny", prompts=1)
+    prepared = prepared_check(texts, model="ollama/tiny", prompts=1, fields=["tone", "topics", "amount"])
     (request, *_) = prepared.study.source.requests("tiny")
     shown = fields_shown("Code this text.", prepared.table.fields, request.prompt.text)
     assert len(prepared.table.fields) == 3

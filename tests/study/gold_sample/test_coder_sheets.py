@@ -14,7 +14,7 @@ from tests.gold_study import filled, labelled_study, read_rows, truths, write_ro
 import quaver
 from quaver import Study
 from quaver.errors import StoreError
-from quaver.study.gold_sample.coder_sheets import gold_differences, returned_in
+from quaver.study.gold_sample.coder_sheets import gold_differences
 from quaver.study.sources.gold_files import GoldFiles
 
 
@@ -84,12 +84,3 @@ def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> Non
     assert gold_differences(other.source, study.annotations())
 
 
-def test_a_cancelled_answer_and_an_open_task_are_no_labels() -> None:
-    given = {"result": [{"from_name": "label", "value": {"choices": ["pos"]}}], "completed_by": "ada"}
-    tasks = [
-        {"data": {"item": "i1"}, "annotations": [{**given, "was_cancelled": True}, given]},
-        {"data": {"item": "i1"}, "predictions": []},
-        {"data": {"item": "i2"}, "annotations": []},
-    ]
-    (found,) = returned_in(json.dumps(tasks).encode(), "back.json")
-    assert [(row.item, row.label) for row in found] == [("i1", "pos")]

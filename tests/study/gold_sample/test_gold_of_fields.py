@@ -6,7 +6,6 @@ import csv
 import json
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -70,35 +69,6 @@ def test_a_sheet_of_sets_lists_labels_and_takes_sets_that_no_answer_has(tmp_path
     found = {one.measure: one.value for one in _opened(tmp_path, "topics").measure("accuracy", by=["model"])}
     assert found["accuracy"] is not None
     assert 0.3 < found["accuracy"] < 1
-
-
-def test_sets_and_numbers_come_back_from_label_studio(tmp_path: Path) -> None:
-    """One sheet for both fields: what the program was given, with answers as it exports them."""
-    study = _opened(tmp_path, None)
-    sheet, settings = study.gold.draw(n=20, coders=["ada"], form="label-studio").files
-    records = json.loads(sheet.read_text(encoding="utf-8"))
-    back = tmp_path / "back.json"
-    back.write_text(json.dumps([_of_label_studio(record) for record in records]), encoding="utf-8")
-    tree = ElementTree.fromstring(settings.read_text(encoding="utf-8"))
-    assert tree.find("Choices").get("choice") == "multiple"  # type: ignore[union-attr]
-    assert tree.find("Number").get("name") == "amount"  # type: ignore[union-attr]
-    assert study.gold.take(back).new == 40
-    status = study.gold.status()
-    assert {name: one.labelled for name, one in status.fields.items()} == {"topics": 20, "amount": 20}
-    for name, right in (("topics", {"[]", "tax", "tax;war"}), ("amount", None)):
-        coded = _opened(tmp_path, name).gold.state.coded
-        assert set(coded["label"]) == right or right is None
-        measured = _opened(tmp_path, name).measure("accuracy", by=["model"])
-        assert {one.measure: one.value for one in measured}["accuracy"] == 1
-
-
-def _of_label_studio(record: dict[str, Any]) -> dict[str, Any]:
-    topics, amount = _gold(int(record["data"]["item"][1:]))
-    result = [
-        {"from_name": "topics", "type": "choices", "value": {"choices": topics or ["[]"]}},
-        {"from_name": "amount", "type": "number", "value": {"number": amount}},
-    ]
-    return {**record, "annotations": [{"result": result, "completed_by": 1}]}
 
 
 def test_a_field_draws_the_sample_that_all_fields_share(tmp_path: Path) -> None:

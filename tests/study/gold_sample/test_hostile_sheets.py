@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -28,34 +27,25 @@ def study(tmp_path: Path) -> Study:
 
 def returned(path: Path, form: str, label: str) -> Path:
     """A sheet with this label of every item, as the program that opened it saves it."""
-    if form in ("xlsx", "csv"):
-        rows = read_rows(path, sheet="Labels" if form == "xlsx" else None)
-        target = path.with_name(f"back.{form}")
-        cells = [list(rows[0])] + [
-            [str(label if name == "label" else value) for name, value in row.items()] for row in rows
-        ]
-        if form == "csv":
-            with target.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows(cells)
-        else:
-            book = xlsxwriter.Workbook(target)
-            page = book.add_worksheet("Sheet1")
-            for down, line in enumerate(cells):
-                for at, cell in enumerate(line):
-                    page.write_string(down, at, cell)
-            book.close()
-        return target
-    records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    for record in records:
-        choice = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
-        skipped = {"was_cancelled": True, "result": []}
-        record["annotations"] = [skipped, {"completed_by": 3, "result": [choice]}]
-    target = path.with_name("back.json")
-    target.write_text(json.dumps(records), encoding="utf-8")
+    rows = read_rows(path, sheet="Labels" if form == "xlsx" else None)
+    target = path.with_name(f"back.{form}")
+    cells = [list(rows[0])] + [
+        [str(label if name == "label" else value) for name, value in row.items()] for row in rows
+    ]
+    if form == "csv":
+        with target.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(cells)
+    else:
+        book = xlsxwriter.Workbook(target)
+        page = book.add_worksheet("Sheet1")
+        for down, line in enumerate(cells):
+            for at, cell in enumerate(line):
+                page.write_string(down, at, cell)
+        book.close()
     return target
 
 
-@pytest.mark.parametrize("form", ["xlsx", "csv", "label-studio"])
+@pytest.mark.parametrize("form", ["xlsx", "csv"])
 def test_every_item_is_labelled_in_the_end(study: Study, form: Any) -> None:
     drawn = study.gold.draw(n=len(TEXTS), coders=["=ada"], form=form)
     label = study.experiment.labels.codes[1]
@@ -65,32 +55,6 @@ def test_every_item_is_labelled_in_the_end(study: Study, form: Any) -> None:
     frame = study.annotations().unique("item")
     assert frame["gold"].cast(pl.String).unique().to_list() == [label]
     assert frame["gold_drawn"].all()
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"item": "t000", "label": "left"},
-        ["t000"],
-        [{"id": "t000"}],
-        [{"data": {}, "annotations": [{"result": []}]}],
-        [{"data": {"item": "t000"}, "annotations": [{"result": [{"from_name": "label"}]}]}],
-        [{"data": {"item": "t000"}, "annotations": 3}],
-        [{"item": "t000", "label": {"choices": ["left", "right"]}}],
-        [{"item": {"deep": 1}, "label": "left"}],
-        [{"id": "t000", "responses": {"label": [{"value": ["left", "right"]}]}}],
-        [{"id": "t000", "responses": {"label": []}}],
-        [{"id": "\ud800", "responses": {"label": [{"value": "left"}]}}],
-    ],
-)
-def test_foreign_json_is_one_error(document: Any, tmp_path: Path) -> None:
-    study = labelled_study(tmp_path)
-    study.gold.draw(n=200)
-    path = tmp_path / "back.json"
-    path.write_text(json.dumps(document))
-    with pytest.raises(ItemError):
-        study.gold.take(path)
-    assert study.gold.state.coded.is_empty()
 
 
 @pytest.mark.parametrize(

@@ -140,24 +140,6 @@ def test_a_sheet_agrees_as_the_same_table_in_csv_does(path, tmp_path):
     assert "sheet=labels" in str(caught.value.fix)
 
 
-def test_a_set_of_marked_columns_is_measured_as_one_column_of_sets(tmp_path: Path) -> None:
-    """The same labels, once as cells with ``;`` and once as a column of marks for each label."""
-    given = [(["tax"], ["tax", "war"]), (["war"], ["war"]), ([], ["tax"]), (["tax", "war"], ["tax", "war"])]
-    cells, marks = ["item,rater,topics"], ["item,rater,topics_tax,topics_war"]
-    for item, pair in enumerate(given):
-        for rater, topics in zip("ab", pair, strict=True):
-            cells.append(f"{item},{rater},{';'.join(topics) or '[]'}")
-            marks.append(f"{item},{rater},{int('tax' in topics)},{'x' if 'war' in topics else ''}")
-    values = []
-    for name, lines in (("cells.csv", cells), ("marks.csv", marks)):
-        path = tmp_path / name
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        found = measure_agreement(path, label="topics", level="jaccard", resamples=0)
-        values.append([estimate.value for estimate in found])
-    assert values[0] == values[1]
-    assert values[0][0] is not None
-
-
 def test_white_space_in_a_columns_name_need_not_be_copied(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('item,"who\ncoded",the  label\n1,p,a\n1,q,a\n2,p,b\n2,q,b\n')

@@ -14,11 +14,11 @@ from tests.cli.commands import quaver
 
 from quaver import check, measure_agreement
 from quaver.errors import ItemError, QuaverError
-from quaver.study.checking.check_design import rows_of
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.text_table import TextTable, read_text_table
-from quaver.study.imports.columns import Table
+from quaver.study.imports.columns import table_of
 
+_NAMES = ["tone", "topics", "stance", "cost"]
 _TOPICS = ["tax", "war", "health", "schools"]
 
 
@@ -61,12 +61,12 @@ def _table(folder: Path, written: Any) -> Path:
 
 
 def _read(path: Path, **options: Any) -> TextTable:
-    return read_text_table(Table(path, rows_of(path, {})), CheckOptions(**options))
+    return read_text_table(table_of(path, {}), CheckOptions(**options))
 
 
 @pytest.mark.parametrize("form", _WRITTEN)
-def test_each_column_is_proposed_for_what_it_is(form: str, tmp_path: Path) -> None:
-    found = _read(_table(tmp_path, _WRITTEN[form]))
+def test_each_column_is_taken_for_what_it_is(form: str, tmp_path: Path) -> None:
+    found = _read(_table(tmp_path, _WRITTEN[form]), fields=_NAMES)
     kinds = {one.name: (one.kind, one.level, one.labels) for one in found.fields}
     assert kinds == {
         "tone": ("label", "nominal", ("angry", "calm")),
@@ -82,41 +82,19 @@ def test_each_column_is_proposed_for_what_it_is(form: str, tmp_path: Path) -> No
 def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path: Path) -> None:
     path = tmp_path / "speeches.jsonl"
     path.write_text("\n".join(map(json.dumps, _speeches())))
-    assert {one.name: one.kind for one in _read(path).fields}["topics"] == "set"
+    assert {one.name: one.kind for one in _read(path, fields=_NAMES).fields}["topics"] == "set"
     wide = tmp_path / "wide.jsonl"
     rows = [
         {**row, **{f"about_{one}": int(one in row["topics"]) for one in _TOPICS}, "topics": ""}
         for row in _speeches()
     ]
     wide.write_text("\n".join(map(json.dumps, rows)))
-    about = next(one for one in _read(wide).fields if one.name == "about")
+    about = next(one for one in _read(wide, fields=["about"]).fields if one.name == "about")
     assert about.document == {
         "labels": _TOPICS,
         "several": True,
         "gold": {"columns": {one: f"about_{one}" for one in _TOPICS}},
     }
-
-
-def test_what_is_known_of_all_rows_is_no_variable_where_people_coded_some(tmp_path: Path) -> None:
-    """The party is known of every speech; tone, topics and cost of those that somebody read."""
-    path = tmp_path / "some.jsonl"
-    read = ("tone", "topics", "cost", "stance")
-    rows = [
-        {
-            **{name: cell if name not in read or at % 4 == 0 else None for name, cell in row.items()},
-            "party": "ab"[at % 2],
-        }
-        for at, row in enumerate(_speeches())
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    found = _read(path)
-    assert {one.name for one in found.fields} == {*read}
-    assert found.known == 35
-    full = [
-        {**row, "party": "ab"[at % 2], "topics": row["topics"] or ""} for at, row in enumerate(_speeches())
-    ]
-    path.write_text("\n".join(map(json.dumps, full)))
-    assert {one.name for one in _read(path).fields} == {*read, "party"}, "a cell without a topic is empty"
 
 
 def test_one_variable_stays_one_and_what_is_no_variable_is_named(tmp_path: Path) -> None:
@@ -144,7 +122,7 @@ def test_a_table_goes_through_without_an_edit_and_no_field_that_fails_is_green(
     if wide:
         rows = [{**row, **{f"topics_{one}": int(one in row["topics"]) for one in _TOPICS}} for row in rows]
         rows = [{name: value for name, value in row.items() if name != "topics"} for row in rows]
-    found = check(rows, model=annotate, n=140, prompts=3)
+    found = check(rows, model=annotate, n=140, prompts=3, fields=_NAMES)
     kinds = {one.field: one.kind for one in found.verdict.recommendations}
     assert kinds == dict.fromkeys(("tone", "topics", "cost"), "use") | {"stance": "do not use"}
     assert found.verdict.kind == "do not use"

@@ -51,7 +51,7 @@ def wide(tmp_path: Path) -> Path:
 
 
 def test_a_wide_table_is_a_study_of_its_fields(wide: Path) -> None:
-    study, decisions = import_annotations(wide)
+    study, decisions = import_annotations(wide, fields=["tone", "topics", "cost"])
     taken = {(one.role, one.column) for one in decisions}
     assert {("field", "tone"), ("field", "topics"), ("field", "cost"), ("coder", "model")} <= taken
     assert {("gold", "tone_gold"), ("gold", "topics_gold"), ("gold", "cost_gold")} <= taken
@@ -93,7 +93,7 @@ def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path: Path) -> None:
 
 
 def test_it_is_reported_packed_and_verified(wide: Path, tmp_path: Path) -> None:
-    study, _ = import_annotations(wide)
+    study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     assert "tone" in study.report().read_text(encoding="utf-8")
     packed = quaver.bundle(study, tmp_path / "wide.quaver.zip")[0]
     check = verify(packed)
@@ -137,7 +137,7 @@ def test_cells_for_no_label_are_no_label(tmp_path: Path) -> None:
 
 
 def test_a_label_outside_its_field_says_where(wide: Path) -> None:
-    study, _ = import_annotations(wide)
+    study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     file = study.folder / "imported.csv"
     file.write_text(file.read_text().replace("t3,Text 3,a,bad", "t3,Text 3,a,sad"), encoding="utf-8")
     with pytest.raises(ItemError, match="outside the label set") as error:
@@ -151,36 +151,12 @@ def test_fields_with_labels_of_one_column_are_an_error(wide: Path) -> None:
         import_annotations(wide, fields=["tone"], label="tone")
 
 
-def test_coders_of_sets_are_no_fields(tmp_path: Path) -> None:
-    """Two columns with the same labels are two people who coded one variable."""
-    lines = ["id,ann,bob"]
-    lines += [
-        f"t{at},{';'.join(_true(at)[1]) or 'none'},{';'.join(_true(at + 1)[1]) or 'none'}" for at in range(40)
-    ]
-    study, _ = import_annotations(written(tmp_path, "t.csv", "\n".join(lines) + "\n"))
-    assert not study.spec.task.fields
-
-
-def test_the_command_proposes_what_the_columns_are(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_shows_what_the_columns_are(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(wide.parent)
-    said = CliRunner().invoke(app(), ["import", "wide.csv"])
+    said = CliRunner().invoke(app(), ["import", "wide.csv", "--fields", "tone,topics,cost"])
     assert said.exit_code == 0, said.output
     assert "a set" in said.output
     assert "a number (ratio)" in said.output
-
-
-def test_who_coded_is_told_by_what_no_item_has_twice(tmp_path: Path) -> None:
-    lines = ["id,who,tone,topics,cost"]
-    for at in range(40):
-        tone, topics, cost = _true(at)
-        for who in ("anna", "ben") if at % 4 else ("anna",):
-            lines.append(f"t{at},{who},{tone},{'; '.join(topics) or '[]'},{cost}")
-    study, decisions = import_annotations(written(tmp_path, "long.csv", "\n".join(lines) + "\n"))
-    taken = {(one.role, one.column) for one in decisions}
-    assert ("coder", "who") in taken
-    assert {column for role, column in taken if role == "field"} == {"tone", "topics", "cost"}
-    assert not [role for role, _ in taken if role == "repeat"]
-    assert study.annotations().height == 3 * 70
 
 
 def test_a_label_without_a_known_column_of_coders_has_one_too(tmp_path: Path) -> None:
@@ -196,9 +172,12 @@ def test_other_texts_for_a_fields_label_are_said_as_for_one_label(tmp_path: Path
         f"{at},m,{('good', 'ok', 'bad', 'None')[at % 4]},{('tax;war', 'tax')[at % 2]}" for at in range(16)
     ]
     path = written(tmp_path, "other.csv", "\n".join(lines) + "\n")
-    study, _ = import_annotations(path, tmp_path / "as", same=["ok=good"], label_is=["None"])
+    names = ["tone", "topics"]
+    study, _ = import_annotations(
+        path, tmp_path / "as", same=["ok=good"], label_is=["None"], fields=names
+    )
     tone = study.fields["tone"]
     assert set(tone.experiment.labels.codes) == {"good", "bad", "None"}
     assert dict(tone.annotations()["label"].value_counts().iter_rows()) == {"good": 8, "bad": 4, "None": 4}
-    plain, _ = import_annotations(path, tmp_path / "plain")
+    plain, _ = import_annotations(path, tmp_path / "plain", fields=names)
     assert set(plain.fields["tone"].experiment.labels.codes) == {"good", "ok", "bad"}

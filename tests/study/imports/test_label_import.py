@@ -392,6 +392,6 @@ def test_many_labels_are_labels_where_their_column_is_named(tmp_path: Path) -> N
     text = "\n".join(["id,annotation,iteration", *rows, ""])
     with pytest.raises(QuaverError, match="different labels") as caught:
         imported(tmp_path, text)
-    assert "labels=12,48" in (caught.value.fix or "")
+    assert "label= annotation" in (caught.value.fix or "")
     study, _ = imported(tmp_path, text, {"label": "annotation"})
     assert len(study.experiment.labels.labels) == 42

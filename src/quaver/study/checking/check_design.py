@@ -21,8 +21,6 @@ from quaver.core.number_format import count
 from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
 from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
@@ -34,7 +32,7 @@ from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.table_audit import doubts_about
 from quaver.study.checking.text_table import TextTable, read_text_table
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.imports.columns import Table
+from quaver.study.imports.columns import Table, table_of
 from quaver.study.session import Study
 from quaver.study.sources.prices import price_given
 from quaver.study.sources.study_file_source import asking
@@ -225,7 +223,7 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
     """
     if isinstance(data, Table | str | Path):
         source = data.path if isinstance(data, Table) else Path(data)
-        rows = data.anew() if isinstance(data, Table) else Table(source, rows_of(source, written))
+        rows = data.anew() if isinstance(data, Table) else table_of(source, written)
         return Path(to or source.with_name(f"{source.stem}-check")), rows
     found = items_from(data, where="data")
     if not found:
@@ -236,28 +234,6 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
         home.mkdir(parents=True, exist_ok=True)
         replace_bytes(source, content)
     return home, Table(source, found)
-
-
-def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
-    """The rows of a file of texts."""
-    if not source.is_file():
-        raise ItemError(
-            "there is no such file",
-            where=str(source),
-            expected="a table of texts: CSV, TSV, XLSX, ODS, JSON Lines or Parquet",
-            found="a folder" if source.is_dir() else "nothing",
-            fix="check the path; it is relative to the current folder",
-        )
-    rows = read_rows(source, **written, hint="--{name}={value}")
-    if not rows:
-        raise ItemError(
-            "there are no texts",
-            where=str(source),
-            expected="a header and rows",
-            found="no row",
-            fix="save the table with its columns' names in the first row, and a text in each row under it",
-        )
-    return rows
 
 
 def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
@@ -410,7 +386,7 @@ def starting_file(
     written: Mapping[str, str],
 ) -> tuple[str, list[Decision]]:
     """The text of a study file for a table of texts, and what each column was taken for."""
-    table = Table(source, rows_of(source, written))
+    table = table_of(source, written)
     given: CheckOptions = {"text": text, "gold": gold, "coders": coders, "labels": labels}
     found = read_text_table(table, given)
     made = model_of_name(model, where="--model")

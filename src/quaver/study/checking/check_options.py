@@ -42,7 +42,6 @@ class CheckOptions(CellOptions, total=False):
             ``"chosen"``. Left out, they are compared with the others.
         fields: Columns that are variables of their own, which one answer gives together: a label, a set
             (``tax;war``, or a column for each label: ``topic_tax``, ``topic_war``), a scale or a number.
-            Recognised if left out, where one of them is a set.
         coders: Columns of several coders' labels; recognised by their values, if left out.
         id: The column of unique ids; recognised by its name, if left out.
         group: The column that says which texts belong together (author, thread): every interval then allows

@@ -27,7 +27,7 @@ from quaver.study.imports.columns import (
     label_columns,
     text_column,
 )
-from quaver.study.imports.field_columns import FieldColumn, named_fields, proposed_fields
+from quaver.study.imports.field_columns import FieldColumn, named_fields
 from quaver.study.imports.import_options import label_rules
 
 _NAMED = ("text", "id", "group", "gold", "compare", "coders")
@@ -111,8 +111,6 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     item = item or id_column(table)
     rules = label_rules(given, ())
     fields = named_fields(table, given.get("fields", ()), rules)
-    if not (fields or gold or coders or labels) and (gold := _gold(table, labels)) is None:
-        fields = proposed_fields(table, rules)
     found = TextTable(len(table.rows), text, item, fields=fields)
     if not fields:
         found = _with_labels(table, found, gold, coders, replace(rules, labels=labels))

@@ -1,4 +1,4 @@
-"""Sheets for coders, and what comes back from them: tables, exports of Label Studio."""
+"""Sheets for coders, and what comes back from them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS
-from quaver.core.input_budget import parsed_json, read_file
-from quaver.core.label_values import SEPARATOR
+from quaver.core.input_budget import read_file
 from quaver.core.transaction import Transaction
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.table_files import FORMATS, read_rows
@@ -51,10 +50,7 @@ def read_returned(path: Path, columns: Sequence[str] = (LABEL,)) -> list[list[Re
 
     A file may have some of the columns; of those that it lacks there are no rows.
     """
-    if path.suffix.lower() == ".json":
-        found = returned_in(_content(path), path.name, columns)
-    else:
-        found = _from_table(path, columns)
+    found = _from_table(path, columns)
     if not any(row.label.strip() for rows in found for row in rows):
         raise ItemError(
             "this file holds no labels",
@@ -81,7 +77,7 @@ def _from_table(path: Path, columns: Sequence[str]) -> list[list[Returned]]:
     item, coder, note, text = (names.get(part) for part in (ITEM, CODER, NOTE, TEXT))
     return [
         [
-            _returned([row.text(part) for part in (item, label, coder, note, text)], row.where)
+            Returned(*(row.text(part) for part in (item, label, coder, note, text)), where=row.where)
             for row in (rows if label else ())
             if row.text(item) or row.text(label)
         ]
@@ -96,7 +92,7 @@ def _table(path: Path) -> list[Row]:
         raise ItemError(
             f"files that end in {ending!r} are not read",
             where=str(path),
-            expected=f"one of {', '.join([*FORMATS, '.json'])}",
+            expected=f"one of {', '.join(FORMATS)}",
             fix="save the sheet as .xlsx or .csv",
         )
     if ending in (".xlsx", ".xlsm", ".ods"):
@@ -122,53 +118,6 @@ def _content(path: Path) -> bytes:
         return read_file(path)
     except OSError as error:
         raise ItemError("this file cannot be read", where=str(path), found=str(error)[:200]) from None
-
-
-def returned_in(content: bytes, name: str, columns: Sequence[str] = (LABEL,)) -> list[list[Returned]]:
-    """The rows in an export of Label Studio (JSON), with the labels of each column."""
-    number = 0
-    result: list[list[Returned]] = [[] for _ in columns]
-    try:
-        for number, record in enumerate(parsed_json(content), 1):
-            for column, rows in zip(columns, result, strict=True):
-                rows += _label_studio(record, column, f"{name}: record {number}")
-    except (TypeError, AttributeError, LookupError, ValueError, RecursionError) as error:
-        raise ItemError(
-            "this is not a file of labels that came back",
-            where=name,
-            expected="an export of Label Studio as JSON",
-            found=f"record {number}: {error}"[:200],
-            fix="export the project as JSON, or as CSV with the columns item and label",
-        ) from None
-    return result
-
-
-def _label_studio(record: Mapping[str, Any], column: str, where: str) -> Iterator[Returned]:
-    data = record["data"]
-    done = [one for one in record.get("annotations") or () if not one.get("was_cancelled")]
-    for one in done:
-        label, note = "", ""
-        for part in one["result"]:
-            if part.get("from_name", LABEL) == column:
-                (label,) = part["value"].values()  # choices, a number, a rating
-                label = SEPARATOR.join(map(str, label)) if isinstance(label, list) else label
-            elif part["from_name"] == NOTE:
-                note = " ".join(map(str, part["value"]["text"]))
-        by = one.get("completed_by")
-        by = (by.get("email") or by.get("id")) if isinstance(by, dict) else by
-        coder = by if len(done) > 1 and by is not None else data.get(CODER)
-        texts = (data[ITEM], label, coder, note, data.get(TEXT))
-        yield _returned(texts, where, one.get("updated_at") or one.get("created_at"))
-
-
-def _returned(values: Sequence[Any], where: str, when: Any = None) -> Returned:
-    """A row of item, label, coder, note and text."""
-    for value in values:
-        if isinstance(value, list | dict):
-            raise TypeError(f"a {type(value).__name__} where a text should be")
-    texts = ("" if value is None else str(value).strip() for value in values)
-    item, label, coder, note, text = (one.encode("utf-8", "backslashreplace").decode() for one in texts)
-    return Returned(item, label, coder, note, text, "" if when is None else str(when)[:40], where)
 
 
 _UNFIT = re.compile(r"[^\w-]+")

@@ -219,7 +219,7 @@ class StudyGold:
         earlier one, which stays on record.
 
         Args:
-            path: A sheet (.xlsx, .csv, …), or an export of Label Studio (.json).
+            path: A sheet: .xlsx, .csv …
             coder: Who labelled, where the file does not say.
             apart: Why these items were chosen, where they were not drawn: ``"least stable first"``.
                 Their labels are kept apart from the sample; those of drawn items count in it.

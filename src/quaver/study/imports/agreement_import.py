@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +21,16 @@ from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_decisions import LabelRules, labels_outside
 from quaver.core.label_values import cell_labels, set_of
-from quaver.core.labels import applies
 from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.core.rows import Estimates
-from quaver.core.vocabularies import check_meeting, do_meet
-from quaver.design.items.text_lines import Row
+from quaver.core.vocabularies import check_sides
+from quaver.design.items.text_lines import column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.gathered import frame_of
-from quaver.study.imports.columns import Table
-from quaver.study.imports.field_columns import marked_columns
+from quaver.study.imports.columns import Table, table_of
 from quaver.study.imports.import_options import label_rules
-from quaver.study.imports.label_files import read_table
 
 
 @guarded
@@ -68,9 +64,7 @@ def measure_agreement(
             with a column of labels for each coder.
         item: Its column of items; by default ``item``, or each row of a wide one.
         rater: Its column, or columns, of raters: coders, paraphrases, repeats.
-        label: Its column of labels, or the columns of a wide one, which are the raters; at the level
-            ``jaccard`` or ``masi`` also what the names of columns begin with that are a label each, with a
-            mark in those that apply.
+        label: Its column of labels, or the columns of a wide one, which are the raters.
         by: Columns whose combinations are measured apart.
         labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
         unlabelled: What stands there where there is no label, beside empty cells and ``NA``, ``None`` …
@@ -117,32 +111,40 @@ def measure_agreement(
     options = {"unlabelled": unlabelled, "label_is": label_is, "same": same, "distinct": distinct}
     rules = label_rules(options, known, at, is_read=False)
     raters = [rater] if isinstance(rater, str) else list(rater)
-    used: dict[str, Any] = {"item": item or "item", "rater": raters, "by": tuple(by), "group": group}
+    used: dict[str, Any] = {
+        "item": [item or "item"],
+        "rater": raters,
+        "by": list(by),
+        "label": names,
+        "group": [] if group is None else [group],
+    }
     path = Path(annotations) if isinstance(annotations, str | Path) else None
     with _named_in_errors(path):
         if path is None:
             frame = frame_of(annotations)
         else:
-            rows = read_table(path, encoding, separator, sheet, quote=quote)
-            used = Table(path, [*rows]).naming({**used, "label": names}, [*used, "label"])
-            names = [*used.pop("label")]
-            frame = _texts(path, rows, names, of_sets=at in OF_SETS)
-        for role, column in used.items():
-            listed = [] if column is None else [column] if isinstance(column, str) else column
-            for name in listed:
+            written = {"encoding": encoding, "separator": separator, "sheet": sheet, "quote": quote}
+            table = table_of(path, written, "annotations")
+            used = table.naming(used, [*used])
+            frame = _texts(table, used["label"] if at in OF_SETS else ())
+        for role, columns in used.items():
+            for name in columns:
                 if name not in (*frame.columns, _ROW, _CODER):
                     raise UnknownName("column", name, frame.columns, where=role)
-        frame = _long(frame, names)
-        frame, taken = _read(frame, rules)
-        _check_meeting(frame, used["item"], used["rater"], rules, path.name if path else "annotations")
+        (item,), names = used["item"], [*used["label"]]
+        frame, taken = _read(_long(frame, names), rules)
+        if not rules.labels and at not in (*_NUMERIC, *OF_SETS):
+            sides = pl.concat_str(pl.col(used["rater"]).cast(pl.String), separator=", ")
+            texts = frame.select(pl.col(item).alias("item"), side=sides, label=pl.col(_LABEL).cast(pl.String))
+            check_sides(texts.drop_nulls(), path.name if path else "annotations", "--valid")
         label_set = label_set_of(labels, at)
         found = cells(
             frame,
             raters=("rater",),
-            by=used["by"],
+            by=tuple(used["by"]),
             labels=label_set,
-            columns={"item": used["item"], "rater": used["rater"], "label": _LABEL},
-            group=used["group"],
+            columns={"item": item, "rater": [*used["rater"]], "label": _LABEL},
+            group=used["group"][0] if used["group"] else None,
             missing=missing,
         )
     resampling = Resampling(confidence_level, resamples, seed)
@@ -161,34 +163,20 @@ _ROW, _CODER = "number of the row", "whose column it is"
 """The items and the raters of a table with a column of labels for each."""
 
 
-def _texts(path: Path, rows: Sequence[Row], names: Sequence[str], *, of_sets: bool) -> pl.DataFrame:
-    """The columns of a file that hold single values, as texts, with those of labels; sets as labels."""
+def _texts(table: Table, sets: Sequence[str]) -> pl.DataFrame:
+    """The columns of a file that hold single values, as texts, with those of sets of labels."""
     columns: dict[str, list[str | None]] = {}
-    for name in rows[0]:
+    for name in table.columns:
         with suppress(ItemError):
-            columns[name] = _column(rows, name)
-    marks = marked_columns(Table(path, [*rows])) if of_sets else {}
-    for name in names if of_sets else ():
-        if name in rows[0]:
-            sets = [None if row.get(name) in (None, "") else cell_labels(row[name]) for row in rows]
-        else:
-            sets = [_marked(row, marks.get(name, {})) for row in rows]
-        if name in rows[0] or name in marks:
-            columns[name] = [None if one is None else set_of(one, sorted(one)) for one in sets]
+            columns[name] = [text or None for text in column_texts(table.rows, name)]
+    for name in {*sets} & {*table.columns}:
+        cells_of = [None if row.get(name) in (None, "") else cell_labels(row[name]) for row in table.rows]
+        columns[name] = [None if one is None else set_of(one, sorted(one)) for one in cells_of]
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-
-
-def _marked(row: Row, columns: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The labels whose own columns have a mark; None where all of these are empty."""
-    texts = {label: row.text(name) for label, name in columns.items()}
-    return tuple(label for label, text in texts.items() if applies(text)) if any(texts.values()) else None
 
 
 def _long(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """A frame with one more column, of the labels as they will be read; a row for each label of a row."""
-    for name in names:
-        if name not in frame.columns:
-            raise UnknownName("column", name, frame.columns, where="label")
     if len(names) == 1:
         return frame.with_columns(pl.col(names[0]).alias(_LABEL))
     texts = frame.with_columns(pl.col(names).cast(pl.String)).with_row_index(_ROW)
@@ -209,31 +197,7 @@ def _read(frame: pl.DataFrame, rules: LabelRules) -> tuple[pl.DataFrame, list[tu
     meant = {**written.also, **dict.fromkeys(("", *written.missing))}
     decisions = [*written.decisions, *labels_outside(written.outside)]
     decided = [(decision.role, decision.column, decision.why) for decision in decisions]
-    return frame.with_columns(pl.col(_LABEL).cast(pl.String).fill_null("").replace(meant)), decided
-
-
-def _check_meeting(
-    frame: pl.DataFrame, item: str, raters: Sequence[str], rules: LabelRules, where: str
-) -> None:
-    """See that each rater's labels are for the most part those of the others, where none are given."""
-    if rules.labels or rules.level in (*_NUMERIC, *OF_SETS) or {item, *raters} - {*frame.columns}:
-        return
-    named = frame.select(
-        item=pl.col(item),
-        rater=pl.concat_str(pl.col(raters).cast(pl.String), separator=", "),
-        label=pl.col(_LABEL).cast(pl.String),
-    ).drop_nulls()
-    by_rater = named.group_by("rater", maintain_order=True).agg(pl.col("label").unique())
-    own = {rater: {*labels} for rater, labels in by_rater.iter_rows()}
-    raters_of = Counter(text for labels in own.values() for text in labels)
-    for rater, labels in own.items():
-        others = {text for text, number in raters_of.items() if number > (text in labels)}
-        if not do_meet(labels, others):
-            is_own = pl.col("rater") == rater
-            pairs = named.filter(is_own).join(named.filter(~is_own), on="item")
-            together = Counter(pairs.select("label", "label_right").iter_rows())
-            beside = "the others" if len(own) > 2 else next(one for one in own if one != rater)
-            check_meeting((rater, beside), together, where, "--valid")
+    return frame.with_columns(texts.replace(meant)), decided
 
 
 @contextmanager
@@ -245,7 +209,3 @@ def _named_in_errors(path: Path | None) -> Iterator[None]:
         if path is not None and path.name not in (error.where or ""):
             error.where = ": ".join([path.name, *([error.where] if error.where else [])])
         raise
-
-
-def _column(rows: Sequence[Row], name: str) -> list[str | None]:
-    return [row.text(name) or None for row in rows]

@@ -18,6 +18,7 @@ from typing import Any, Final
 from quaver.core.label_decisions import Decision, label_line
 from quaver.core.labels import MISSING, folded
 from quaver.core.number_format import composed
+from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row, column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.study.imports.import_options import LISTS, ImportOptions
@@ -58,7 +59,6 @@ class Table:
     taken: list[Decision] = field(default_factory=list)
     columns: list[str] = field(init=False)
     used: set[str] = field(default_factory=set)
-    is_changed: bool = False
     _counts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -153,15 +153,31 @@ def _spaced(name: Any) -> str:
     return " ".join(str(name).replace("\\n", " ").replace("\\r", " ").split())
 
 
-def plain(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells that hold a text or a number, as a table's do; lists and mappings of a log are left out."""
-    return {name: cell for name, cell in cells.items() if isinstance(cell, str | int | float)}
+def table_of(path: Path, written: Mapping[str, Any], what: str = "texts") -> Table:
+    """The table in a file.
 
-
-def plays_a_role(column: str) -> bool:
-    """Whether columns are often called so that play any role, or tell prompts apart."""
-    others = {one for name in ("by_what_they_hold", "of_codebooks") for one in (name, *_NAMES[name])}
-    return any(column.casefold() in names for role, names in _NAMES.items() if role not in others)
+    Args:
+        path: The file.
+        written: How it is written, as far as that had to be said.
+        what: What its rows are, for errors.
+    """
+    if not path.is_file():
+        raise ItemError(
+            "there is no such file",
+            where=str(path),
+            expected=f"a table of {what}: CSV, TSV, XLSX, ODS, JSON Lines or Parquet",
+            found="a folder" if path.is_dir() else "nothing",
+            fix="check the path; it is relative to the current folder",
+        )
+    if rows := read_rows(path, **written, hint="--{name}={value}"):
+        return Table(path, rows)
+    raise ItemError(
+        f"there are no {what}",
+        where=str(path),
+        expected="a header and rows",
+        found="no row",
+        fix="save the table with its columns' names in the first row, and what they name in the rows below",
+    )
 
 
 def text_column(table: Table) -> str:

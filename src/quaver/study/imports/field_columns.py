@@ -21,9 +21,6 @@ _STEPS: Final = 11
 _LONGEST: Final = 40
 """Characters: a column whose cells are longer on average holds texts."""
 
-_TOGETHER: Final = 0.9
-"""Rows with an empty cell in a column that people filled in are empty in all of these, but for so many."""
-
 Kind = Literal["label", "set", "scale", "number"]
 
 _AS_WRITTEN: Final = LabelRules()
@@ -104,43 +101,6 @@ def named_fields(
     return tuple(fields)
 
 
-def proposed_fields(table: Table, rules: LabelRules = _AS_WRITTEN) -> tuple[FieldColumn, ...]:
-    """The variables among the columns that play no role yet, if one of these is a set of labels.
-
-    None where two columns have the same labels, as those of several coders have.
-    """
-    wide = _wide(table, rules)
-    gone = {name for one in wide for name in one.columns}
-    alone = (
-        _field(table, name, rules)
-        for name in table.free()
-        if name not in gone and not _counts_rows(table, name)
-    )
-    found = _coded([*(one for one in alone if one), *wide], table)
-    sets = [one.labels for one in found if one.kind in ("label", "set")]
-    if len(found) < 2 or not any(one.kind == "set" for one in found) or len({*sets}) < len(sets):
-        return ()
-    found.sort(key=lambda one: table.columns.index(one.columns[0]))
-    _take(table, found)
-    return tuple(found)
-
-
-def _coded(found: list[FieldColumn], table: Table) -> list[FieldColumn]:
-    """Where people coded a part of the rows, the columns that are empty together in the others."""
-    gaps = {
-        one.name: {
-            at
-            for at, row in enumerate(table.rows)
-            if all(one.also.get(str(row.get(name)), row.get(name)) in (None, "") for name in one.columns)
-        }
-        for one in found
-    }
-    own = [empty for empty in gaps.values() if empty]
-    if len(own) < 2 or len(set.intersection(*own)) < _TOGETHER * len(set.union(*own)):
-        return found
-    return [one for one in found if gaps[one.name]]
-
-
 def _take(table: Table, found: Iterable[FieldColumn]) -> None:
     """Give the columns of variables their role, and say what each was taken for."""
     table.taken[:] = [decision for decision in table.taken if decision.role != "fields"]
@@ -175,14 +135,6 @@ def _also(one: FieldColumn, rules: LabelRules) -> dict[str, str | None]:
     """Texts that a user says are one of a field's labels, or none."""
     meant: dict[str, str] = {**rules.same, **{text: text for text in rules.label_is}}
     return dict.fromkeys(rules.unlabelled) | {text: to for text, to in meant.items() if to in one.labels}
-
-
-def _counts_rows(table: Table, name: str) -> bool:
-    """Whether a column numbers the rows, from 0 or 1 on."""
-    values = {*table.values(name)}
-    return len(values) == len(table.rows) and values in [
-        {*map(str, range(at, at + len(table.rows)))} for at in (0, 1)
-    ]
 
 
 def _of_numbers(name: str, values: Sequence[float]) -> FieldColumn | None:

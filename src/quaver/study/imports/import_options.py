@@ -44,7 +44,7 @@ class ImportOptions(CellOptions, total=False):
         evaluators: Registered names of those that read raw answers; ``marked_label``, if left out.
         coders: The coders' columns, in a table with a row an item.
         fields: Columns that are variables of their own, in a table with a row an annotation: each a label, a
-            set of labels, a scale or a number. By default those that are, where one of them is a set.
+            set of labels, a scale or a number.
         coder: The column of who labelled.
         variant: The columns of the prompts, each a factor.
         decoding: The column of how the answer was drawn.
@@ -60,7 +60,7 @@ class ImportOptions(CellOptions, total=False):
         labels: The label set, in order; those that occur, if left out.
         distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
             written.
-        level: Level of measurement; nominal, unless another tool's scores are numbers.
+        level: Level of measurement; nominal, if left out.
         twice: What to do with rows that no column tells apart: an ``error``, or number them as a ``repeat``
             in the file's order.
         outside: What to do with a label that is not among ``labels``: an ``error``, or ``no-label``, which
