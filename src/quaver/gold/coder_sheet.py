@@ -247,5 +247,3 @@ def _table(sheet: Sheet, stem: str) -> dict[str, bytes]:
         f"{stem}.csv": rows([sheet.columns, *map(sheet.cells, sheet.rows)]),
         f"{stem}.codes.csv": rows([_HEADS, *sheet.codebook]),
     }
-
-

@@ -82,5 +82,3 @@ def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> Non
     other = labelled_study(tmp_path / "other", 60)
     assert gold_differences(other.source, other.annotations()) == []
     assert gold_differences(other.source, study.annotations())
-
-

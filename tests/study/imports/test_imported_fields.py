@@ -173,9 +173,7 @@ def test_other_texts_for_a_fields_label_are_said_as_for_one_label(tmp_path: Path
     ]
     path = written(tmp_path, "other.csv", "\n".join(lines) + "\n")
     names = ["tone", "topics"]
-    study, _ = import_annotations(
-        path, tmp_path / "as", same=["ok=good"], label_is=["None"], fields=names
-    )
+    study, _ = import_annotations(path, tmp_path / "as", same=["ok=good"], label_is=["None"], fields=names)
     tone = study.fields["tone"]
     assert set(tone.experiment.labels.codes) == {"good", "bad", "None"}
     assert dict(tone.annotations()["label"].value_counts().iter_rows()) == {"good": 8, "bad": 4, "None": 4}

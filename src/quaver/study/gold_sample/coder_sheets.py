@@ -77,7 +77,9 @@ def _from_table(path: Path, columns: Sequence[str]) -> list[list[Returned]]:
     item, coder, note, text = (names.get(part) for part in (ITEM, CODER, NOTE, TEXT))
     return [
         [
-            Returned(*(row.text(part) for part in (item, label, coder, note, text)), where=row.where)
+            Returned(
+                row.text(item), row.text(label), row.text(coder), row.text(note), row.text(text), row.where
+            )
             for row in (rows if label else ())
             if row.text(item) or row.text(label)
         ]
