@@ -126,11 +126,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "measure STUDY consistency",
             "an item is not paired with itself by default; the paper's rule is in table 1",
         ),
-        Row(
-            _OURS,
-            "S and C of labels on a scale, by its distances: `{use: sensitivity, level: ordinal}`",
-            "measure STUDY sensitivity consistency",
-        ),
         Row("setting", "30 rephrasings by each model for itself", "plan STUDY"),
     ),
     "karmakar-2026": (
@@ -161,8 +156,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("formula", "ECE, ten bins of equal width", "measure STUDY ece"),
         Row(
             _OURS,
-            "ECE and its maximum in bins of equal mass: `{use: ece, binning: mass}`; the floor with `--json`",
-            "measure STUDY ece mce",
+            "ECE in bins of equal mass: `{use: ece, binning: mass}`; the floor with `--json`",
+            "measure STUDY ece",
         ),
         Row(
             "formula",

@@ -33,7 +33,6 @@ from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError
 from quaver.score.evaluators.marked_label import MarkedLabel
 from quaver.score.parsing.evaluator import Answer
-from quaver.study.analysis.call_export import raw_answers
 from quaver.study.imports.label_import import import_annotations
 from quaver.study.sources import archive
 from quaver.study.sources.archive import MANIFEST, extract, pack
@@ -491,22 +490,3 @@ def test_items_that_bring_options_of_their_own_still_do_in_a_bundle(tmp_path: Pa
     opened.run()
     path, _ = bundle(opened, tmp_path / "s.zip")
     assert quaver.Study.open(path).experiment.labels == opened.experiment.labels
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("texts", [True, False])
-def test_what_counts_the_answers_themselves(tmp_path: Path, texts: bool) -> None:
-    """Four answers quote their item: without the texts they are withheld, and nothing is counted by guess."""
-    (tmp_path / "items.csv").write_text(ITEMS)
-    (tmp_path / "study.yaml").write_text(VARIED + "measures: [distinct_annotations, accuracy]\n")
-    study = quaver.Study.open(tmp_path, functions={"fake": quoting})
-    study.run()
-    answers = raw_answers(study.source, [item.id for item in study.experiment.items])["output"].n_unique()
-    assert answers == 4
-    assert {one.value for one in study.measure("distinct_annotations", by=[])} == {answers}
-    path, _ = bundle(study, tmp_path / "s.zip", texts=texts)
-    found = verify(path)
-    assert not found.differs
-    (now, *_) = quaver.Study.open(path).estimates("distinct_annotations")
-    assert (now.value is None) is not texts
-    assert texts or "left out" in str(now.reason)

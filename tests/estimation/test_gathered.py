@@ -125,7 +125,6 @@ READ_BY_COLUMN = (
     "factor_effects",
     "mixed_effects",
     "original_agreement",
-    "output_uncertainty",
     "readiness",
     "verbal_calibration",
 )

@@ -14,8 +14,6 @@ from quaver.measures import (
     intra_pss_cumulative,
     label_shares,
     missing_bounds,
-    output_uncertainty,
-    pooled_pss,
 )
 
 PARTS = ("model", "coders", "gap")
@@ -24,7 +22,6 @@ NAMES = (
     "intra_pss",
     "intra_pss_cumulative",
     "missing_bounds_alpha_least",
-    "output_uncertainty",
 )
 
 
@@ -49,7 +46,7 @@ def warned(few: int) -> dict[str, bool]:
     """Of each name, whether any of its estimates warns of the rare label."""
     measures = (
         *(intra_pss, intra_pss_cumulative),
-        *(missing_bounds, output_uncertainty),
+        missing_bounds,
     )
     found = [one for measure in measures for one in measure(labelled(few))]
     return {
@@ -152,7 +149,7 @@ def test_labels_that_are_stray_answers_alone_are_warned_of(prompts, expected):
         for prompt in range(20)
     ]
     frame = pl.DataFrame(rows, schema=["item", "variant", "label"], orient="row")
-    for measure in (inter_pss, pooled_pss, label_shares):
+    for measure in (inter_pss, label_shares):
         found = measure(frame, **({"by": []} if measure is label_shares else {}), estimand="fixed")
         assert any("far from the others" in why for one in found for why in one.warnings) is expected
 
@@ -166,7 +163,7 @@ def test_of_many_groups_five_with_the_rare_label_are_enough(groups, with_it, exp
         for repeat in range(2)
     ]
     frame = pl.DataFrame(rows, schema=["item", "author", "repeat", "label"], orient="row")
-    for measure in (intra_pss, pooled_pss, missing_bounds):
+    for measure in (intra_pss, missing_bounds):
         found = [one for one in measure(frame, group="author") if one.method.startswith("Kripp")]
         assert found
         for one in found:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver import measures
 from quaver.measures.validity.conclusion_cell import regressed
 
 DATA = Path(__file__).parent / "data"
@@ -38,28 +37,7 @@ class Certified(NamedTuple):
 
 def certified() -> Iterator[Certified]:
     """Every value."""
-    yield from _means()
     yield from _regressions()
-
-
-# ---- Means ----
-
-
-def numacc() -> dict[str, tuple[list[float], float]]:
-    """Univariate sets that are made by a rule, and their certified means."""
-    found = {"NumAcc1": ([10000001.0, 10000003.0, 10000002.0], 10000002.0)}
-    for name, middle in (("NumAcc2", 1), ("NumAcc3", 1000000), ("NumAcc4", 10000000)):
-        low, mean, high = (float(f"{middle}.{digit}") for digit in (1, 2, 3))
-        found[name] = ([mean] + [low, high] * 500, mean)
-    return found
-
-
-def _means() -> Iterator[Certified]:
-    for name, (values, mean) in numacc().items():
-        frame = pl.DataFrame({"item": range(len(values)), "label": "a", "tone": "x", "length": values})
-        found = measures.factor_effects(frame, factors=("tone",), interactions=(), resamples=0)
-        (one,) = [e for e in found if e.measure == "factor_effects_length"]
-        yield Certified(f"{name} mean", mean, one.value, "factor_effects_length")
 
 
 # ---- Regressions ----

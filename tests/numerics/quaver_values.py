@@ -73,10 +73,8 @@ def _coefficients() -> Named:
 
 
 def _stability() -> Named:
-    for name in ("intra_pss", "inter_pss", "pooled_pss"):
+    for name in ("intra_pss", "inter_pss"):
         yield name, one(taken(name))
-    alone = annotations().filter(pl.col("variant") == "v2")
-    yield "paraphrase_stability v2", one(taken("paraphrase_stability", alone))
     yield "intra_pss_adjacent 1, 2", taken("intra_pss_adjacent")[1].value
     yield "intra_pss_cumulative 2", taken("intra_pss_cumulative")[0].value
     yield "original_agreement v1", one(taken("original_agreement"), variant="v1")
@@ -127,7 +125,7 @@ def read_twice() -> pl.DataFrame:
 
 
 def _calibration() -> Named:
-    for name in ("brier", "ece", "mce"):
+    for name in ("brier", "ece"):
         yield name, one(taken(name))
     yield "ece_shift", one(taken("ece_shift", columns={"raw": "token"}))
     stated = taken("verbal_calibration")
@@ -138,10 +136,8 @@ def _calibration() -> Named:
 def _labels() -> Named:
     yield "label_shares a", one(taken("label_shares"), label="a")
     shift = taken("distribution_shift", reference="v0")
-    for ending in ("tv", "js"):
-        name = f"distribution_shift_{ending}"
-        yield f"{name} v1", one(shift, name, variant="v1")
-    for name in ("sensitivity", "consistency", "output_uncertainty"):
+    yield "distribution_shift_tv v1", one(shift, "distribution_shift_tv", variant="v1")
+    for name in ("sensitivity", "consistency"):
         yield name, one(taken(name))
 
 

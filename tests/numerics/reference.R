@@ -61,8 +61,6 @@ wide <- function(d, columns) {
 per <- function(d, column, f, ...) sapply(split(d, d[[column]], drop = TRUE), f, ...)
 put("intra_pss", mean(per(a, "variant", function(d) alpha(wide(d, "repeat.")))), paste(base, "coincidences"))
 put("inter_pss", mean(per(a, "repeat.", function(d) alpha(wide(d, "variant")))), paste(base, "coincidences"))
-put("pooled_pss", alpha(wide(a, c("variant", "repeat."))), paste(base, "coincidences"))
-put("paraphrase_stability v2", alpha(wide(a[a$variant == "v2", ], "repeat.")), paste(base, "coincidences"))
 first <- function(d, k) alpha(wide(d[d$repeat. %in% k, ], "repeat."))
 put("intra_pss_adjacent 1, 2", mean(per(a, "variant", first, k = 1:2)), paste(base, "coincidences"))
 put("intra_pss_cumulative 2", mean(per(a, "variant", first, k = 0:1)), paste(base, "coincidences"))
@@ -114,18 +112,14 @@ ece <- function(confidence, right, bins = 10) sum(sapply(gap(confidence, right, 
   nrow(d) / length(right) * abs(mean(d$confidence) - mean(d$right)) }))
 put("brier", mean((known$confidence - known$right)^2), paste(base, "mean"))
 put("ece", ece(known$confidence, known$right), paste(base, "cut"))
-put("mce", max(sapply(gap(known$confidence, known$right, 10), function(d) abs(mean(d$confidence) - mean(d$right)))),
-  paste(base, "cut"))
 condition <- function(d) abs(ece(d$token, d$right) - ece(d$confidence, d$right))
 put("ece_shift", mean(per(known, "variant", condition)), paste(base, "cut"))
 put("verbal_calibration_minus_accuracy", mean(known$confidence) - mean(known$right), paste(base, "means"))
 
 labels <- function(d) prop.table(table(factor(d$label, c("a", "b", "c"))))
 put("label_shares a", labels(a)["a"], paste(base, "prop.table"))
-p <- labels(a[a$variant == "v1", ]); q <- labels(a[a$variant == "v0", ]); m <- (p + q) / 2
+p <- labels(a[a$variant == "v1", ]); q <- labels(a[a$variant == "v0", ])
 put("distribution_shift_tv v1", sum(abs(p - q)) / 2, paste(base, "formula"))
-kl <- function(x, y) sum(ifelse(x > 0, x * log2(x / y), 0))
-put("distribution_shift_js v1", (kl(p, m) + kl(q, m)) / 2, paste(base, "formula"))
 entropy <- function(n) { s <- n[n > 0] / sum(n); -sum(s * log(s)) }
 cells <- split(a, list(a$item, a$variant))
 asked <- lapply(cells, function(d) table(read(d$label)))
@@ -151,8 +145,6 @@ alike <- function(d) {
   }))
 }
 put("consistency", mean(per(a, "repeat.", alike)), paste(base, "formula"))
-put("output_uncertainty", mean(apply(a[c("p_a", "p_b", "p_c")], 1, function(p) -sum(ifelse(p > 0, p * log(p), 0)) / log(3))),
-  paste(base, "formula"))
 put("missing_bounds_accuracy_most", mean(a$right | is.na(a$label)), paste(base, "mean"))
 put("missing_bounds_share_most a", mean(is.na(a$label) | a$label == "a"), paste(base, "mean"))
 put("spearman", cor(items$number, as.numeric(tapply(a$right, a$item, mean)), method = "spearman"), paste(base, "cor"))

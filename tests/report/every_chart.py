@@ -36,7 +36,6 @@ _MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("readiness", {"by": ("model",)}),
     ("intra_pss_cumulative", {"by": BY}),
     ("intra_pss_adjacent", {"by": BY}),
-    ("paraphrase_stability", {"by": ("decoding", "evaluator")}),
     ("original_agreement", {"by": ("decoding", "evaluator"), "original": "simple-0.1-0"}),
     ("sensitivity", {"by": (*BY, "strategy")}),
     ("consistency", {"by": (*BY, "strategy")}),
@@ -82,7 +81,7 @@ def every_chart(
         estimates += getattr(quaver.measures, name)(frame, **given)
         asked.append(Measurement(name, getattr(quaver.measures, name), None, given))
     lock = _lock(labels, variants)
-    shown = [*pictured(asked, Gathered(frame), SEED), *movement_of(lock, frame)]
+    shown = [*pictured(asked, Gathered(frame)), *movement_of(lock, frame)]
     return EveryChart(lock, frame, estimates, shown)
 
 

@@ -28,9 +28,8 @@ NAMES = {
         "consistency",
     ),
     *("accuracy", "inter-pss-by-paraphrase-temperature", "intra-pss-repeats"),
-    *("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"),
     *("reliability", "spread"),
-    *("factor-effects", "factor-interactions", "factor-token-effects", "distribution-shift"),
+    *("factor-effects", "distribution-shift"),
     *("answer-entropy", "strict-stability"),
     *("label-distributions", "inter-model", "readiness", "f1-macro", "f1-micro", "f1-label"),
 }
@@ -93,27 +92,6 @@ def test_stability_falls_along_the_paraphrases_temperature(drawn: dict[str, Any]
 def test_repeats_stand_at_their_numbers(drawn: dict[str, Any]) -> None:
     points = [row for row in rows(drawn["intra-pss-repeats"]) if "low" in row and "size" in row]
     assert {row["x"] for row in points} == {0, 1, 2, 3, 4}  # pairs from repeat 0, and the first 2, 3 and 4
-
-
-def test_distributions_are_those_of_the_estimates(drawn: dict[str, Any]) -> None:
-    for name in ("sensitivity-distribution", "consistency-distribution"):
-        ends = ("0.05", "0.25", "0.75", "0.95")
-        known = sorted(
-            (e.value, *(e.details["quantiles"][end] for end in ends)) for e in drawn[name].estimates
-        )
-        marks = [row for row in rows(drawn[name]) if "first" in row]
-        drawn_as = ((row[key] for key in ("value", "first", "low", "high", "last")) for row in marks)
-        assert sorted(map(tuple, drawn_as)) == known
-
-
-def test_the_predictors_are_beside_the_study(drawn: dict[str, Any]) -> None:
-    figure = drawn["sensitivity-consistency"]
-    (one,) = figure.estimates
-    points = [row for row in rows(figure) if "kind" in row]
-    own = {(c["sensitivity"], c["consistency"]) for c in one.details["classes"]}
-    assert own <= {(row["x"], row["y"]) for row in points}
-    assert len(points) == 3 * len(one.details["classes"])
-    assert "correlation is −0." in figure.subtitle
 
 
 def test_bins_of_confidence_are_those_of_the_estimates(drawn: dict[str, Any]) -> None:

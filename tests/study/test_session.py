@@ -421,8 +421,6 @@ def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: 
     study.run()
     cells = dict.fromkeys((one.measure, one.cell.get("convention")) for one in study.estimates())
     assert list(cells) == [("sensitivity", "recommended"), ("sensitivity", "paper"), ("accuracy", None)]
-    pictured = [one.measure for one in study.estimates(of="charts")]
-    assert pictured.count("sensitivity_baseline") == 2  # noisy, random
 
 
 def test_a_study_has_few_members_and_each_says_what_it_is_for() -> None:

@@ -86,7 +86,7 @@ class Certified:
             return self.null
         shown = getattr(self.function, "presentation_of", None)
         null: float | None = None if shown is None else shown(name).null
-        return 0.0 if null is None and name.endswith(("_difference", "_interaction")) else null
+        return 0.0 if null is None and name.endswith("_difference") else null
 
 
 _SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of the population"

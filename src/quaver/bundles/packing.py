@@ -15,7 +15,6 @@ from quaver.bundles.derived_files import made_with, write_derived, write_json
 from quaver.bundles.redaction import Texts
 from quaver.bundles.verification import estimate_differences, verify
 from quaver.collect.store.store_copy import copy_store, copy_store_without
-from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.label_values import fields_in
 from quaver.core.line_file import lines_of
@@ -29,7 +28,6 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
-from quaver.estimation.declaration import registered
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.field_source import FieldSource, fields_of
 from quaver.study.analysis.hidden_clusters import groups_of
@@ -134,7 +132,7 @@ def pack_study(
         estimates = write_derived(source, folder)
         if hidden is not None:
             refuse_texts(folder, hidden)
-        _check_as_measured(study, estimates, target, withheld=source.withheld)
+        _check_as_measured(study, estimates, target)
         files = members_in(folder)
         check_outgoing(files.values(), own=True)
         digest = _packed(target, files, about)
@@ -142,20 +140,10 @@ def pack_study(
     return Packed(target, digest, said)
 
 
-def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *, withheld: int) -> None:
+def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path) -> None:
     """See that what is computed from the bundle alone is what the study itself gives."""
-    estimates: Sequence[Estimate] = study.estimates()
-    if withheld:  # what counts the answers themselves cannot be counted without them
-        estimates, packed = (
-            [estimate for estimate in some if not _of_outputs(estimate.measure)]
-            for some in (estimates, packed)
-        )
-    if differing := estimate_differences(estimates, packed):
+    if differing := estimate_differences(study.estimates(), packed):
         raise _not_reproduced(target, differing)
-
-
-def _of_outputs(measure: str) -> bool:
-    return measure in registry.names("measures") and registered(measure).reads_outputs
 
 
 def _not_reproduced(target: Path, found: Sequence[str]) -> StoreError:

@@ -130,7 +130,6 @@ class Declaration(TypedDict, total=False):
     missing: tuple[Missing, ...]
     compares: tuple[str, ...]
     treatments: tuple[str, ...]
-    reads_outputs: bool
     pairs_evaluators: bool
     takes_factors: bool
     of_classes: bool
@@ -153,7 +152,6 @@ class Measure(Declared):
             ``"evaluator"`` among them it is given all evaluators' rows, and the study's first as ``first``.
         treatments: Options by which it may be taken of the same cells more than once, so that estimates say
             with which they were made.
-        reads_outputs: Whether it reads the answers as they were written, from the column ``output``.
         pairs_evaluators: Whether it sets evaluators side by side that read the same answers: those that read
             a stated confidence are then left out.
         takes_factors: Whether a study gives it the factors that vary, as its option ``factors``.
@@ -172,7 +170,6 @@ class Measure(Declared):
         self.presentation = presentation.named(self.name)
         self.parts, self.missing = dict(declared.get("parts", {})), missing
         self.compares = declared.get("compares", ())
-        self.reads_outputs = declared.get("reads_outputs", False)
         self.pairs_evaluators = declared.get("pairs_evaluators", False)
         self.takes_factors = declared.get("takes_factors", False)
         self.of_classes = declared.get("of_classes", False)

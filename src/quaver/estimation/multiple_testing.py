@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import scipy
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 
 
@@ -36,31 +34,6 @@ def level_of(at: Callable[[float], Interval | None], null: float) -> float:
         middle = (least + most) / 2
         least, most = (middle, most) if holds(math.exp(middle)) else (least, middle)
     return float(f"{math.exp(least):.6g}")
-
-
-def joint_p(values: Floats, variance: Floats, freedom: float) -> float:
-    """P value of several differences being zero together: Hotelling's test.
-
-    T² = d' S⁺ d, with S the differences' covariance, of f degrees of freedom, and S⁺ its pseudo-inverse;
-    T² · (f − r + 1) / (f r) is held against F with r and f − r + 1 degrees of freedom, r being the rank of S:
-    an interaction of I × J levels has (I − 1)(J − 1), however many of its I · J contrasts are written down.
-    Source: Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
-
-    Returns:
-        p; 1 where the differences are all zero, or there are too few units for so many.
-
-    Two of the four contrasts of a 2 × 2 interaction are the other two with the other sign, and t = 2:
-
-    >>> one = np.array([[0.01, -0.01], [-0.01, 0.01]])
-    >>> round(joint_p(np.array([0.2, -0.2]), one, 9), 4)
-    0.0766
-    """
-    rank = int(np.linalg.matrix_rank(variance, tol=1e-9 * max(1e-30, float(np.trace(variance)))))
-    left = freedom - rank + 1
-    if not values.any() or not rank or left < 2:
-        return 1.0
-    square = float(values @ np.linalg.pinv(variance, rcond=1e-9, hermitian=True) @ values)
-    return float(scipy.special.fdtrc(rank, left, square * left / (freedom * rank)))
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -46,7 +46,6 @@ def _effects(answers: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str,
             by=[],
             factors=list(factors),
             reference=first,
-            interactions=[],
             missing=missing,
         )
         result[way] = {

@@ -177,7 +177,7 @@ def matrices(answers: Answers) -> Any:
         for at, (described, label, one, frame) in enumerate(places):
             if not sheet.classes or {label.code, label.name} & {*sheet.classes}:
                 matrix = class_matrix(one, frame, label.code)
-                made |= {str(at): (label.name, described, matrix.matrix)} if matrix is not None else {}
+                made |= {str(at): (label.name, described, matrix[1])} if matrix is not None else {}
         kept, fit = sheet.shown(list(made), _SIDE, 220 + 90 + _AROUND)
         squares: list[Row] = []
         counts: list[Row] = []

@@ -109,7 +109,7 @@ def pair_values(answers: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
         ids = rows_with(frame, "gold", code)["item"].unique().sort().head(_MOST)
         matrix = class_matrix(answers, frame.filter(pl.col("item").is_in(ids.to_list())), code)
         if matrix is not None:
-            found.append(matrix.matrix.ravel())
+            found.append(matrix[1].ravel())
     return np.concatenate(found) if found else np.array([])
 
 
@@ -257,9 +257,9 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
             notes.append(
                 "The items are of several classes (column class): only pairs of one class are compared in C."
             )
-        place = {item: index for index, item in enumerate(alike.items)}
+        place = {item: index for index, item in enumerate(alike[0])}
         for index, item in enumerate(known, start=1):
-            pairs = (float(alike.matrix[place[item], place[other]]) for other in known)
+            pairs = (float(alike[1][place[item], place[other]]) for other in known)
             rows.append((one.name, model, level, str(index), item, points[item][0], *pairs))
     width = max(map(len, each), default=0)
     heads = [str(index) for index in range(1, width + 1)]

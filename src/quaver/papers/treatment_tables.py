@@ -36,9 +36,7 @@ def temperatures(answers: Answers) -> TableRows:
         each = [cells_of(one, model, [TEMPERATURE], number) for number in numbers]
         mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
         reference = {TEMPERATURE: str(levels[0])}
-        estimates = one.take(
-            "factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference, interactions=[]
-        )
+        estimates = one.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
         changes = {
             e.cell.get("level"): e for e in estimates if e.measure == "factor_effects_accuracy_difference"
         }

@@ -78,7 +78,7 @@ def report(study: StudySource, folder: Path) -> Path:
     if (measured := fields.parts.get("")) is None:
         path, _ = written_fields(fields, folder)
     else:
-        path = written(measured, folder, resolved(study), measured.estimates(pictured=True))
+        path = written(measured, folder, resolved(study), measured.estimates())
     check_outgoing(written_report(path))
     return path
 
@@ -93,7 +93,7 @@ def written_fields(
     """
     cards, links, estimates = {}, {}, list[Estimate]()
     for name, measured in fields.parts.items():
-        lock, own = resolved(measured.study), measured.estimates(pictured=not flat)
+        lock, own = resolved(measured.study), measured.estimates()
         home = folder / FIELDS / name
         home.mkdir(parents=True, exist_ok=True)
         path = written(measured, home, lock, own, figures=not flat)
@@ -147,7 +147,7 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
     return chart_objects(
         lock=study.lock(),
         annotations=measured.frame,
-        estimates=measured.estimates(pictured=True),
+        estimates=measured.estimates(),
         further=measured.charts(),
         width=width,
     )

@@ -46,17 +46,6 @@ def test_factors_are_the_variants_own_columns():
     assert factors_of(study().select("item", "label")) == ()
 
 
-def test_a_factor_may_be_called_length():
-    frame = study().rename({"output": "length"})
-    assert factors_of(frame) == ("definition", "length")
-    found = table(factor_effects(frame))
-    assert found["length", "definition", "yes"].value == 50
-    assert found["accuracy", "length", "label"].value is not None
-    numbers = study().with_columns(length=pl.lit(7))
-    assert factors_of(numbers) == ("definition", "output")
-    assert table(factor_effects(numbers))["length", "definition", "yes"].value == 7
-
-
 def test_levels_are_what_the_plain_measures_give():
     frame = study()
     found = table(factor_effects(frame))
@@ -65,11 +54,9 @@ def test_levels_are_what_the_plain_measures_give():
             plain = measure(frame, by=["definition"])
             expected = [e for e in plain if e.cell == {"definition": level}][index]
             assert found[name, "definition", level].value == pytest.approx(expected.value)
-    assert found["length", "definition", "yes"].value == 50
-    assert found["length_difference", "definition", "yes"].value == 10
 
 
-def test_differences_and_interactions_by_hand():
+def test_differences_by_hand():
     frame = study()
     found = table(factor_effects(frame, reference={"definition": "no"}))
     means = {
@@ -77,22 +64,10 @@ def test_differences_and_interactions_by_hand():
         for e in accuracy(frame, by=["definition", "output"])
     }
     row = {d: np.mean([means[d, o] for o in ("label", "score")]) for d in ("no", "yes")}
-    column = {o: np.mean([means[d, o] for d in ("no", "yes")]) for o in ("label", "score")}
     difference = found["accuracy_difference", "definition", "yes"]
     assert difference.value == pytest.approx(row["yes"] - row["no"])
     assert difference.details["against"] == "no"
     assert ("accuracy_difference", "definition", "no") not in found
-    whole = np.mean(list(means.values()))
-    for d, o in means:
-        inter = found["accuracy_interaction", "definition × output", f"{d} × {o}"]
-        assert inter.value == pytest.approx(means[d, o] - row[d] - column[o] + whole)
-
-
-def test_a_combination_that_was_not_asked_leaves_no_interaction():
-    frame = study().filter(pl.col("variant") != "yes,score")
-    found = [e for e in factor_effects(frame) if e.measure.endswith("accuracy_interaction")]
-    assert {e.value for e in found} == {None}
-    assert all("combination" in str(e.reason) for e in found)
 
 
 def test_without_gold_compliance_is_left():
@@ -129,7 +104,6 @@ def test_differences_are_paired():
     [
         ({"factors": ["defintion"]}, "factors"),
         ({"reference": {"definition": "maybe"}}, "reference['definition']"),
-        ({"interactions": [("definition", "outptu")]}, "interactions"),
     ],
 )
 def test_bad_input_names_the_argument(options, where):

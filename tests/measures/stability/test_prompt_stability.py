@@ -14,8 +14,6 @@ from quaver.measures.stability.prompt_stability import (
     inter_pss,
     intra_pss,
     original_agreement,
-    paraphrase_stability,
-    pooled_pss,
 )
 
 FAST = {"resamples": 200}
@@ -61,20 +59,6 @@ def test_inter_is_the_mean_over_repeats_of_alpha_over_paraphrases():
         for _, part in frame.group_by("repeat", maintain_order=True)
     ]
     assert inter_pss(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
-
-
-def test_pooled_takes_every_column_as_a_rater():
-    frame = study()
-    columns = frame.with_columns(column=pl.format("{} {}", "variant", "repeat"))
-    assert pooled_pss(frame, **FAST)[0].value == pytest.approx(
-        krippendorff_alpha(matrix(columns, "column"), resamples=0).value
-    )
-
-
-def test_pooled_lies_between_intra_and_inter():
-    frame = study(items=60, shared=0.4)
-    intra, inter, pooled = (f(frame, **FAST)[0].value for f in (intra_pss, inter_pss, pooled_pss))
-    assert inter < pooled < intra
 
 
 def test_models_as_raters():
@@ -223,12 +207,3 @@ def test_no_original():
     assert original_agreement(FRAME, original="zeroth")[0].reason.endswith("'zeroth'")
     alone = FRAME.filter(pl.col("variant") == "first")
     assert "other" in original_agreement(alone)[0].reason
-
-
-def test_each_paraphrases_own_stability():
-    again = FRAME.with_columns(repeat=1, label=pl.col("label").reverse())
-    frame = pl.concat([FRAME.with_columns(repeat=0), again])
-    found = paraphrase_stability(frame)
-    assert [e.cell["variant"] for e in found] == ["first", "second", "third"]
-    assert {e.measure for e in found} == {"paraphrase_stability"}
-    assert [e.value for e in found] == pytest.approx([e.value for e in intra_pss(frame, by=["variant"])])

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from quaver.estimation.intervals import clopper_pearson
-from quaver.measures.variation.deviations import deviation_shares, deviations
+from quaver.measures.variation.label_movement import deviation_shares, deviations
 
 
 def answers() -> pl.DataFrame:

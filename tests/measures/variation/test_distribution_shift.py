@@ -1,12 +1,9 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.spatial.distance import jensenshannon
 
 from quaver.errors import MeasureError
-from quaver.measures.variation.distribution_shift import distribution_shift, jensen_shannon, total_variation
+from quaver.measures import distribution_shift
 
 
 def study(codes):
@@ -22,26 +19,16 @@ def study(codes):
     )
 
 
-shares = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
-
-
-@given(shares, shares)
-def test_the_distances_agree_with_their_definitions(one, two):
-    p, q = np.array(one) / sum(one), np.array(two) / sum(two)
-    assert float(jensen_shannon(p, q)) == pytest.approx(jensenshannon(p, q, 2) ** 2, abs=1e-9)
-    assert float(total_variation(p, q)) == pytest.approx(max(sum(np.maximum(p - q, 0)), 0))
-
-
 def test_against_a_reference_and_against_the_others():
     codes = [[0, 0, 1], [0, 1, 1], [0, 0, 1], [1, 1, 1]]
-    found = {e.cell["variant"]: e for e in distribution_shift(study(codes), reference="v0")[:2]}
+    found = {e.cell["variant"]: e for e in distribution_shift(study(codes), reference="v0")}
     assert found["v1"].value == pytest.approx(0.25)
     assert found["v2"].value == pytest.approx(0.75)
     assert found["v1"].details["shares"] == {"a": 0.5, "b": 0.5}
     others = distribution_shift(study(codes))
     # v0 against v1 and v2 together: 3/4 a against 2/8
     assert others[0].value == pytest.approx(0.5)
-    assert [e.measure for e in others] == ["distribution_shift_tv"] * 3 + ["distribution_shift_js"] * 3
+    assert [e.measure for e in others] == ["distribution_shift_tv"] * 3
 
 
 def test_the_permutation_respects_items():
@@ -124,14 +111,14 @@ def test_a_condition_without_a_rare_label_that_others_rarely_give_is_no_shift():
             codes[3 * group + other, 3 + (7 * group + other) % 27] = 1
     frame = study(codes).with_columns(author=pl.Series(np.repeat(np.arange(10), 30 * 3)))
     never = [one for one in distribution_shift(frame, group="author") if one.cell["variant"] == "v0"]
-    assert [one.measure for one in never] == ["distribution_shift_tv", "distribution_shift_js"]
+    assert [one.measure for one in never] == ["distribution_shift_tv"]
     assert all(one.details["p"] > 0.2 and one.low == 0 for one in never)
 
 
 def test_a_condition_that_differs_from_all_others_is_found():
     codes = np.zeros((60, 12), int)
     codes[::2, 0] = 1
-    (first, *others) = [e for e in distribution_shift(study(codes)) if e.measure == "distribution_shift_tv"]
+    (first, *others) = distribution_shift(study(codes))
     assert first.details["p_holm"] < 0.05
     assert first.low > 0
     assert all(one.details["p_holm"] > 0.05 for one in others)

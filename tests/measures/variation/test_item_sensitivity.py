@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from quaver.errors import MeasureError
 from quaver.estimation.means import entropy, jackknifed_entropy
 from quaver.measures.stability.prompt_stability import inter_pss
-from quaver.measures.variation.consistency import consistency
-from quaver.measures.variation.item_sensitivity import sensitivity
+from quaver.measures.variation.item_sensitivity import consistency, sensitivity
 
 
 def frame(predictions, gold=None):

@@ -60,7 +60,6 @@ WRONG: list[dict[str, Any]] = [
     {"use": "distribution_shift", "reference": "curtt"},
     {"use": "factor_effects", "factors": ["wordding"]},
     {"use": "factor_effects", "reference": {"paraphrase": "curtt"}},
-    {"use": "factor_effects", "interactions": [["paraphrase", "formt"]]},
     {"use": "mixed_effects", "formula": "correct ~ wordding"},
     {"use": "original_agreement", "original": "curtt"},
     {"use": "coder_agreement", "coders": ["anna"]},

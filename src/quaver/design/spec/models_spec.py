@@ -302,7 +302,7 @@ Names = Annotated[
 ]
 """Some names; a single one needs no brackets."""
 
-_COLUMNS = frozenset(["between", "factors", "interactions", "reference", "without"])
+_COLUMNS = frozenset(["between", "factors", "reference", "without"])
 """Options of measures that name columns."""
 
 

@@ -67,37 +67,6 @@ def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[E
 
 
 @measure(
-    title="How far confidence is at most from the share correct: maximum calibration error",
-    section="accuracy",
-    better="lower",
-    source=NAEINI,
-    raters=ASKING,
-    gold=True,
-    numbers=("confidence",),
-)
-def mce(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Estimate]:
-    """Maximum calibration error: the largest |mean confidence − share right| of a bin.
-
-    It leaves out what `ece` leaves out, and has its details. Chance pushes a maximum
-    over bins, some of them with few answers, further up than a mean; the interval is of the true one, over
-    the bins that hold answers. Undefined where no answer is left.
-
-    Args:
-        bins: How many bins.
-        binning: ``"width"`` or ``"mass"``.
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2, 3], "label": list("aab"), "gold": list("abb"),
-    ...                       "confidence": [0.75, 0.75, 0.875]})
-    >>> mce(frame)[0].value
-    0.25
-    """
-    answers = graded(cell, cell.numbers["confidence"])
-    error = Statistic(method="maximum calibration error", excluded=answers.excluded)
-    yield calibration_error(cell, error, answers, bins, binning, largest=True)
-
-
-@measure(
     title="Confidence against correctness: Brier score",
     axis="Brier score (0: sure and correct)",
     section="accuracy",

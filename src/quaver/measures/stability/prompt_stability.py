@@ -177,49 +177,6 @@ def _viewed_alpha(
 
 
 @measure(
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
-    source=PAPER,
-    missing=("drop", "category"),
-    raters=("variant", "repeat"),
-    within=("model", "decoding"),
-    compares=("variant",),
-    treatments=("level",),
-    estimands=("population", "fixed"),
-    of_a_set=True,
-)
-def pooled_pss(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
-    """Pooled prompt stability: alpha with every variant in every repeat as a rater of its own.
-
-    Pairs of repeats of one prompt are among its pairs, so it lies between the intra- and the inter-prompt
-    score and is neither. Computed within each model and decoding and averaged over those. Undefined where
-    alpha is in all of them.
-
-    Args:
-        level: Level of measurement; by default the label set's, nominal without one.
-        missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-
-    Three raters, one pair of which differs on one of two items: D = 2, N = (2, 4), alpha = 1 − 5·2/16:
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2] * 3, "variant": list("vvvvww"), "repeat": [0, 0, 1, 1, 0, 0],
-    ...                       "label": list("abbbab")})
-    >>> pooled_pss(frame)[0].value
-    0.375
-    """
-    yield alpha_over_strata(
-        cell,
-        method="Krippendorff's alpha, every variant and repeat a rater, pooled",
-        stratum="model and decoding",
-        level=level,
-        missing=missing,
-        details={"columns": len(cell.raters)},
-    )
-
-
-@measure(
     title="Another model, the same prompts: inter-model agreement",
     axis="Krippendorff’s α over models",
     section="stability",
@@ -261,50 +218,6 @@ def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> 
 
 _BYTES = 32_000_000
 """Label counts that are taken at a time of pairs with the original: of a large study, a few variants'."""
-
-
-@measure(
-    title="Stability of each paraphrase",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
-    source=PAPER,
-    missing=("drop", "category"),
-    compares=("variant",),
-    treatments=("level",),
-)
-def paraphrase_stability(
-    data: MeasureInput, *, level: Level | None = None, missing: Missing
-) -> Iterator[Estimate]:
-    """Each paraphrase's own stability: `intra_pss` of every variant.
-
-    Krippendorff's alpha (Krippendorff 2019, Content Analysis, ch. 12) with the repeats as raters, within each
-    model and decoding, averaged over those. Undefined where alpha is.
-
-    Args:
-        level: Level of measurement; by default the label set's, nominal without one.
-        missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-
-    Returns:
-        An estimate for each cell and variant; the cell holds the variant.
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "repeat": [0] * 3 + [1] * 3, "label": list("aababb")})
-    >>> [(e.cell, round(e.value, 3)) for e in paraphrase_stability(frame.with_columns(variant=pl.lit("v")))]
-    [({'variant': 'v'}, 0.444)]
-    """
-    names = _variant_columns(data)
-    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        statistic = said_of_alpha(cell, "Krippendorff's alpha of one variant, repeats as raters", missing)
-        strata: dict[tuple[tuple[str, str], ...], list[int]] = {}
-        for index, stratum in enumerate(cell.strata):
-            which = tuple((name, stratum[name]) for name in names if name in stratum)
-            strata.setdefault(which, []).append(index)
-        if not strata:
-            yield cell.estimated(replace(statistic, n=0, reason="no annotations"))
-        parts = [Part(replace(statistic, where=dict(which)), own) for which, own in strata.items()]
-        yield from map(cell.estimated, each_alpha(cell, cell.tally(), parts, level, missing))
 
 
 @measure(

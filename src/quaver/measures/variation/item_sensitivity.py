@@ -1,4 +1,4 @@
-"""Sensitivity: how much the label of one item moves when the question is reworded.
+"""Sensitivity of items to the prompt's words, and consistency of the items of one class.
 
 Source: Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity
 and Consistency to Prompt Engineering, NAACL 2025, section 3.
@@ -6,24 +6,24 @@ and Consistency to Prompt Engineering, NAACL 2025, section 3.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
+import polars as pl
+from scipy.spatial.distance import cdist
 
-from quaver.agreement.stratified_alpha import scaled
-from quaver.core.records import OF_SETS, Estimate, Level
+from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Ratio
-from quaver.estimation.cells import Missing, guarded
+from quaver.estimation.arrangement import Columns
+from quaver.estimation.bootstrap import FEW, Floats, Ratio
+from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import Interval, no_narrower, none_goes_far
 from quaver.estimation.means import entropy, jackknifed_entropy, over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.rank_correlation import spearman
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
 PAPER = "Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3"
@@ -33,92 +33,6 @@ STRATA = ("model", "decoding", "repeat")
 
 Convention = Literal["recommended", "paper"]
 """``"paper"``: as its authors compute it; ``"recommended"``: as each measure's docstring says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Labels on a scale, on which some are further from each other than others.
-
-    Attributes:
-        order: The labels from the lowest, as places in the cell's labels.
-        steps: From each to the next, as shares of the whole scale.
-    """
-
-    order: NDArray[np.intp]
-    steps: Floats
-
-    @classmethod
-    def of(cls, cell: Cell, level: Level, missing: Missing) -> Scale | None:
-        """The scale of a cell's labels at a level of measurement; None of nominal ones.
-
-        Raises:
-            MeasureError: The labels have no numbers or no order, or those without a label have no place.
-        """
-        _, numbers = scaled(cell.labels, level, cell.label_set, missing)
-        if level == "nominal":
-            return None
-        if level in OF_SETS:
-            raise MeasureError(
-                "sets of labels lie on no scale",
-                where="level",
-                expected="nominal, ordinal, interval or ratio",
-                found=level,
-            )
-        places = np.arange(len(cell.labels), dtype=np.float64) if numbers is None else numbers
-        order = np.argsort(places, kind="stable")
-        return cls(order, np.diff(places[order]) / max(float(np.ptp(places)), 1e-300))
-
-    def upto(self, shares: Floats) -> Floats:
-        """The share of the answers up to each step, shape (…, steps)."""
-        return np.cumsum(shares[..., self.order], -1)[..., :-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Entropies:
-    """Normalised entropies of the items of one cell, averaged over its strata; on a scale, mean distances.
-
-    Attributes:
-        plain: Each item's sensitivity in each stratum, shape (items, strata); NaN where there is none.
-        corrected: The same, jackknifed.
-        predictions: Q, the number of predictions behind each.
-    """
-
-    plain: Floats
-    corrected: Floats
-    predictions: Floats
-
-    @classmethod
-    def of(cls, counts: Floats, scale: Scale | None = None) -> Entropies:
-        """From label counts, shape (items, strata, labels); labels are the C of the norm ln C."""
-        predictions = counts.sum(2)
-        norm = np.log(counts.shape[2]) if counts.shape[2] > 1 else np.nan
-        if scale is None:
-            plain, corrected = entropy(counts) / norm, jackknifed_entropy(counts) / norm
-        else:
-            upto = scale.upto(counts / np.maximum(predictions, 1)[:, :, None])
-            plain = 4 * (upto * (1 - upto)) @ scale.steps + 0 * norm
-            corrected = plain * predictions / np.maximum(predictions - 1, 1)
-        enough = predictions >= 2
-        return cls(np.where(enough, plain, np.nan), np.where(enough, corrected, np.nan), predictions)
-
-    def only(self, items: NDArray[np.bool_]) -> Entropies:
-        """Those of some items; the others have none."""
-        keep = items[:, None]
-        return Entropies(
-            *(np.where(keep, part, np.nan) for part in (self.plain, self.corrected, self.predictions))
-        )
-
-    @property
-    def items(self) -> Floats:
-        """Each item's sensitivity, the mean over the strata where it has one."""
-        return mean_defined(self.plain)
-
-
-def mean_defined(values: Floats) -> Floats:
-    """Row means over what is not NaN; NaN for a row without."""
-    known = np.isfinite(values)
-    total = np.where(known, values, 0).sum(1)
-    return quotient(total, known.sum(1))
 
 
 @measure(
@@ -139,7 +53,6 @@ def sensitivity(
     *,
     convention: Convention = "recommended",
     missing: Missing | None = None,
-    level: Level = "nominal",
     classes: bool = False,
 ) -> list[Estimate]:
     """Sensitivity: the mean over items of the entropy of the labels that the variants gave.
@@ -150,15 +63,12 @@ def sensitivity(
     item has two predictions, or there is one label only.
 
     The plug-in entropy grows with Q: values of unequal Q must not be compared. ``details["corrected"]``
-    holds the jackknifed one with its interval; ``sd`` the standard deviation over items, ``by_class`` the
-    mean of each gold label's items, ``predictions`` the range of Q, ``labels`` C.
+    holds the jackknifed one; ``sd`` the standard deviation over items, ``by_class`` the mean of each gold
+    label's items, ``predictions`` the range of Q, ``labels`` C.
 
     Args:
         convention: ``"paper"`` is ``missing="category"``, as the authors' code has it.
         missing: ``"drop"`` (the default) or ``"category"``.
-        level: ``"nominal"``: labels are the same or not. Of labels on a scale (``"ordinal"``, ``"interval"``,
-            ``"ratio"``) it is twice the mean distance of two answers over the length of the scale: 1 where
-            half of them stand at each end.
         classes: Whether each gold label's items get an estimate of their own after the overall one, with the
             label under ``"class"`` in the cell.
 
@@ -170,66 +80,402 @@ def sensitivity(
     >>> sensitivity(frame)[0].value
     0.25
     """
-    missing = check_convention(convention, missing)
+    missing = checked_convention(convention, missing)
     estimates: list[Estimate] = []
     for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
-        treated = f"{unlabelled(missing)}; convention: {convention}"
-        scale = Scale.of(cell, level, missing)
-        values = Entropies.of(cell.counts(), scale)
-        what = f"label entropy over ln {len(cell.labels)}"
-        if scale is not None:
-            what = f"twice the mean distance of two answers over the {level} scale"
-        statistic = Statistic(
-            method=f"mean over items of {what} ({treated})",
-            excluded=dict(cell.counted) if missing == "drop" else {},
-            warnings=never_labelled(cell) if missing == "category" else (),
+        plain, corrected = entropies(cell.counts())
+        gold = cell.gold_codes
+        codes = np.unique(gold[gold >= 0]).tolist() if classes else []
+        for code in (None, *codes):
+            some = np.ones(gold.size, bool) if code is None else gold == code
+            statistic = _sensitivity(cell, plain, corrected, some, missing, convention)
+            where = {} if code is None else {"class": cell.labels[code]}
+            estimates.append(cell.estimated(replace(statistic, where=where)))
+    return _unequal(estimates)
+
+
+def entropies(counts: Floats) -> tuple[Floats, Floats]:
+    """Items' entropies over ln C by stratum, plain and jackknifed; NaN with fewer than two predictions.
+
+    Args:
+        counts: Label counts, shape (items, strata, labels).
+    """
+    norm = np.log(counts.shape[2]) if counts.shape[2] > 1 else np.nan
+    few = counts.sum(2) < 2
+    plain, corrected = (np.where(few, np.nan, of(counts) / norm) for of in (entropy, jackknifed_entropy))
+    return plain, corrected
+
+
+def _sensitivity(
+    cell: Cell,
+    plain: Floats,
+    corrected: Floats,
+    some: np.ndarray,
+    missing: Missing,
+    convention: Convention,
+) -> Statistic:
+    """The mean over some of a cell's items."""
+    known, predictions = np.isfinite(plain) & some[:, None], cell.counts().sum(2)
+    few = int(((predictions < 2) | ~some[:, None]).all(1).sum())
+    excluded = dict(cell.counted) if missing == "drop" else {}
+    statistic = Statistic(
+        method=f"mean over items of label entropy over ln {len(cell.labels)} ({_unlabelled(missing)}; "
+        f"convention: {convention})",
+        excluded=excluded | ({"item with fewer than two predictions": few} if few else {}),
+        n=cell.units.touched(known.any(1)),
+    )
+    if not statistic.n:
+        why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
+        return replace(statistic, reason=why if cell.items else "no annotations")
+    q, weight = predictions[known], known.astype(float)
+    items = mean_defined(np.where(known, plain, np.nan))
+    apart = float(np.nanmean(mean_defined(np.where(known, corrected, np.nan).T)))
+    warnings = never_labelled(cell) if missing == "category" else ()
+    if q.min() < q.max():
+        warnings += (
+            f"items have between {q.min():g} and {q.max():g} predictions, with whose number the plain value "
+            f"grows; jackknifed, which allows for that, it is {apart:.3g}",
         )
-        estimates.append(cell.estimated(_of_items(cell, values, statistic)))
-        gold = np.full(len(cell.items), -1) if cell.gold is None or not classes else cell.gold
-        for code in np.unique(gold[gold >= 0]).tolist():
-            one = replace(statistic, where={"class": cell.labels[code]})
-            estimates.append(cell.estimated(_of_items(cell, values.only(gold == code), one)))
-    return unequal(estimates)
+    details = {
+        "corrected": apart,
+        "sd": _deviation(items),
+        "labels": len(cell.labels),
+        "predictions": (float(q.min()), float(q.max())),
+        "by_class": _by_class(items, cell),
+    }
+    under = over_strata(Ratio(np.where(known, plain, 0), weight))
+    return replace(statistic, under=under, details=details, warnings=warnings, ends=(0.0, 1.0))
 
 
-def check_convention(convention: Convention, missing: Missing | None) -> Missing:
+@measure(
+    title="How similar the answers about items of one class are: consistency",
+    axis="consistency (1: alike within a class)",
+    section="sensitivity",
+    better="higher",
+    ends=(0.0, 1.0),
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("convention",),
+    estimands=("population", "fixed"),
+    of_a_set=True,
+    of_classes=True,
+)
+def consistency(
+    data: MeasureInput,
+    *,
+    convention: Convention = "recommended",
+    missing: Missing | None = None,
+    classes: bool = False,
+) -> list[Estimate]:
+    """Consistency: the mean over pairs of items of one class of 1 − TVD of their label distributions.
+
+    c(x, x') = 1 − ½ Σ_v |p(v | x) − p(v | x')|, with p(v | x) the share of the variants that labelled
+    item x with v. The recommended value leaves out pairs of an item with itself (which are 1 by
+    definition) and is the mean of the class means; the paper's tables pool all pairs and leave
+    self-pairs in. Computed within each repeat (of each model and decoding), and averaged over those.
+    Undefined without gold labels, or where no class has two items. The interval leaves out pairs of copies
+    of one item.
+
+    Args:
+        convention: ``"paper"``: all pairs weigh the same, each item with itself among them, and
+            ``missing="category"``.
+        missing: ``"drop"`` (the default) or ``"category"``.
+        classes: Whether each class gets an estimate of its own after the overall one, with its label under
+            ``"class"`` in the cell.
+
+    Returns:
+        An estimate for each cell, the classes' own in ``details["by_class"]``.
+
+    Two items of one class, labelled a a and a b: 1 − ½ (½ + ½):
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> consistency(frame)[0].value, consistency(frame, convention="paper")[0].value
+    (0.5, 0.75)
+    """
+    missing, paper = checked_convention(convention, missing), convention == "paper"
+    estimates: list[Estimate] = []
+    for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
+        statistics = list(_consistency(cell, missing, paper=paper))
+        whole, *each = map(cell.estimated, statistics[: 1 if data.is_retaken and not classes else None])
+        if not paper:
+            whole = no_narrower(whole, each, (0.0, 1.0))
+        estimates += [whole, *(each if classes else ())]
+    return _unequal(estimates)
+
+
+def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Statistic]:
+    """The statistic of all classes, and of each one."""
+    counts, gold = cell.counts(), cell.gold_codes
+    strata = [Pairs(counts[:, at], gold, self_pairs=paper) for at in range(counts.shape[1])]
+    codes = sorted({code for part in strata for code, (items, *_) in part.classes.items() if items.size > 1})
+    lost, which = (
+        int((gold < 0).sum()),
+        "all pairs, self-pairs in" if paper else "the class means, self-pairs out",
+    )
+    statistic = Statistic(
+        method=f"1 − total variation distance of items of one class, mean {which} ({_unlabelled(missing)})",
+        excluded=(dict(cell.counted) if missing == "drop" else {})
+        | ({"item without gold": lost} if lost else {}),
+        n=cell.units.touched(gold >= 0),
+        warnings=never_labelled(cell) if missing == "category" else (),
+    )
+    if not codes:
+        why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
+        yield replace(statistic, reason=why if cell.items else "no annotations")
+        return
+
+    def under(weights: Floats) -> Floats:
+        """All classes together, then each."""
+        values = np.full((len(weights), 1 + len(codes), len(strata)), np.nan)
+        for at, part in enumerate(strata):
+            total, pairs = part.sums(weights)
+            each = quotient(total, pairs)
+            values[:, 0, at] = quotient(total.sum(1), pairs.sum(1)) if paper else mean_defined(each)
+            for place, code in enumerate(part.classes):
+                if code in codes:
+                    values[:, 1 + codes.index(code), at] = each[:, place]
+        return mean_defined(values.reshape(-1, len(strata))).reshape(len(weights), -1)
+
+    items = mean_defined(np.stack([part.per_item() for part in strata], 1))
+    q, point = counts.sum(2)[gold >= 0], under(np.ones((1, len(gold))))[0]
+    base: dict[str, Any] = {
+        "labels": len(cell.labels),
+        "predictions": (float(q[q > 0].min()), float(q.max())),
+    }
+    by_class = {cell.labels[code]: float(value) for code, value in zip(codes, point[1:], strict=True)}
+    stray = () if paper else _few_deviating(cell, counts.sum(1), gold)
+    for column, code in enumerate((None, *codes)):
+        some = items if code is None else np.where(gold == code, items, np.nan)
+        yield replace(
+            statistic,
+            under=under,
+            column=column,
+            where={} if code is None else {"class": cell.labels[code]},
+            n=cell.units.touched(np.isfinite(some)),
+            ends=(0.0, 1.0),
+            spread=_spread,
+            warnings=statistic.warnings + (stray if code is None else ()),
+            details={"sd": _deviation(some), **base, **({"by_class": by_class} if code is None else {})},
+        )
+
+
+def _spread(value: float, share: float) -> Interval:
+    pairs = 1 - (1 - share) ** 2  # a pair is touched where either of its items is
+    return Interval(value * (1 - pairs), value + pairs * (1 - value))
+
+
+def _few_deviating(cell: Cell, counts: Floats, gold: np.ndarray) -> tuple[IntervalWarning, ...]:
+    """A warning where few items of a class have another label than most: they make all the variance."""
+    few: list[int] = []
+    far: tuple[IntervalWarning, ...] = ()
+    for code in np.unique(gold[gold >= 0]):
+        mine = np.where((gold == code)[:, None], counts, 0.0)
+        total = mine.sum(1)
+        others = total - mine[:, int(mine.sum(0).argmax())]
+        few.append(cell.units.touched(others > 0))
+        share = quotient(others, total)
+        far = far or none_goes_far(share, "item of a class", cell.resampling.confidence_level)
+    if min(few) >= FEW:
+        return far
+    text = f"only {min(few)} {cell.units.name}s of a class have another label than most"
+    return (IntervalWarning(f"{text}: the interval may be too narrow"),)
+
+
+class Pairs:
+    """The pairs of items of one class in one stratum, as sums that no pair is visited for.
+
+    With the levels t of a label's shares in a class, Σ |p_i − p_j| over its pairs is the sum over the steps
+    between levels of the step, times how many items are above it, times how many are not.
+
+    Args:
+        counts: Label counts, shape (items, labels). Items without any do not take part.
+        gold: Each item's class, -1 for none.
+        self_pairs: Whether an item is paired with itself.
+
+    Attributes:
+        classes: For each class its items, the steps, and which item is above which of them.
+    """
+
+    def __init__(self, counts: Floats, gold: np.ndarray, *, self_pairs: bool = False) -> None:
+        given = counts.sum(1)
+        self.shares, self._self_pairs = counts / np.maximum(given, 1)[:, None], self_pairs
+        self.classes: dict[int, tuple[np.ndarray, Floats, Floats]] = {}
+        for code in np.unique(gold[(gold >= 0) & (given > 0)]).tolist():
+            items = np.flatnonzero((gold == code) & (given > 0))
+            steps, above = [np.zeros(0)], [np.zeros((items.size, 0))]
+            for share in self.shares[items].T:
+                levels = np.unique(share)
+                steps.append(np.diff(levels))
+                above.append((share[:, None] >= levels[1:]).astype(np.float64))
+            self.classes[code] = items, np.concatenate(steps), np.concatenate(above, 1)
+
+    def sums(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Σ of consistencies and number of (ordered) pairs in each class, shapes (samples, classes)."""
+        total, pairs = np.zeros((2, len(weights), len(self.classes)))
+        for at, (items, steps, above) in enumerate(self.classes.values()):
+            mine = weights[:, items]
+            whole, upper = mine.sum(1), mine @ above
+            # Copies of one item in a sample are not a pair: they would be consistent by birth.
+            pairs[:, at] = whole**2 - (mine**2).sum(1) + (whole if self._self_pairs else 0)
+            total[:, at] = pairs[:, at] - (upper * (whole[:, None] - upper)) @ steps
+        return total, pairs
+
+    def per_item(self) -> Floats:
+        """Each item's mean consistency with the others of its class; NaN where there are none."""
+        result = np.full(len(self.shares), np.nan)
+        for items, steps, above in self.classes.values():
+            upper, others = above.sum(0), items.size - 1 + self._self_pairs
+            if others:
+                apart = above @ (steps * (items.size - upper)) + (1 - above) @ (steps * upper)
+                result[items] = 1 - apart / 2 / others
+        return result
+
+
+@guarded
+def consistency_matrix(
+    annotations: Frame, of: str, *, labels: LabelSet | None = None, missing: Missing = "drop"
+) -> tuple[tuple[str, ...], Floats]:
+    """The consistency of every pair of items of one class.
+
+    Args:
+        annotations: A row an annotation, with a ``gold`` column, of one cell of interest.
+        of: The gold label whose items are compared.
+        labels: The label set.
+        missing: ``"drop"`` or ``"category"``.
+
+    Returns:
+        The items' ids, and the matrix, shape (items, items): 1 on the diagonal, mean over repeats.
+
+    Raises:
+        MeasureError: The frame cannot be used, or no item has that gold label and an answer.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> consistency_matrix(frame, "a")[1].tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    missing = checked_convention("recommended", missing)
+    (cell,) = cells(
+        annotations, raters=("variant",), within=STRATA, labels=labels, missing=missing, gold=True
+    )
+    if cell.gold is None or of not in cell.labels:
+        known = "no gold labels" if cell.gold is None else ", ".join(cell.labels)
+        raise MeasureError("no such class", where="of", expected=known, found=repr(of))
+    counts = cell.counts()
+    members = np.flatnonzero((cell.gold == cell.labels.index(of)) & (counts.sum(2) > 0).all(1))
+    if not members.size:
+        raise MeasureError("no items of this class", where="of", expected="a gold label with items", found=of)
+    shares = counts[members] / counts[members].sum(2, keepdims=True)
+    layers = [1 - cdist(layer, layer, "cityblock") / 2 for layer in np.moveaxis(shares, 1, 0)]
+    return tuple(cell.items[at] for at in members), np.asarray(np.mean(layers, 0))
+
+
+@guarded
+def item_stability(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    convention: Convention = "recommended",
+    missing: Missing | None = None,
+    columns: Columns | None = None,
+) -> pl.DataFrame:
+    """Each item's sensitivity and consistency.
+
+    Args:
+        annotations: A row an annotation, as a measure takes them.
+        labels: The label set.
+        by: Columns that make the cells.
+        convention: As in `sensitivity` and `consistency`.
+        missing: As there.
+        columns: Other names for the frame's columns.
+
+    Returns:
+        A row an item and cell: the columns of ``by``, ``item``, ``gold``, ``sensitivity``, ``corrected``
+        (jackknifed), ``consistency`` (the mean over the other items of its class), ``predictions`` (the mean
+        number over repeats), ``mode`` (the modal label). Null where a number is undefined.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> item_stability(frame).select("item", "sensitivity", "consistency", "mode").rows()
+    [('1', 0.0, 0.5, 'a'), ('2', 1.0, 0.5, 'a')]
+    """
+    by = (by,) if isinstance(by, str) else tuple(by)
+    missing = checked_convention(convention, missing)
+    text = dict.fromkeys((*by, "item", "gold", "mode"), pl.String)
+    numbers = dict.fromkeys(("sensitivity", "corrected", "consistency", "predictions"), pl.Float64)
+    parts = [pl.DataFrame(schema={**text, **numbers})]
+    how = partial(cells, annotations, raters=("variant",), within=STRATA, by=by, gold=True)
+    for cell in how(labels=labels, columns=columns, missing=missing):
+        counts, gold = cell.counts(), cell.gold_codes
+        alike = [
+            Pairs(counts[:, at], gold, self_pairs=convention == "paper").per_item()
+            for at in range(counts.shape[1])
+        ]
+        plain, corrected = entropies(counts)
+        rows = {
+            **{name: [value] * len(cell.items) for name, value in cell.where.items()},
+            "item": list(cell.items),
+            "gold": [cell.labels[code] if code >= 0 else None for code in gold],
+            "mode": [cell.labels[row.argmax()] if row.any() else None for row in counts.sum(1)],
+            "sensitivity": mean_defined(plain),
+            "corrected": mean_defined(corrected),
+            "consistency": mean_defined(np.stack([np.full(len(gold), np.nan), *alike], 1)),
+            "predictions": counts.sum((1, 2)) / max(1, counts.shape[1]),
+        }
+        parts.append(pl.DataFrame(rows, schema_overrides={**text, **numbers}).select(parts[0].columns))
+    return pl.concat(parts).with_columns(pl.col(list(numbers)).fill_nan(None))
+
+
+def checked_convention(convention: Convention, missing: Missing | None) -> Missing:
     """What the unanswered count as, under a convention."""
     if convention not in ("recommended", "paper"):
         raise MeasureError(
             "unknown convention", where="convention", expected="recommended or paper", found=repr(convention)
         )
-    default: Missing = "category" if convention == "paper" else "drop"
-    if missing is not None and (
-        missing not in ("drop", "category") or (convention == "paper" and missing != default)
-    ):
+    allowed: tuple[Missing, ...] = ("category",) if convention == "paper" else ("drop", "category")
+    if missing is not None and missing not in allowed:
         raise MeasureError(
             "answers without a label cannot be treated in this way",
             where="missing",
-            expected="category, under the paper's convention"
-            if convention == "paper"
-            else "drop or category",
+            expected="category, under the paper's convention" if len(allowed) == 1 else "drop or category",
             found=repr(missing),
         )
-    return missing or default
+    return missing or allowed[0]
 
 
-def unlabelled(missing: Missing) -> str:
-    """How answers without a label are treated, for a method."""
+def _unlabelled(missing: Missing) -> str:
     if missing == "category":
         return "an answer without a label counts as one more label"
     return "answers without a label are left out"
 
 
-def by_class(values: Floats, cell: Cell) -> dict[str, float]:
-    """The mean of item values for each gold label that has any."""
-    if cell.gold is None:
-        return {}
+def mean_defined(values: Floats) -> Floats:
+    """Row means over what is not NaN; NaN for a row without."""
     known = np.isfinite(values)
-    classes = [(name, known & (cell.gold == code)) for code, name in enumerate(cell.labels)]
+    return quotient(np.where(known, values, 0).sum(1), known.sum(1))
+
+
+def _deviation(values: Floats) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.std(ddof=1)) if known.size > 1 else None
+
+
+def _by_class(values: Floats, cell: Cell) -> dict[str, float]:
+    """The mean of item values for each gold label that has any."""
+    known = np.isfinite(values)
+    classes = [(name, known & (cell.gold_codes == code)) for code, name in enumerate(cell.labels)]
     return {name: float(values[items].mean()) for name, items in classes if items.any()}
 
 
-def unequal(estimates: list[Estimate]) -> list[Estimate]:
+def _unequal(estimates: list[Estimate]) -> list[Estimate]:
     """Warn where the cells of one call rest on unequal numbers of predictions."""
     seen = {e.details["predictions"] for e in estimates if e.value is not None}
     if len(seen) < 2:
@@ -239,136 +485,3 @@ def unequal(estimates: list[Estimate]) -> list[Estimate]:
         f"cells rest on unequal numbers of predictions an item ({ranges}): do not compare the plain values"
     )
     return [replace(e, warnings=(*e.warnings, warning)) if e.value is not None else e for e in estimates]
-
-
-def _of_items(cell: Cell, entropies: Entropies, statistic: Statistic) -> Statistic:
-    """The statistic of the items that have entropies."""
-    known = np.isfinite(entropies.plain)
-    excluded = dict(statistic.excluded)
-    if lost := int((entropies.predictions < 2).all(1).sum()):
-        excluded["item with fewer than two predictions"] = lost
-    statistic = replace(statistic, n=cell.units.touched(np.asarray(known.any(1))), excluded=excluded)
-    if not statistic.n:
-        why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
-        return replace(statistic, reason=why if cell.items else "no annotations", warnings=())
-    q, one = entropies.predictions[known], known.astype(float)
-    under = over_strata(Ratio(np.where(known, entropies.corrected, 0), one))
-    corrected = cell.estimated(replace(statistic, method=f"{statistic.method}, jackknifed", under=under))
-    details: dict[str, Any] = {
-        "corrected": corrected.value,
-        "corrected_interval": None if corrected.low is None else (corrected.low, corrected.high),
-        "sd": float(np.nanstd(entropies.items, ddof=1)) if np.isfinite(entropies.items).sum() > 1 else None,
-        "labels": len(cell.labels),
-        "predictions": (float(q.min()), float(q.max())),
-        "by_class": by_class(entropies.items, cell),
-    }
-    warnings = statistic.warnings
-    if q.min() < q.max():
-        warnings += (
-            f"items have between {q.min():g} and {q.max():g} predictions, with whose number the plain value "
-            f"grows; jackknifed, which allows for that, it is {corrected.value:.3g}",
-        )
-    return replace(
-        statistic,
-        under=over_strata(Ratio(np.where(known, entropies.plain, 0), one)),
-        details=details,
-        warnings=warnings,
-        ends=(0.0, 1.0),
-        values=entropies.items,
-    )
-
-
-_METHOD = (
-    "Pearson’s correlation of sensitivity and consistency over classes and cells; interval by Fisher’s z"
-)
-
-
-@guarded
-def sensitivity_with_consistency(
-    sensitivities: Sequence[Estimate],
-    consistencies: Sequence[Estimate],
-    *,
-    floor: float = 0.05,
-    confidence_level: float = 0.95,
-) -> Estimate:
-    """The correlation of sensitivity and consistency over the classes of all cells.
-
-    Where nothing moves, sensitivity is about 0 whatever the consistency; classes whose sensitivity is under
-    ``floor`` are left out and counted. The interval takes the classes for independent, which those of one
-    model are not quite. Undefined for fewer than three classes, or where one side does not vary.
-
-    Args:
-        sensitivities: Of `sensitivity`, with ``by_class`` in their details.
-        consistencies: Of `consistency`, of the same cells.
-        floor: The least sensitivity that counts.
-        confidence_level: Nominal level.
-
-    Returns:
-        Pearson's correlation. ``details`` has ``rank_correlation`` (Spearman's) and ``classes``: the cell,
-        class, ``sensitivity``, ``consistency`` of each, and whether it was ``counted``.
-
-    Raises:
-        MeasureError: An estimate is of another measure.
-
-    >>> def of(measure, values):
-    ...     return [Estimate(measure, 0.5, details={"by_class": values})]
-    >>> found = sensitivity_with_consistency(
-    ...     of("sensitivity", {"a": 0.2, "b": 0.4, "c": 0.6, "d": 0.01}),
-    ...     of("consistency", {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.1}))
-    >>> round(found.value, 12), found.n, found.excluded
-    (-1.0, 3, {'class with a sensitivity under 0.05': 1})
-    """
-    _check(sensitivities, "sensitivity")
-    _check(consistencies, "consistency")
-    classes = list(_classes(sensitivities, consistencies, floor))
-    x = np.array([class_name["sensitivity"] for class_name in classes if class_name["counted"]])
-    y = np.array([class_name["consistency"] for class_name in classes if class_name["counted"]])
-    lost = len(classes) - x.size
-    said: dict[str, Any] = {
-        "measure": "sensitivity_with_consistency",
-        "confidence_level": confidence_level,
-        "n": x.size,
-        "unit": "class and cell",
-        "method": _METHOD,
-        "reference": PAPER,
-        "excluded": {f"class with a sensitivity under {floor:g}": lost} if lost else {},
-    }
-    details: dict[str, Any] = {"classes": classes, "floor": floor}
-    if x.size < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        why = "fewer than three classes" if x.size < 3 else "no variation"
-        return Estimate(value=None, reason=why, details=details, **said)
-    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    details["rank_correlation"] = spearman(x, y, permutations=0).value
-    low = high = None
-    if x.size > 3 and abs(r) < 1 - 1e-12:
-        z = float(scipy.special.ndtri(0.5 + confidence_level / 2)) / math.sqrt(x.size - 3)
-        low, high = math.tanh(math.atanh(r) - z), math.tanh(math.atanh(r) + z)
-    return Estimate(value=r, low=low, high=high, details=details, **said)
-
-
-def _check(estimates: Sequence[Estimate], measure: str) -> None:
-    if other := sorted({estimate.measure for estimate in estimates} - {measure}):
-        raise MeasureError(
-            "estimates of another measure", where="estimates", expected=measure, found=", ".join(other)
-        )
-
-
-def _classes(
-    sensitivities: Sequence[Estimate], consistencies: Sequence[Estimate], floor: float
-) -> Iterator[Mapping[str, Any]]:
-    alike = {
-        tuple(sorted(estimate.cell.items())): estimate.details.get("by_class", {})
-        for estimate in consistencies
-    }
-    for estimate in sensitivities:
-        own = estimate.details.get("by_class", {})
-        other = alike.get(tuple(sorted(estimate.cell.items())), {})
-        for name, value in own.items():
-            if "class" not in estimate.cell and name in other:
-                yield {
-                    "cell": dict(estimate.cell),
-                    "class": name,
-                    "sensitivity": value,
-                    "consistency": other[name],
-                    "counted": value >= floor,
-                }

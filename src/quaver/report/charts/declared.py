@@ -130,19 +130,6 @@ def _effects(results: Results, words: Words) -> list[Estimate]:
     return [one for one in estimates if (one.cell.get("factor", ""), one.cell.get("level", "")) in kept]
 
 
-def _distributions(results: Results, words: Words) -> list[Estimate]:
-    first = results.evaluators[0] if results.evaluators else ""
-    name = words.get("measure") or words["measures"][0]
-    estimates = [
-        estimate
-        for estimate in defined(results.in_order(results.anywhere(name)))
-        if estimate.cell.get("evaluator", first) == first
-        and {"0.05", "0.25", "0.75", "0.95"} <= set(estimate.details.get("quantiles", ()))
-    ]
-    several = len(estimates) > words["most"]  # of too many, those over all classes
-    return [estimate for estimate in estimates if several and "class" not in estimate.cell] or estimates
-
-
 def _calibrations(results: Results, words: Words) -> list[Estimate]:
     estimates = defined(results.in_order(results.of("ece")))
     if sum(bool(estimate.details.get("curve")) for estimate in estimates) > words["most"]:
@@ -152,7 +139,6 @@ def _calibrations(results: Results, words: Words) -> list[Estimate]:
 
 _TAKEN: Mapping[str, Callable[[Results, Words], list[Estimate]]] = {
     "effects": _effects,
-    "distributions": _distributions,
     "calibrations": _calibrations,
     "known": lambda results, words: [one for name in words["measures"] for one in results.known(name)],
 }

@@ -42,7 +42,7 @@ class MeasuredFields:
                 raise UnknownName("field", field, [part for part in self.parts if part], where=name)
         return self._each(lambda part: part.measure(name, options), named or None)
 
-    def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
+    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The measures that the study's file asks for; conclusions of the fields that they are about."""
         concluded = {field for field, part in self.parts.items() if part.study.spec.conclusions}
 
@@ -50,7 +50,7 @@ class MeasuredFields:
             others = concluded and not part.study.spec.conclusions
             return [name for name in names if name != CONCLUSIONS] if names is not None and others else names
 
-        return self._each(lambda part: part.estimates(named(part), pictured=pictured))
+        return self._each(lambda part: part.estimates(named(part)))
 
     def audit(self) -> list[Estimate]:
         """How the answers were read."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,12 +22,8 @@ from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.estimation.gathered import Gathered
-from quaver.measures.correctness.accuracy import baseline
 from quaver.measures.evidence.verdict_evidence import answer_quality, evidence_of_groups, verdict_evidence
-from quaver.measures.variation.deviations import deviation_shares, deviations
-from quaver.measures.variation.item_sensitivity import sensitivity_with_consistency
-from quaver.measures.variation.label_movement import label_movement
-from quaver.measures.variation.label_shares import distributions
+from quaver.measures.variation.label_movement import deviation_shares, deviations, label_movement
 from quaver.report.findings.decision import ELSEWHERE, wrong_groups
 from quaver.report.findings.judged_model import EXCEPTED
 from quaver.study.analysis.answer_readings import read_by_several
@@ -48,7 +44,6 @@ from quaver.study.analysis.study_measures import (
     measurement,
     measurements,
     measures_of,
-    seen_by,
     taken,
     told_apart,
     with_gold_coders,
@@ -59,7 +54,6 @@ from quaver.study.sources.study_source import StudySource
 
 _COLUMNS = 5
 """Of so many columns that may group the items, each group is looked at by itself."""
-_OF = ("sensitivity", "consistency")
 _OF_GOLD = (
     "wrong_labels",
     "gold_agreement",
@@ -80,13 +74,8 @@ _OF_GOLD = (
 )
 """What a verdict rests on that compares labels with gold labels."""
 
-_KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 _MOST_NUMBERS = 300
 """So many different numbers a verdict tells apart."""
-
-_MATRIX = 24
-_UNEQUAL = "unequal numbers of predictions"
-"""What a warning says of cells that rest on different numbers, classes among them."""
 
 
 class MeasuredStudy:
@@ -197,16 +186,15 @@ class MeasuredStudy:
         study, estimates = self.study, list[Estimate]()
         asked = [measurement(study, spec, self.frame) for spec in measures_of(study.spec, name, options)]
         for one in told_apart(asked):
-            own, frame = with_gold_coders(study, one, seen_by(study, one, self._of(one).frame))
+            own, frame = with_gold_coders(study, one, self._of(one).frame)
             estimates += own.of(frame)
         return self._doubted(estimates)
 
-    def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
+    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The measures that the study's file asks for.
 
         Args:
             names: These alone.
-            pictured: Whether charts show them too, so that what they show in detail is measured once.
         """
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
         if names is None:
@@ -214,8 +202,7 @@ class MeasuredStudy:
             asked = asked + [measurement(self.study, spec, self.frame, ("items", "coders")) for spec in more]
         estimates = []
         for one in asked:
-            known = self._of_detailed(one) if pictured else None
-            estimates += taken(self.study, one, self._of(one)) if known is None else known
+            estimates += taken(self.study, one, self._of(one))
         return self._doubted(estimates)
 
     def _conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
@@ -224,19 +211,6 @@ class MeasuredStudy:
         spec = self.study.spec.model_copy(update={"conclusions": (conclusion,)})
         (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
         return self._doubted(one.of(self.frame))
-
-    def _of_detailed(self, one: Measurement) -> list[Estimate] | None:
-        """The estimates of a measure from those that charts show; None where these would differ."""
-        alone = not self.frame.is_empty() and _first(self.whole) is self.whole
-        if not alone or one.measure not in _OF or one.flagged != "with" or one.options.get("classes"):
-            return None
-        try:
-            detailed = _detailed(one, self.whole)
-        except QuaverError:  # `taken` says why it is not measured
-            return None
-        if any(_UNEQUAL in warning for estimate in detailed for warning in estimate.warnings):
-            return None
-        return [replace(estimate, distribution=None) for estimate in detailed if "class" not in estimate.cell]
 
     def _doubted(self, estimates: list[Estimate]) -> list[Estimate]:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
@@ -263,7 +237,7 @@ class MeasuredStudy:
 
     def charts(self) -> list[Estimate]:
         """What the report's charts show beyond what the file asks for."""
-        return [*pictured(self.asked, self.whole, self.seed), *self._as_judged(self.moved())]
+        return [*pictured(self.asked, self.whole), *self._as_judged(self.moved())]
 
     def moved(self) -> list[Estimate]:
         """How far each factor with several levels moves the labels, decoding and model among them.
@@ -435,66 +409,29 @@ class MeasuredStudy:
         return [replace(estimate, measure=f"{ELSEWHERE}{estimate.measure}") for estimate in again]
 
 
-def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) -> list[Estimate]:
+def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estimate]:
     """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
 
     Returns:
-        The estimates of each class; the distributions over items and pairs; sensitivity and consistency of
-        the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with
-        ``predictor`` in the cell); the correlation of the two; and calibration errors model by model.
+        Sensitivity and consistency of each class, and calibration errors model by model.
     """
     if not whole.height:
         return []
-    first = str(whole["evaluator"][0])
+    name = str(whole["evaluator"][0])
+    first = whole.only("evaluator", (name,))
     estimates: list[Estimate] = []
-    for one in measurements:
-        if one.measure == "ece":
-            # The error of each model and evaluator over all else, for reliability diagrams.
-            with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
-                by = tuple(one.options.get("by", ()))
-                kept = tuple(column for column in by if column in ("model", "evaluator"))
-                estimates += one.of(whole, by=kept) if kept and kept != by else []
     once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
     for one in measurements:
-        if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
-            once.setdefault((one.measure, tuple(one.options.get("by", ()))), one)
-    asked = list(once.values())
-    if not asked:
-        return estimates
-    read = _first(whole)
-    few = few_items(read.frame, seed)
-    plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
-    for one in asked:
+        by = tuple(one.options.get("by", ()))
+        if one.measure == "ece":
+            # The error of each model and evaluator over all else, for reliability diagrams.
+            kept = tuple(column for column in by if column in ("model", "evaluator"))
+            with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
+                estimates += one.of(whole, by=kept) if kept and kept != by else []
+        elif one.measure in ("sensitivity", "consistency") and one.evaluator in (None, name):
+            once.setdefault((one.measure, by), one)  # under one convention, the first named
+    for one in once.values():
         with suppress(QuaverError):
-            known = _detailed(one, read)
-            if not one.options.get("classes"):  # else the file's own estimates have them
-                estimates += [
-                    replace(estimate, distribution=None) for estimate in known if "class" in estimate.cell
-                ]
-            estimates += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
-            plain[one.measure] += known
-    if all(plain.values()):
-        estimates.append(sensitivity_with_consistency(*plain.values()))
+            own = () if one.options.get("classes") else one.of(first, classes=True)
+            estimates += [estimate for estimate in own if "class" in estimate.cell]
     return estimates
-
-
-def _first(whole: Gathered) -> Gathered:
-    """The annotations of the first evaluator."""
-    return whole.only("evaluator", (str(whole["evaluator"][0]),))
-
-
-def _detailed(one: Measurement, read: Gathered) -> list[Estimate]:
-    """A measure of all items and of each class, with each item's own value, taken once."""
-    return read.kept(("detailed", id(one)), lambda: one.of(read, classes=True, keep=["distribution"]))
-
-
-def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
-    labels = one.options.get("labels")
-    if labels is None or len(labels.codes) < 2:
-        return
-    for kind in _KINDS:
-        made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
-        for estimate in one.of(made, resamples=0):
-            yield replace(
-                estimate, measure=f"{estimate.measure}_baseline", cell={**estimate.cell, "predictor": kind}
-            )

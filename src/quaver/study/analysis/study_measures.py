@@ -12,8 +12,7 @@ from quaver.core.records import Estimate, Numbers
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
-from quaver.errors import QuaverError, StoreError
-from quaver.estimation.cells import OUTPUT
+from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
 from quaver.gold.returned_labels import ratings
@@ -285,34 +284,10 @@ def taken(study: StudySource, one: Measurement, whole: Gathered) -> list[Estimat
     """The estimates of a measure; where it fails, one that says why there are none."""
     frame = whole.frame
     try:
-        one, frame = with_gold_coders(study, one, seen_by(study, one, frame))
+        one, frame = with_gold_coders(study, one, frame)
     except QuaverError as error:
         one = one._replace(failed=error)
     return one.or_why(whole if frame is whole.frame else frame)
-
-
-def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:
-    """The annotations that a measure is taken of; if it reads them, with the answers as they were written."""
-    if (
-        not (isinstance(one.plugin, Measure) and one.plugin.reads_outputs)
-        or not study.files.responses.exists()
-    ):
-        return frame
-    if study.withheld:
-        raise StoreError(
-            "answers that quote an item were left out of this bundle",
-            where=study.where,
-            found=f"{study.withheld:,} withheld",
-            fix="use a bundle with the texts",
-        )
-    from quaver.study.analysis.call_export import raw_answers
-
-    answers = raw_answers(study)
-    keys = [name for name in answers.columns if name != OUTPUT]
-    answers = answers.with_columns(pl.col(name).cast(frame.schema[name]) for name in keys)
-    failed = pl.col("status").cast(pl.String) == "error"
-    output = pl.when(~failed).then(pl.col(OUTPUT)).alias(OUTPUT)
-    return frame.join(answers, on=keys, how="left", maintain_order="left").with_columns(output)
 
 
 def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
