@@ -317,6 +317,25 @@ def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser: Any
     assert walk.wrong == []
 
 
+def test_all_cells_that_are_pasted_are_read_the_latest_too(browser: Any, tmp_path: Path) -> None:
+    words = "some words about a tweet that has a certain length, as tweets have them, and a bit more"
+    with started(tmp_path) as address:
+        walk = Walk(browser, address, reduced_motion="reduce")
+        walk.page.locator("text=Choose a table").wait_for()
+        walk.page.get_by_role("button", name="Or paste cells").click()
+        walk.page.get_by_role("textbox", name="Cells").wait_for()
+        for number in (5_000, 20_000):
+            cells = "id\ttext\n" + "".join(f"{row}\t{words} {row}\n" for row in range(number))
+            walk.page.get_by_role("textbox", name="Cells").evaluate(
+                "(area, cells) => area.value = cells", cells
+            )
+        walk.click("text=Begin with these cells")
+        walk.page.wait_for_url("**/texts")
+        walk.page.wait_for_selector("text=20,000 rows")
+    assert (tmp_path / "pasted.tsv").read_bytes() == cells.encode()
+    assert walk.wrong == []
+
+
 def test_the_whole_path_by_keyboard_alone(browser: Any, server: str, tmp_path: Path) -> None:
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address, reduced_motion="reduce")

@@ -243,7 +243,7 @@ def facts_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: st
                         words("td", str(cell))
 
 
-def upload_box(button: str, taken: Callable[[Any], Any], most: int, page: StepPage) -> None:
+def upload_box(button: str, taken: Callable[[Any], Any], most: int, page: StepPage) -> ui.upload:
     """A place for a table: dropped on it, or chosen with a button."""
 
     def refuse() -> None:
@@ -261,3 +261,4 @@ def upload_box(button: str, taken: Callable[[Any], Any], most: int, page: StepPa
             "click", js_handler=f"() => getHtmlElement({box.id}).querySelector('input[type=file]').click()"
         )
         words("p", "or drop it here").classes("qv-small")
+    return box

@@ -61,19 +61,24 @@ def _ways_in(page: StepPage) -> None:
     async def uploaded(event: events.UploadEventArguments) -> None:
         await begin(event.file.name, await event.file.read())
 
-    async def pasted() -> None:
-        await begin("pasted.tsv", str(area.value).encode())
-
     async def example() -> None:
         await begin(EXAMPLE, (files("quaver.start") / EXAMPLE).read_bytes())
 
     with ui.element("section").classes("qv-ways"):
-        upload_box("Choose a table", uploaded, MOST_BYTES, page)
+        box = upload_box("Choose a table", uploaded, MOST_BYTES, page)
         words("p", f"Read are {', '.join(FORMATS)}. The table stays on this machine.").classes("qv-small")
         with ui.expansion("Or paste cells from a spreadsheet, with their headings"):
-            area = ui.textarea(label="Cells").props("outlined").classes("qv-wide")
-            other_button("Begin with these cells", pasted)
+            # A textarea of the page's own tells nobody what is typed: a message holds a megabyte, a file all of it.
+            area = ui.element("textarea").props('rows="6" aria-label="Cells"').classes("qv-cells-pasted")
+            begin_pasted = ui.button("Begin with these cells", color=None).props("no-caps outline")
+            begin_pasted.classes("other-action").on("click", js_handler=_as_file(area.id, box.id))
         other_button("Try it with the example", example)
+
+
+def _as_file(area: int, box: int) -> str:
+    """A script that hands over what is in a textarea as if it were a chosen file."""
+    file = f"new File([getHtmlElement({area}).value], 'pasted.tsv')"
+    return f"() => runMethod({box}, 'addFiles', [[{file}]])"
 
 
 async def _studies(here: Here) -> None:
