@@ -68,7 +68,7 @@ def _ways_in(page: StepPage) -> None:
         box = upload_box("Choose a table", uploaded, MOST_BYTES, page)
         words("p", f"Read are {', '.join(FORMATS)}. The table stays on this machine.").classes("qv-small")
         with ui.expansion("Or paste cells from a spreadsheet, with their headings"):
-            # A textarea of the page's own tells nobody what is typed: a message holds a megabyte, a file all of it.
+            # This textarea tells nobody what is typed: a message holds a megabyte, a file all of it.
             area = ui.element("textarea").props('rows="6" aria-label="Cells"').classes("qv-cells-pasted")
             begin_pasted = ui.button("Begin with these cells", color=None).props("no-caps outline")
             begin_pasted.classes("other-action").on("click", js_handler=_as_file(area.id, box.id))
