@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,4 +52,4 @@ def _show(study: Study) -> None:
         f"{len(labels):,} annotations of {len(study.experiment.items):,} items, "
         f"{labels.null_count():,} of them without a label."
     )
-    say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {study.folder}")
+    say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {shlex.quote(str(study.folder))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -81,7 +82,11 @@ def command(
     else:
         written = study_of_kind(kind)
     path = path or Path(f"{kind or 'study'}.yaml")
-    then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"
+    then = (
+        f"For a first look: quaver run {shlex.quote(str(path))} --small"
+        if kind
+        else f"Edit it, then: quaver plan {shlex.quote(str(path))}"
+    )
     _write(path, written, then)
 
 
@@ -118,7 +123,7 @@ def _from_table(
     if str(path) != "-":
         rows = [(decision.role, decision.column, decision.why) for decision in decisions]
         screen.print(table(("taken for", "what", "why"), rows, f"{source.name}:"))
-    _write(path, made, f"Edit it, then: quaver plan {path}")
+    _write(path, made, f"Edit it, then: quaver plan {shlex.quote(str(path))}")
 
 
 def _write(path: Path, text: str, then: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from math import sqrt
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -220,4 +221,4 @@ async def asked(page: StepPage) -> None:
     page.title("Asking", "You can close this page: asking goes on. Nothing that is answered is asked again.")
     panel = RunPanel(page, folder, lambda: main_button("See the verdict", lambda: page.go("verdict")))
     await panel.build()
-    page.command(f"quaver run {folder.name}", f"quaver status {folder.name}")
+    page.command(shlex.join(["quaver", "run", folder.name]), shlex.join(["quaver", "status", folder.name]))

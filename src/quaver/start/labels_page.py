@@ -185,8 +185,14 @@ class _Labelling:
 
     async def _finish(self) -> None:
         """Write what is taken away, and show it."""
+        self.place.clear()
+        with self.place:
+            words("p", "Writing the labelled table, the report and the bundle …").props('role="status"')
         labelled = await self.page.do(lambda: _labelled(self._work(), self.begun))
         if labelled is None:
+            self.place.clear()
+            with self.place:
+                self._show_finish()
             return
         self.page.retell(self._typed())
         self.place.clear()

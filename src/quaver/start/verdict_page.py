@@ -36,7 +36,7 @@ async def verdict(page: StepPage) -> None:
     with place:
         _show_card(card)
         _show_next(page, card)
-    lines = [f"quaver report {folder.name}", f"quaver view {folder.name}"]
+    lines = [shlex.join(["quaver", command, folder.name]) for command in ("report", "view")]
     if before := page.begun.options.get("before"):
         lines.append(shlex.join(["quaver", "compare", before, folder.name]))
     page.command(*lines)

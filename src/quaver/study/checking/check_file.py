@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,7 +133,8 @@ def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
             raise QuaverError(
                 "this study file was edited, and the check would write over it",
                 where=str(path),
-                fix=f"`quaver run {path.parent}` goes on from it; --to FOLDER starts another check",
+                fix=f"`quaver run {shlex.quote(str(path.parent))}` goes on from it; "
+                "--to FOLDER starts another check",
             )
         if not replaces and _asked(there) != _asked(MODELINE + text):
             raise QuaverError(

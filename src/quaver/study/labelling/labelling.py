@@ -300,7 +300,7 @@ class Labelling:
             for share in one.shares(tables[one.name]):
                 yield _of("Share", one.name), share
             yield _of("Regression", one.name), one.regression(promised=self.error is not None)
-        paper = f"`quaver paper {self.study.folder}` writes a methods paragraph"
+        paper = f"`quaver paper {shlex.quote(str(self.study.folder))}` writes a methods paragraph"
         yield "Cite", f"Quaver {version('quaver')}; {paper}"
 
     def _written(

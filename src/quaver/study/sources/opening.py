@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -44,7 +45,7 @@ def open_source(
             where=str(path),
             expected="a study file, such as study.yaml",
             found=path.name,
-            fix=f"`quaver check {path.name}` judges a model's labels of it; "
+            fix=f"`quaver check {shlex.quote(path.name)}` judges a model's labels of it; "
             f"`quaver init --from {path.name}` writes a study file",
         )
     if path.suffix == ".zip" or (os.path.isfile(path) and is_archive(path)):
