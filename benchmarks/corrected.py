@@ -2,40 +2,33 @@
 
 Usage: python benchmarks/corrected.py [runs [part]]
        python benchmarks/corrected.py nulls [runs [part]]
-       python benchmarks/corrected.py million
 
 Simulated items have a covariate, a true label that it explains, and the labels of eight prompts, whose
 errors are independent of everything, more frequent for one label, or more frequent where the covariate is
 high. A gold sample is drawn by design. Each line is many settings: how often intervals cover the truth when
 the labels of the best prompt are taken as they are, from gold labels alone, and corrected (the mean, the
-worst and the best setting); as how many gold labels 100 count, in the best prompt's PPI++ and in the
-stacked estimate (their geometric mean over settings), by the width of intervals and by how far estimates
-are off; how often there is a reason instead of an interval; and how wide a stacked interval is at most,
-beside the one from gold labels alone.
+worst and the best setting); as how many gold labels 100 count, corrected by the best prompt and by the share
+of all prompts (their geometric mean over settings), by the width of intervals and by how far estimates are
+off; how often there is a reason instead of an interval; and how wide a corrected interval is at most, beside
+the one from gold labels alone.
 
 With ``nulls``, claims that are just not true are tested at 5%: that the share differs from what it is, and
-that the covariate, which then explains nothing, does. Each line says how often a test rejects. With
-``million`` it is timed how long the slope of a million items takes, from eight million annotations.
+that the covariate, which then explains nothing, does. Each line says how often a test rejects.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from quaver.correction.estimators import Corrected, Question, gold_alone, naive
-from quaver.correction.prediction_powered import dsl, ppi
-from quaver.correction.regressions import GoldSample, solved
+from quaver.correction.estimators import Corrected, corrected, ends, few_events, gold_alone, naive
+from quaver.correction.gold_regression import GoldRegression, solved
 from quaver.estimation.bootstrap import one_thread
-from quaver.measures.corrected.corrected_estimate import best, ends, few_events
-from quaver.measures.validity.corrected_conclusion import corrected_conclusion
 
 PROMPTS = 8
 KINDS = ("share", "difference", "linear slope", "logistic slope")
@@ -46,11 +39,10 @@ SLOPE = 0.5
 DESIGNS: dict[str, dict[str, Any]] = {
     "stratified": {"design": "stratified"},
     "Poisson": {"design": "poisson"},
-    "weighted": {"weighted": True},
 }
 UNEQUAL = np.geomspace(1, 60, 24)
 """The sizes of unequal groups, beside each other."""
-NAMES = ("naive", "gold alone", "PPI++", "DSL", "stacked")
+NAMES = ("naive", "gold alone", "one prompt", "corrected")
 
 
 def world(
@@ -87,11 +79,6 @@ def chance(x: Any, own: Any, share: float, slope: float = SLOPE) -> Any:
     return 1 / (1 + np.exp(-np.log(share / (1 - share)) - slope * x - own))
 
 
-def counted(x: Any, weighted: bool) -> Any:
-    """What each item counts for in the population: more where the covariate is high."""
-    return np.exp(0.4 * x) if weighted else np.ones(x.size)
-
-
 def drawn(rng: np.random.Generator, gold: int, labels: Any, design: str) -> tuple[Any, Any, Any]:
     """Which items are drawn, with which probability, from which strata."""
     items, said = len(labels), labels.mean(1)
@@ -113,36 +100,33 @@ def columns(kind: str, x: Any) -> tuple[Any, Any, Any]:
     """A regression's columns, its contrast and its kind."""
     ones = np.ones(x.size)
     if kind == "share":
-        return ones[:, None], np.ones((1, 1)), "linear"
+        return ones[:, None], np.ones(1), "linear"
     own = (x > 0.5).astype(float) if kind == "difference" else x
     regression = "logistic" if kind == "logistic slope" else "linear"
-    return np.stack([ones, own], 1), np.array([[0.0, 1.0]]), regression
+    return np.stack([ones, own], 1), np.array([0.0, 1.0]), regression
 
 
 @cache
-def truth(
-    kind: str, share: float, grouped: bool = False, weighted: bool = False, slope: float = SLOPE
-) -> float:
+def truth(kind: str, share: float, grouped: bool = False, slope: float = SLOPE) -> float:
     """The contrast in an endless population."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal(400_000)
     own = 0.7 * rng.standard_normal(x.size) if grouped else 0.0
     matrix, contrast, regression = columns(kind, x)
-    found = solved(regression, matrix, chance(x, own, share, slope)[:, None], counted(x, weighted))
+    found = solved(regression, matrix, chance(x, own, share, slope), np.ones(x.size))
     assert found is not None
-    return 0.0 if kind != "share" and slope == 0 else float(contrast.ravel() @ found.ravel())
+    return 0.0 if kind != "share" and slope == 0 else float(contrast @ found)
 
 
-def estimates(asked: Question, labels: Any, seed: int) -> dict[str, Corrected | None]:
+def estimates(asked: GoldRegression, labels: Any) -> dict[str, Corrected | None]:
     """Each estimator's estimate; none of the corrected ones where there are too few gold labels."""
-    found: dict[str, Corrected | None] = {"naive": naive(asked, labels[:, [-1]])}
+    found: dict[str, Corrected | None] = {"naive": naive(asked, labels[:, -1])}
     alone = gold_alone(asked)
     if alone is None or few_events(asked, alone):
         return found
     found["gold alone"] = alone
-    found["PPI++"] = ppi(asked, labels[:, [-1]])
-    found["DSL"] = dsl(asked, labels[:, None, [-1]], seed)
-    found["stacked"] = best(asked, labels[:, None], alone, seed, bounded=(0.0, 1.0))
+    found["one prompt"] = corrected(asked, labels[:, -1], bounded=(0.0, 1.0))
+    found["corrected"] = corrected(asked, labels.mean(1), bounded=(0.0, 1.0))
     return found
 
 
@@ -156,10 +140,10 @@ class Tally:
         self.widths: dict[str, list[float]] = {}
         self.values: dict[str, list[float]] = {}
 
-    def add(self, asked: Question, found: dict[str, Corrected | None]) -> None:
+    def add(self, asked: GoldRegression, found: dict[str, Corrected | None]) -> None:
         """One run's estimates."""
         self.runs += 1
-        self.refused += "stacked" not in found
+        self.refused += "corrected" not in found
         for name, one in found.items():
             if one is not None:
                 low, high = ends(asked, one, 0.95, self._bounded)
@@ -181,23 +165,22 @@ class Tally:
 def setting(kind: str, share: float, accuracy: float, errors: str, gold: int, runs: int, **how: Any) -> Tally:
     """The runs of one setting."""
     design, items, groups = how.get("design", "simple"), how.get("items", 2000), how.get("groups")
-    weighted, slope = how.get("weighted", False), how.get("slope", SLOPE)
-    tally = Tally(kind, truth(kind, share, bool(groups), weighted, slope))
+    slope = how.get("slope", SLOPE)
+    tally = Tally(kind, truth(kind, share, bool(groups), slope))
     for run in range(runs):
         rng = np.random.default_rng([run, gold, items, int(1000 * share), int(100 * accuracy)])
         x, true, labels, group = world(rng, items, share, accuracy, errors, groups, slope)
         marked, probability, strata = drawn(rng, gold, labels, design)
         matrix, contrast, regression = columns(kind, x)
-        outcome = np.where(marked, true, np.nan)[:, None]
-        sample = GoldSample(matrix, outcome, probability, counted(x, weighted), group, strata)
-        asked = Question(sample, contrast, regression)
-        tally.add(asked, estimates(asked, labels, run))
+        outcome = np.where(marked, true, np.nan)
+        asked = GoldRegression(matrix, outcome, probability, contrast, regression, group, strata)
+        tally.add(asked, estimates(asked, labels))
     return tally
 
 
 def line(title: str, tallies: list[Tally], least: int = 60) -> str:
     """A row of the table: means over settings with enough intervals, and the worst."""
-    told = [one for one in tallies if len(one.covered.get("stacked", ())) >= least]
+    told = [one for one in tallies if len(one.covered.get("corrected", ())) >= least]
     refused = np.mean([one.refused / one.runs for one in tallies])
     if not told:
         return f"| {title} | | | | | | | | {refused:.0%} | |"
@@ -206,13 +189,16 @@ def line(title: str, tallies: list[Tally], least: int = 60) -> str:
         each = [float(np.mean(one.covered[name])) for one in told if name in one.covered]
         cells.append(f"{np.mean(each):.1%} ({min(each):.0%} to {max(each):.0%})")
     gains, worth = (
-        [f"{np.exp(np.mean([np.log(how(one, name)) for one in told])):.0f}" for name in ("PPI++", "stacked")]
+        [
+            f"{np.exp(np.mean([np.log(how(one, name)) for one in told])):.0f}"
+            for name in ("one prompt", "corrected")
+        ]
         for how in (Tally.gain, Tally.worth)
     )
     ratio = max(
         own / alone
         for one in told
-        for own, alone in zip(one.widths["stacked"], one.widths["gold alone"], strict=True)
+        for own, alone in zip(one.widths["corrected"], one.widths["gold alone"], strict=True)
     )
     counts = f"{' → '.join(gains)} | {' → '.join(worth)}"
     return f"| {title} | {' | '.join(cells)} | {counts} | {refused:.0%} | {ratio:.2f} |"
@@ -249,7 +235,7 @@ def null_settings() -> Iterator[tuple[str, str, int, Iterable[tuple[float, float
 
 def null_line(title: str, tallies: list[Tally], least: int = 60) -> str:
     """A row of that table: how often each test rejects, on average and at most."""
-    told = [one for one in tallies if len(one.covered.get("stacked", ())) >= least]
+    told = [one for one in tallies if len(one.covered.get("corrected", ())) >= least]
     refused = np.mean([one.refused / one.runs for one in tallies])
     cells = []
     for name in NAMES if told else ():
@@ -258,36 +244,8 @@ def null_line(title: str, tallies: list[Tally], least: int = 60) -> str:
     return f"| {title} | {' | '.join(cells or [''] * len(NAMES))} | {refused:.0%} |"
 
 
-def million(items: int = 1_000_000, gold: int = 500) -> None:
-    """The time of a corrected slope, alone and with each prompt's PPI++ and DSL beside it."""
-    rng = np.random.default_rng(0)
-    x, true, labels, _ = world(rng, items, 0.5, 0.85, ERRORS[2])
-    drawn_items = np.zeros(items, bool)
-    drawn_items[rng.choice(items, gold, replace=False)] = True
-    names = pl.Series("item", np.arange(items)).cast(pl.String)
-    codes, known = np.array(["no", "yes"]), pl.Series(drawn_items)
-    given = pl.DataFrame({"item": names, "gold": codes[true.astype(int)], "gold_drawn": known})
-    given = given.with_columns(
-        gold=pl.when("gold_drawn").then("gold"), gold_probability=pl.lit(gold / items), model=pl.lit("m")
-    )
-    frame = pl.concat(
-        given.with_columns(label=pl.Series(codes[labels[:, at].astype(int)]), variant=pl.lit(f"v{at}"))
-        for at in range(PROMPTS)
-    ).with_columns(pl.col("item", "gold", "label", "model", "variant").cast(pl.Categorical))
-    columns_of = pl.DataFrame({"item": names, "x": x})
-    asked = {"formula": "share(yes) ~ x", "effect": "x > 0", "items": columns_of}
-    for each in (False, True, False, True):
-        wall, spent = time.perf_counter(), time.process_time()
-        corrected_conclusion(frame, each=each, **asked)
-        wall, spent = time.perf_counter() - wall, time.process_time() - spent
-        print(f"{'with each prompt beside' if each else 'alone'}: {wall:.2f} s, {spent:.2f} s of processor")
-
-
 def main() -> None:
     given = sys.argv[1:]
-    if given[:1] == ["million"]:
-        million()
-        return
     nulls = given[:1] == ["nulls"]
     given = given[nulls:]
     runs, only = int(given[0]) if given else 300, given[1] if len(given) > 1 else ""

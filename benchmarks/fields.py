@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from quaver.core.records import Estimate, Label, LabelSet, Numbers
-from quaver.measures import accuracy, corrected_conclusion, corrected_score, f1, inter_pss
+from quaver.measures import accuracy, conclusion, corrected_score, f1, inter_pss
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -267,9 +267,7 @@ def study_of_a_sample(
     labels = of_numbers(frame["label"], frame["gold"])
     yield "corrected_score", corrected_score(frame, labels=labels, **options)[0]
     for formula, effect_of in (("label ~ 1", "Intercept > 0"), ("label ~ x", "x > 0")):
-        found = corrected_conclusion(
-            frame, formula=formula, effect=effect_of, labels=labels, each=False, **options
-        )
+        found = conclusion(frame, formula=formula, effect=effect_of, labels=labels, **options)
         yield f"conclusion_corrected, {formula}", found[0]
 
 

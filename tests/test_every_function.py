@@ -19,7 +19,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "baseline": {"kind": "random"},
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
-    "corrected_conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
     "mixed_logit": {"formula": "original ~ model"},
     "partiality": {"toward": "party"},
@@ -46,8 +45,6 @@ OF_ANOTHER_TABLE = {
 
 OF_A_SAMPLE = {
     "corrected_accuracy",
-    "corrected_compliance",
-    "corrected_conclusion",
     "corrected_score",
     "corrected_share",
 }
@@ -112,10 +109,9 @@ def test_annotations_are_measured_or_refused_with_what_to_do(name: str, study: S
         return
     if name in OF_A_SAMPLE:
         with pytest.raises(QuaverError, match="gold sample"):
-            called(name, study, frame if name == "corrected_conclusion" else frame.drop("gold_drawn"))
+            called(name, study, frame.drop("gold_drawn"))
         assert called(name, study, designed(frame, 6, 0))
-        if name != "corrected_conclusion":  # it is one of a study's own measures
-            assert [one.value for one in called(name, study, frame)] == [None]
+        assert [one.value for one in called(name, study, frame)] == [None]
         return
     if name not in OF_SEVERAL:
         with pytest.raises(QuaverError) as caught:

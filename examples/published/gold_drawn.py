@@ -4,7 +4,7 @@ Usage: python examples/published/gold_drawn.py DATA [draws]
 
 DATA holds the repository llm-annotations-annomatic. Of the 3,021 sentences with an expert's label, 200 keep
 it, drawn at random; the share of biased sentences is then estimated from GPT-4 Turbo's labels as they are,
-from the gold labels alone, and corrected: from one prompt's labels (PPI++), and from all prompts' (stacked).
+from the gold labels alone, and corrected: by one prompt's labels, and by the share of all prompts'.
 Then 300 keep it, and labels are accepted with the promise that at most 10% are wrong.
 """
 
@@ -21,11 +21,9 @@ from ruamel.yaml import YAML
 import quaver
 from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
-from quaver.correction.estimators import Question, gold_alone, naive
-from quaver.correction.prediction_powered import ppi
-from quaver.correction.regressions import GoldSample
+from quaver.correction.estimators import corrected, ends, gold_alone, naive
+from quaver.correction.gold_regression import of_mean
 from quaver.estimation.bootstrap import one_thread
-from quaver.measures.corrected.corrected_estimate import best, ends
 
 GOLD, CHECKED, PROMISE = 200, 300, 0.10
 
@@ -49,22 +47,12 @@ def estimated(true: Any, said: Any, seed: int) -> dict[str, tuple[float, float, 
     items = len(true)
     drawn = np.zeros(items, bool)
     drawn[np.random.default_rng(seed).choice(items, GOLD, replace=False)] = True
-    sample = GoldSample(
-        np.ones((items, 1)),
-        np.where(drawn, true, np.nan)[:, None],
-        np.full(items, GOLD / items),
-        np.ones(items),
-        None,
-        None,
-    )
-    asked = Question(sample, np.ones((1, 1)), "linear")
-    alone = gold_alone(asked)
-    assert alone is not None
+    asked = of_mean(np.where(drawn, true, np.nan), np.full(items, GOLD / items))
     found = {
-        "labels as they are": naive(asked, said[:, [0]]),
-        "gold labels alone": alone,
-        "corrected, one prompt": ppi(asked, said[:, [0]]),
-        "corrected, all prompts": best(asked, said[:, None], alone, seed, bounded=(0.0, 1.0)),
+        "labels as they are": naive(asked, said[:, 0]),
+        "gold labels alone": gold_alone(asked),
+        "corrected, one prompt": corrected(asked, said[:, 0], bounded=(0.0, 1.0)),
+        "corrected, all prompts": corrected(asked, said.mean(1), bounded=(0.0, 1.0)),
     }
     return {name: (one.value, *ends(asked, one, 0.95, (0.0, 1.0))) for name, one in found.items() if one}
 

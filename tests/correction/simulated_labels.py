@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from quaver.correction.estimators import Question
-from quaver.correction.regressions import GoldSample
+from quaver.correction.gold_regression import GoldRegression
 
 
 def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8):
@@ -21,9 +20,8 @@ def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8)
 def question(x, y, drawn, probability, kind="linear", **more):
     """The slope of a covariate; the share, where there is none."""
     columns = np.ones((y.size, 1)) if x is None else np.stack([np.ones(y.size), x], 1)
-    outcome = np.where(drawn, y, np.nan)[:, None]
-    sample = GoldSample(columns, outcome, probability, np.ones(y.size), **more)
-    return Question(sample, np.eye(columns.shape[1])[[-1]], kind)
+    contrast = np.eye(columns.shape[1])[-1]
+    return GoldRegression(columns, np.where(drawn, y, np.nan), probability, contrast, kind, **more)
 
 
 def simple(rng, items, gold):

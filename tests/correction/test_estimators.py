@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from tests.correction.simulated_labels import labels, question, simple
 
-from quaver.correction.estimators import gold_alone, naive, stacked
-from quaver.correction.prediction_powered import ppi
-from quaver.correction.regressions import GoldSample, solved
-from quaver.correction.spread import Spread, blended, interval
-from quaver.measures.corrected.corrected_estimate import best, ends, few_events
+from quaver.correction.estimators import corrected, ends, few_events, gold_alone, naive
+from quaver.correction.gold_regression import solved
 
 SHARES = (0.0, 1.0)
 
@@ -25,7 +22,7 @@ def hidden(rng, rare=0.004, items=2000, each=100):
         drawn[rng.choice(inside, each, replace=False)] = True
         probability[inside] = each / inside.size
     said = np.where(rng.random((items, 4)) < 0.9, strata[:, None], 1 - strata[:, None]).astype(float)
-    return question(None, y, drawn, probability, strata=strata), said[:, None], y
+    return question(None, y, drawn, probability, strata=strata), said.mean(1), y
 
 
 def test_it_covers_although_a_heavy_stratum_shows_none_of_its_labels():
@@ -33,7 +30,7 @@ def test_it_covers_although_a_heavy_stratum_shows_none_of_its_labels():
     for run in range(100):
         asked, said, _ = hidden(np.random.default_rng([1, run]))
         alone = gold_alone(asked)
-        for name, made in (("alone", alone), ("best", best(asked, said, alone, run, bounded=SHARES))):
+        for name, made in (("alone", alone), ("best", corrected(asked, said, bounded=SHARES))):
             low, high = ends(asked, made, 0.95, SHARES)
             covered[name] += low <= truth <= high
     assert min(covered.values()) >= 93
@@ -66,7 +63,7 @@ def test_a_correction_narrows_it_and_never_widens_it():
         asked, _, y = hidden(rng, rare=0.3)
         said = np.where(rng.random(2000) < 0.95, y, ~y).astype(float)
         alone = gold_alone(asked)
-        made = best(asked, said[:, None, None], alone, run, bounded=SHARES)
+        made = corrected(asked, said, bounded=SHARES)
         low, high = ends(asked, made, 0.95, SHARES)
         own = ends(asked, alone, 0.95, SHARES)
         ratios.append((high - low) / (own[1] - own[0]))
@@ -74,8 +71,8 @@ def test_a_correction_narrows_it_and_never_widens_it():
     assert np.mean(ratios) < 0.75
 
 
-def covers(made, truth):
-    low, high = interval(made.value, made.spread, 0.95)
+def covers(asked, made, truth):
+    low, high = ends(asked, made, 0.95, None)
     return low <= truth <= high
 
 
@@ -84,20 +81,20 @@ def test_a_slope_that_errors_lean_on(kind):
     whole = np.random.default_rng(0)
     x, y, _ = labels(whole, 200_000)
     columns = np.stack([np.ones(x.size), x], 1)
-    truth = solved(kind, columns, y[:, None], np.ones(x.size))[0, 1]
-    found = {"naive": 0, "gold": 0, "stacked": 0}
+    truth = solved(kind, columns, y, np.ones(x.size))[1]
+    found = {"naive": 0, "gold": 0, "corrected": 0}
     narrower, runs = [], 40
     for run in range(runs):
         rng = np.random.default_rng([7, run])
         x, y, given = labels(rng, 2000)
         asked = question(x, y, *simple(rng, 2000, 200), kind)
-        alone, together = gold_alone(asked), stacked(asked, given[:, None], run)
-        found["naive"] += covers(naive(asked, given[:, [0]]), truth)
-        found["gold"] += covers(alone, truth)
-        found["stacked"] += covers(together, truth)
-        narrower.append(together.spread.variance / alone.spread.variance)
+        alone, together = gold_alone(asked), corrected(asked, given.mean(1))
+        found["naive"] += covers(asked, naive(asked, given[:, 0]), truth)
+        found["gold"] += covers(asked, alone, truth)
+        found["corrected"] += covers(asked, together, truth)
+        narrower.append(together.variance / alone.variance)
     assert found["naive"] < 0.3 * runs
-    assert min(found["gold"], found["stacked"]) >= 0.85 * runs  # 3 standard errors below 95%
+    assert min(found["gold"], found["corrected"]) >= 0.85 * runs  # 3 standard errors below 95%
     assert np.mean(narrower) < 0.6
     assert max(narrower) <= 1.0
 
@@ -105,24 +102,23 @@ def test_a_slope_that_errors_lean_on(kind):
 @pytest.mark.parametrize(("share", "gold"), [(0.03, 200), (0.1, 100)])
 def test_the_share_of_a_label_with_few_gold_labels(share, gold):
     truth = labels(np.random.default_rng(0), 400_000, share)[1].mean()
-    covered, widths = [], {"gold": [], "ppi": [], "stacked": []}
+    covered, widths = [], {"gold": [], "one": [], "corrected": []}
     for run in range(60):
         rng = np.random.default_rng([13, run])
         _, y, given = labels(rng, 2000, share, 0.95)
         asked = question(None, y, *simple(rng, 2000, gold))
         alone = gold_alone(asked)
-        if alone.spread.variance == 0:
+        if alone.variance == 0:
             continue
-        together = best(asked, given[:, None], alone, run, bounded=(0.0, 1.0))
-        low, high = ends(asked, together, 0.95, (0.0, 1.0))
+        together = corrected(asked, given.mean(1), bounded=SHARES)
+        low, high = ends(asked, together, 0.95, SHARES)
         covered.append(low <= truth <= high)
-        one = ppi(asked, given[:, [-1]])
-        for name, made in (("gold", alone), ("ppi", one), ("stacked", together)):
-            own = ends(asked, made, 0.95, (0.0, 1.0))
+        for name, made in (("gold", alone), ("one", corrected(asked, given[:, -1])), ("corrected", together)):
+            own = ends(asked, made, 0.95, SHARES)
             widths[name].append(own[1] - own[0])
     assert np.mean(covered) >= 0.87  # 3 standard errors below 95%
-    assert np.mean(widths["stacked"]) <= np.mean(widths["ppi"])
-    assert (np.array(widths["stacked"]) <= 1.02 * np.array(widths["gold"])).all()
+    assert np.mean(widths["corrected"]) <= np.mean(widths["one"])
+    assert (np.array(widths["corrected"]) <= 1.02 * np.array(widths["gold"])).all()
 
 
 def test_useless_predictions_change_next_to_nothing():
@@ -130,19 +126,19 @@ def test_useless_predictions_change_next_to_nothing():
     x, y, _ = labels(rng, 2000)
     given = (rng.random((2000, 1, 8)) < 0.5).astype(float)
     asked = question(x, y, *simple(rng, 2000, 100))
-    alone, together = gold_alone(asked), stacked(asked, given)
-    assert together.spread.variance <= alone.spread.variance
-    assert abs(together.value - alone.value) < 0.5 * alone.spread.variance**0.5
+    alone, together = gold_alone(asked), corrected(asked, given.mean((1, 2)))
+    assert together.variance <= alone.variance
+    assert abs(together.value - alone.value) < 0.5 * alone.variance**0.5
 
 
 def test_labels_that_are_all_right_make_gold_alone_as_good_as_all_of_it():
     rng = np.random.default_rng(4)
     x, y, _ = labels(rng, 2000)
     asked = question(x, y, *simple(rng, 2000, 200))
-    together = stacked(asked, y[:, None, None])
-    everywhere = naive(asked, y[:, None])
+    together = corrected(asked, y)
+    everywhere = naive(asked, y)
     assert together.value == pytest.approx(everywhere.value, abs=0.02)
-    assert together.spread.variance < 0.25 * gold_alone(asked).spread.variance
+    assert together.variance < 0.25 * gold_alone(asked).variance
 
 
 def test_strata_are_no_source_of_error():
@@ -152,7 +148,7 @@ def test_strata_are_no_source_of_error():
     drawn[::20] = True
     made = gold_alone(question(None, y, drawn, probability, strata=strata))
     assert made.value == 0.5
-    assert made.spread.variance == pytest.approx(0.25 / 1000, rel=0.01)
+    assert made.variance == pytest.approx(0.25 / 1000, rel=0.01)
 
 
 def test_items_of_a_group_count_less_where_they_are_alike():
@@ -162,37 +158,8 @@ def test_items_of_a_group_count_less_where_they_are_alike():
     drawn, probability = simple(rng, 1000, 300)
     apart = gold_alone(question(None, y, drawn, probability))
     together = gold_alone(question(None, y, drawn, probability, clusters=groups))
-    assert together.spread.variance > 4 * apart.spread.variance
-    assert together.spread.freedom < 40
-
-
-def test_a_multinomial_regression_of_two_labels_is_a_logistic_one():
-    rng = np.random.default_rng(8)
-    x, y, given = labels(rng, 1500)
-    asked = question(x, y, *simple(rng, 1500, 200), "logistic")
-    again = asked._replace(kind="multinomial")
-    one, other = stacked(asked, given[:, None]), stacked(again, given[:, None])
-    assert one.value == pytest.approx(other.value, abs=1e-9)
-    assert one.spread.variance == pytest.approx(other.spread.variance, rel=1e-9)
-
-
-def test_a_multinomial_regression_of_three_labels_is_corrected():
-    rng = np.random.default_rng(9)
-    x = rng.standard_normal(3000)
-    odds = np.exp(np.stack([0.5 + 0.8 * x, -0.3 - 0.4 * x, np.zeros(3000)], 1))
-    cut = (odds / odds.sum(1, keepdims=True)).cumsum(1)
-    y = (rng.random((3000, 1)) > cut).sum(1)
-    given = np.where(rng.random((3000, 4)) < 0.15, rng.integers(0, 3, (3000, 4)), y[:, None])
-    drawn, probability = simple(rng, 3000, 300)
-    true = np.where(drawn[:, None], np.eye(3)[y][:, :2], np.nan)
-    sample = GoldSample(np.stack([np.ones(3000), x], 1), true, probability, np.ones(3000))
-    asked = question(x, y, drawn, probability)._replace(
-        sample=sample, kind="multinomial", contrast=np.array([[0.0, 1.0], [0.0, 0.0]])
-    )
-    predictions = np.stack([(given == label).astype(float) for label in (0, 1)], 1)
-    made = stacked(asked, predictions)
-    assert made.value == pytest.approx(0.8, abs=3.5 * made.spread.variance**0.5)
-    assert made.spread.variance < 0.6 * gold_alone(asked).spread.variance
+    assert together.variance > 4 * apart.variance
+    assert together.freedom < 40
 
 
 def test_columns_that_tell_the_gold_labels_apart_have_no_estimate():
@@ -200,12 +167,12 @@ def test_columns_that_tell_the_gold_labels_apart_have_no_estimate():
     y = np.array([0.0, 0.0, 1.0, 1.0, np.nan, np.nan])
     asked = question(x, y, np.isfinite(y), np.full(6, 0.5), "logistic")
     assert gold_alone(asked) is None
-    assert stacked(asked, np.ones((6, 1, 1))) is None
+    assert corrected(asked, np.array([0.0, 1, 1, 0, 0, 1])) is None
 
 
 def test_intervals_do_not_hang_on_whether_heavy_items_were_drawn():
     x, y, _ = labels(np.random.default_rng(0), 200_000, 0.5)
-    truth = solved("linear", np.stack([np.ones(x.size), x], 1), y[:, None], np.ones(x.size))[0, 1]
+    truth = solved("linear", np.stack([np.ones(x.size), x], 1), y, np.ones(x.size))[1]
     covered, events = [], []
     for run in range(60):
         rng = np.random.default_rng([17, run])
@@ -215,8 +182,8 @@ def test_intervals_do_not_hang_on_whether_heavy_items_were_drawn():
         asked = question(x, y, rng.random(2000) < probability, probability)
         alone = gold_alone(asked)
         assert few_events(asked, alone) is None
-        covered.append(covers(alone, truth))
-        events.append((alone.spread.events, alone.spread.expected))
+        covered.append(covers(asked, alone, truth))
+        events.append((alone.events, alone.expected))
     assert np.mean(covered) >= 0.87  # 3 standard errors below 95%
     shown, expected = np.array(events).T
     assert expected.std() < 0.5 * shown.std()
@@ -229,7 +196,7 @@ def test_unequal_weights_leave_fewer_events():
     for ratio in (1.0, 4.0, 16.0):
         worth = np.where(np.arange(2000) % 2 == 0, 1.0, ratio)
         probability = 200 * worth / worth.sum()
-        found.append(gold_alone(question(x, y, rng.random(2000) < probability, probability)).spread.expected)
+        found.append(gold_alone(question(x, y, rng.random(2000) < probability, probability)).expected)
     assert found[0] > 1.5 * found[1] > 2 * found[2]
 
 
@@ -242,17 +209,10 @@ def test_a_side_without_the_label_is_not_certain():
     alone = gold_alone(question(side, y, np.isfinite(y), np.full(360, 0.1)))
     levers = 1 / 9 + 1 / 27
     assert alone.value == pytest.approx(-1 / 3)
-    assert alone.spread.expected == pytest.approx(levers**2 / (1 / 9**3 + 1 / 27**3) / 2)
+    assert alone.expected == pytest.approx(levers**2 / (1 / 9**3 + 1 / 27**3) / 2)
     own = 6 / 27**2
-    pooled = levers * 6 / 36 * 7 / alone.spread.expected
-    assert alone.spread.variance == pytest.approx(own / (1 - 1 / 27) ** 2 + pooled - own)
-
-
-def test_what_is_learned_from_few_events_must_bring_more_than_it_costs():
-    corrected, alone = (Spread(variance, 20.0, 0.0, 10.0, 10.0) for variance in (0.7, 1.0))
-    assert blended(corrected, alone, 0.01).variance == pytest.approx(0.71)
-    assert blended(corrected, alone, 0.01, 0.1).variance == pytest.approx(0.77)
-    assert blended(corrected, alone, 0.01, 0.25) is None
+    pooled = levers * 6 / 36 * 7 / alone.expected
+    assert alone.variance == pytest.approx(own / (1 - 1 / 27) ** 2 + pooled - own)
 
 
 def test_learning_from_few_heavy_items_does_no_harm():
@@ -265,6 +225,6 @@ def test_learning_from_few_heavy_items_does_no_harm():
         probability = 100 * worth / worth.sum()
         asked = question(x, y, rng.random(1000) < probability, probability)
         said = (rng.random((1000, 8)) < np.where(rng.random((1000, 8)) < 0.1, y[:, None], 0.5)).astype(float)
-        alone, together = gold_alone(asked), stacked(asked, said[:, None], run)
+        alone, together = gold_alone(asked), corrected(asked, said.mean(1))
         apart.append(together.value != alone.value)
     assert np.mean(apart) < 0.2

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from quaver.estimation.score_tests import LinearTest, LogisticTest, score_interval
-from quaver.measures.validity.conclusion_cell import regressed
+from quaver.measures.validity.conclusions import regressed
 
 SLOPE = np.array([0.0, 1.0])
 Z = float(norm.ppf(0.975))
@@ -94,7 +94,7 @@ def test_values_are_those_of_the_regressions(test, kind):
     for contrast in np.eye(3):
         found = test(matrix, outcomes, contrast)
         for column in range(2):
-            made = regressed(matrix, outcomes[:, [column]], contrast, kind)
+            made = regressed(matrix, outcomes[:, column], contrast, kind)
             assert found.value[column] == pytest.approx(made.value, rel=1e-8, abs=1e-12)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.measures.validity.conclusion_cell import regressed
+from quaver.measures.validity.conclusions import regressed
 
 DATA = Path(__file__).parent / "data"
 
@@ -106,7 +106,7 @@ def _regressions() -> Iterator[Certified]:
         matrix, outcome = np.array(rows, float), np.array(y, float)
         for place, value in enumerate(values):
             contrast = np.eye(len(values))[place]
-            found = regressed(matrix, outcome[:, None], contrast)
+            found = regressed(matrix, outcome, contrast)
             quaver = None if found is None else found.value
             yield Certified(f"{name} B{place}", value, quaver, "conclusion, least squares")
 

@@ -101,16 +101,14 @@ def _labels_of(estimate: Estimate) -> str:
     """Whose labels an estimate is of."""
     if "variant" not in estimate.cell:
         return _TOGETHER.get(estimate.measure, "")
-    return short_name(estimate.cell["variant"]) + _ONE_PROMPT.get(estimate.measure, "")
+    return short_name(estimate.cell["variant"])
 
 
 _FIRST = ("conclusion_corrected", "conclusion_gold")
-_ONE_PROMPT = {"conclusion_ppi": " (PPI++)", "conclusion_dsl": " (DSL)"}
 _TOGETHER = {
     "conclusion_corrected": "all, corrected by gold",
     "conclusion": "all answers",
     "conclusion_majority": "majority of variants",
-    "conclusion_dawid_skene": "Dawid-Skene over variants",
     "conclusion_gold": "gold labels",
 }
 _VERDICTS = {

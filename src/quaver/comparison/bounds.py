@@ -22,8 +22,7 @@ from quaver.core.rows import defined, measure_of, of_measures, presented
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import clopper_pearson
-from quaver.measures.validity.conclusion_cell import VERDICTS
-from quaver.measures.validity.conclusions import ESTIMATED
+from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.session import Study
 from quaver.study.sources.study_plugins import Measurement

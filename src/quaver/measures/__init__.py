@@ -19,7 +19,6 @@ FUNCTIONS = {
     "conclusion": "quaver.measures.validity.conclusions",
     "consensus": "quaver.measures.validity.consensus",
     "consistency_matrix": "quaver.measures.variation.item_sensitivity",
-    "corrected_conclusion": "quaver.measures.validity.corrected_conclusion",
     "covariate_correlation": "quaver.estimation.rank_correlation",
     "dawid_skene": "quaver.measures.validity.consensus",
     "deviation_shares": "quaver.measures.variation.label_movement",

@@ -93,7 +93,7 @@ _SHARES = frozenset(
             "gold_total",
         ),
         *("failed_calls", "unlabelled_answers", "truncated_answers"),
-        *("corrected_share", "corrected_accuracy", "corrected_compliance"),
+        *("corrected_share", "corrected_accuracy"),
         *("rest_wrong", "rest_unlabelled", "best_prompt_wrong", "best_prompt_better"),
     )
 )

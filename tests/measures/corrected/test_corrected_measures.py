@@ -1,4 +1,4 @@
-"""Shares, accuracy and compliance on all items, from a designed gold sample."""
+"""Shares and accuracy on all items, from a designed gold sample."""
 
 import numpy as np
 import polars as pl
@@ -8,7 +8,7 @@ from tests.measures.corrected.leaning_labels import leaning
 
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.measures import corrected_accuracy, corrected_compliance, corrected_share
+from quaver.measures import corrected_accuracy, corrected_share
 
 
 def true_share(frame):
@@ -64,23 +64,7 @@ def test_accuracy_is_that_on_all_items_though_hard_items_were_drawn_more_often(m
         assert one.high - one.low <= 1.02 * (alone["high"] - alone["low"])
 
 
-def test_compliance_by_true_label_shows_a_model_that_will_not_label_one_class():
-    frame = leaning(prompts=2, seed=7)
-    rng = np.random.default_rng(1)
-    refused = (pl.col("gold") == "yes") & pl.Series(rng.random(frame.height) < 0.3)
-    frame = frame.with_columns(label=pl.when(~refused).then("label"))
-    truth = frame.filter(pl.col("gold") == "yes").select(pl.col("label").is_not_null().mean()).item()
-    found = corrected_compliance(designed(frame, 400, 5))
-    by_label = {one.cell.get("true_label", ""): one for one in found if one.cell["variant"] == "v0"}
-    assert by_label[""].value == pytest.approx(
-        frame.filter(pl.col("variant") == "v0")["label"].count() / 3000
-    )
-    assert by_label["yes"].low <= truth <= by_label["yes"].high
-    assert by_label["no"].value is None
-    assert by_label["no"].details["exact_bound"][1] == 1
-
-
-@pytest.mark.parametrize("measure", [corrected_share, corrected_accuracy, corrected_compliance])
+@pytest.mark.parametrize("measure", [corrected_share, corrected_accuracy])
 def test_without_a_design_there_is_no_estimate(measure):
     with pytest.raises(MeasureError):
         measure(leaning(items=40))

@@ -45,7 +45,6 @@ def test_a_study_file_names_them_and_has_each_once(tmp_path: Path) -> None:
     assert shares["left"].low <= truth <= shares["left"].high
     prompts = {one.cell["variant"] for one in named(study, "corrected_accuracy")}
     assert prompts == {f"prompt=p{n}" for n in range(5)}
-    assert named(study, "corrected_compliance")  # taken although the file does not name it
 
 
 def test_two_studies_are_compared_by_them_and_by_corrected_conclusions(tmp_path: Path) -> None:
@@ -77,7 +76,7 @@ def test_prompts_of_one_study_are_compared_by_them(tmp_path: Path) -> None:
     assert all(one.value is not None and one.low is not None for one in corrected)
 
 
-@pytest.mark.parametrize("name", ["corrected_share", "corrected_accuracy", "corrected_compliance"])
+@pytest.mark.parametrize("name", ["corrected_share", "corrected_accuracy"])
 def test_each_is_taken_by_its_name_alone(tmp_path: Path, name: str) -> None:
     study = with_gold(opened(tmp_path / "a"))
     assert {one.measure for one in study.measure(name)} == {name}

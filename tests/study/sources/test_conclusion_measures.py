@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.studies import written
 
@@ -64,7 +63,6 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
     assert kinds == {
         "conclusion",
         "conclusion_majority",
-        "conclusion_dawid_skene",
         "conclusion_gold",
         "conclusion_holds",
         "conclusion_reverses",
@@ -74,17 +72,6 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
     assert "age: age &gt; 0" in page
     assert "2 specifications: holds under 2" in page
     assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
-
-
-WEIGHTED = (
-    STUDY.replace("    effect: age > 0\n", "    effect: age > 0\n    weights: age\n")
-    + """\
-  - name: odds
-    formula: label ~ age
-    effect: negative:age < 0
-    regression: multinomial
-"""
-)
 
 
 def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path: Path) -> None:
@@ -97,30 +84,6 @@ def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path
     ]
     with pytest.raises(QuaverError, match="effect"):
         study.measure("conclusion", formula="share(positive) ~ age")
-
-
-def test_weights_and_a_multinomial_regression_are_drawn_under_every_prompt(tmp_path: Path) -> None:
-    study = opened(tmp_path, WEIGHTED)
-    study.run()
-    found = {
-        (one.cell["conclusion"], one.measure): one
-        for one in study.estimates(["conclusions"])
-        if one.cell.get("variant", "paraphrase=curt") == "paraphrase=curt"
-    }
-    ages = np.arange(20.0, 50.0)
-    positive = np.array([annotate(f"Thing {n}.", "Positive or") == "positive" for n in range(30)])
-    matrix = np.stack([np.ones(30), ages], 1)
-    weighted = np.linalg.solve(matrix.T @ (matrix * ages[:, None]), matrix.T @ (ages * positive))
-    age = found["age", "conclusion"]
-    assert age.value == pytest.approx(weighted[1])
-    assert age.low is not None
-    assert age.low < weighted[1] < age.high
-    assert found["age", "conclusion_holds"].n == 2
-    odds = found["odds", "conclusion_gold"]  # the prompts' labels are told apart by age
-    logistic = found["share(positive) ~ side; side[2] > side[1]", "conclusion_gold"]
-    assert odds.value is not None
-    assert odds.value != logistic.value
-    assert found["odds", "conclusion"].reason
 
 
 @pytest.mark.long
@@ -154,9 +117,7 @@ def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
         ("share(positive) ~ age", "share(neutral) ~ age", "label 'neutral'"),
         ("effect: age > 0", "effect: years > 0", "years"),
         ("share(positive) ~ age", "positive by age", "not a formula"),
-        ("effect: age > 0", "effect: age > 0\n    weights: mass", "column 'mass'"),
-        ("effect: age > 0", "effect: age > 0\n    weights: text", "weights that are no numbers"),
-        ("effect: age > 0", "effect: age > 0\n    regression: multinomial", "does not fit the outcome"),
+        ("formula: share(positive) ~ side", "formula: label ~ side", "does not fit the outcome"),
     ],
 )
 def test_what_is_wrong_is_found_before_anything_is_asked(
@@ -164,7 +125,7 @@ def test_what_is_wrong_is_found_before_anything_is_asked(
 ) -> None:
     with pytest.raises(QuaverError, match=said) as caught:
         opened(tmp_path, STUDY.replace(right, wrong, 1))
-    assert "study.yaml:18: conclusions[0]" in str(caught.value)
+    assert ": conclusions[" in str(caught.value)
     assert not (tmp_path / "responses.db").exists()
 
 

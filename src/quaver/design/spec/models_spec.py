@@ -374,13 +374,8 @@ class ConclusionSpec(Part):
     field: Name | None = Field(
         None, description="The field whose labels they are, where the task has fields."
     )
-    regression: Literal["linear", "logistic", "multinomial"] = Field(
-        "linear",
-        description="The coefficients of logistic (for share) are log-odds, those of multinomial (for label) "
-        "log-odds against the first label: Rep:educ > 0.",
-    )
-    weights: Name | None = Field(
-        None, description="A column of the items: what each counts for; 1 if left out."
+    regression: Literal["linear", "logistic"] = Field(
+        "linear", description="The coefficients of logistic (for share) are log-odds."
     )
     missing: Literal["drop", "category"] = Field(
         "drop",

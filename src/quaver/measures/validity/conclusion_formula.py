@@ -4,25 +4,98 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import label_set_of
 from quaver.agreement.set_distance import members
 from quaver.core.label_values import labels_in
 from quaver.core.records import OF_SETS, UNORDERED, LabelSet
-from quaver.correction.regressions import Kind
+from quaver.correction.gold_regression import Kind
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.regression import design, parsed
-from quaver.measures.validity.claims import read_effect
+
+Verdict = Literal["holds", "reverses", "not distinguishable"]
 
 _SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
 _FACTOR = re.compile(r"\bfactor\(\s*([^\W\d]\w*)\s*\)")
+_NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+"
+_COEFFICIENT = re.compile(r"[^\W\d]\w*(?:\[[^\]]*\])?(?::[^\W\d]\w*(?:\[[^\]]*\])?)*")
+_COMPARED = re.compile(r"([<>])=?\s*")
+
+
+class Effect(NamedTuple):
+    """A claim: that Σ_j contrast_j b_j of a regression's coefficients b is above, or below, a number.
+
+    Attributes:
+        text: As it was written.
+        contrast: What each coefficient counts, shape (columns,).
+        threshold: The number.
+        above: Whether it is claimed to be above it.
+    """
+
+    text: str
+    contrast: Floats
+    threshold: float
+    above: bool
+
+    def verdict(self, low: float | None, high: float | None) -> Verdict:
+        """What an interval says of it: it holds or reverses where the whole interval does."""
+        if low is None or high is None or low <= self.threshold <= high:
+            return "not distinguishable"
+        return "holds" if (low > self.threshold) == self.above else "reverses"
+
+
+def read_effect(text: str, names: Sequence[str], references: Sequence[str] = ()) -> Effect:
+    """Read a claim about a regression.
+
+    Two sides with ``<`` or ``>`` between them; each is a sum of coefficients and numbers, a coefficient
+    perhaps times a number (``2 * educ``). A reference level's coefficient is 0.
+
+    >>> found = read_effect("party[Rep] < party[Dem]", ["Intercept", "party[Rep]"], ["party[Dem]"])
+    >>> found.contrast.tolist(), found.threshold, found.above
+    ([0.0, 1.0], 0.0, False)
+    >>> found.verdict(-0.4, -0.1), found.verdict(-0.1, 0.2), found.verdict(0.1, 0.2)
+    ('holds', 'not distinguishable', 'reverses')
+    """
+    known = sorted({*names, *references}, key=len, reverse=True)
+    name = rf"(?:{'|'.join(map(re.escape, known))})(?![\w\[:])"
+    term = re.compile(rf"([+-]?)\s*(?:({_NUMBER})(?:\s*\*\s*({name}))?|({name}))\s*")
+    totals, constant, above = dict.fromkeys(known, 0.0), 0.0, None
+    rest, side, begins = text.strip(), 1.0, True
+    while rest:
+        if (match := term.match(rest)) and (begins or match[1]):
+            amount = side * float(f"{match[1]}{match[2] or 1}")
+            if coefficient := match[3] or match[4]:
+                totals[coefficient] += amount
+            else:
+                constant += amount
+            begins = False
+        elif (match := _COMPARED.match(rest)) and not begins and above is None:
+            above, side, begins = match[1] == ">", -1.0, True
+        else:
+            raise _wrong(text, rest, known)
+        rest = rest[match.end() :]
+    contrast = np.array([totals[one] for one in names])
+    if above is None or begins or not contrast.any():
+        raise _wrong(text, "", known)
+    return Effect(text.strip(), contrast, 0.0 - constant, above)
+
+
+def _wrong(text: str, rest: str, known: Sequence[str]) -> MeasureError:
+    if coefficient := _COEFFICIENT.match(rest.lstrip("+- ")):
+        return UnknownColumn(coefficient[0], sorted(known), where="effect")
+    return MeasureError(
+        "not a claim that can be read",
+        where="effect",
+        expected="a coefficient against a number or another coefficient: educ > 0, party[a] < party[b]",
+        found=text,
+        fix=f"the coefficients are {', '.join(sorted(known)[:12])}",
+    )
 
 
 class Regression(NamedTuple):
@@ -41,7 +114,7 @@ class Regression(NamedTuple):
     right: str
 
 
-def read_formula(formula: str) -> Regression:
+def read_formula(formula: str, kind: Kind = "linear") -> Regression:
     """Read ``share(LABEL) ~ a + b`` or ``label ~ a * b``.
 
     Right of the ``~`` stand columns of the items, as `quaver.estimation.regression.parsed` reads them;
@@ -58,6 +131,13 @@ def read_formula(formula: str) -> Regression:
             where="formula",
             expected="share(LABEL) ~ a + b, or label ~ a + b where the labels are numbers",
             found=formula,
+        )
+    if kind == "logistic" and not share:
+        raise MeasureError(
+            "a regression that does not fit the outcome",
+            where="regression",
+            expected="logistic for share(LABEL), or linear",
+            found=f"{kind} for {left.strip()}",
         )
     plain = _FACTOR.sub(r"\1", right)
     try:
@@ -77,107 +157,53 @@ class ItemTable:
         asked: The regression.
         categories: Columns that are categories although they look like numbers.
         effect: The claim.
-        outcomes: Labels with coefficients of their own, ``LABEL:column``, in a multinomial regression.
-        weights: A column that says what each item counts for.
     """
 
     def __init__(
-        self,
-        items: pl.DataFrame,
-        regression: Regression,
-        categories: Sequence[str],
-        effect: str,
-        outcomes: Sequence[str] = (),
-        weights: str | None = None,
+        self, items: pl.DataFrame, asked: Regression, categories: Sequence[str], effect: str
     ) -> None:
-        if "item" not in items.columns:
-            raise UnknownColumn("item", items.columns, where="items")
-        for name in regression.columns:
+        for name in ("item", *asked.columns):
             if name not in items.columns:
-                raise UnknownColumn(name, items.columns, where="formula")
-        if weights is not None and weights not in items.columns:
-            raise UnknownColumn(weights, items.columns, where="weights")
-        kept = ["item", *regression.columns, *({weights} - set(regression.columns) if weights else ())]
-        alone = items["item"].n_unique() == items.height  # one row an item: nothing can be there twice
-        frame = items.select(kept) if alone else items.select(kept).unique(maintain_order=True)
-        frame = frame.with_columns(
-            _typed(frame[name], name in {*regression.categories, *categories}) for name in regression.columns
+                raise UnknownColumn(name, items.columns, where="items" if name == "item" else "formula")
+        columns = [_typed(items[name], name in {*asked.categories, *categories}) for name in asked.columns]
+        whole = (
+            pl.DataFrame([items["item"].cast(pl.String), *columns]).unique(maintain_order=True).drop_nulls()
         )
-        whole = frame.drop_nulls()
-        if not alone and whole["item"].n_unique() < whole.height:
+        if whole["item"].n_unique() < whole.height:
             raise MeasureError(
                 "an item with two values of a column",
                 where="items",
-                expected=f"one value of {', '.join(regression.columns)} an item",
+                expected=f"one value of {', '.join(asked.columns)} an item",
                 found=f"item {whole['item'].filter(whole['item'].is_duplicated())[0]}",
             )
-        made = design(whole, f"label ~ {regression.right}")
-        texts = [
-            n for n in regression.columns if not (whole[n].dtype.is_numeric() or whole[n].dtype == pl.Boolean)
+        made = design(whole, f"label ~ {asked.right}")
+        levels = [
+            f"{one.name}[{value}]"
+            for one in columns
+            if one.dtype == pl.String
+            for value in whole[one.name].unique().to_list()
         ]
-        levels = [f"{n}[{v}]" for n in texts for v in whole[n].unique().cast(pl.String).to_list()]
-        references = [level for level in levels if level not in made.names]
-        self.names = tuple(f"{label}:{one}" for label in outcomes for one in made.names) or made.names
-        if outcomes:
-            references = [f"{label}:{one}" for label in outcomes for one in references]
-        self.effect = read_effect(effect, self.names, references)
-        self.outcomes = tuple(outcomes)
-        self._place = whole.select(pl.col("item").cast(pl.String), place=pl.int_range(pl.len()))
+        self.effect = read_effect(effect, made.names, [one for one in levels if one not in made.names])
+        self._place = whole.select("item", place=pl.int_range(pl.len()))
         self._matrix = np.concatenate([made.matrix, np.full((1, made.matrix.shape[1]), np.nan)])
-        self.weighted = weights is not None
-        given = np.ones(whole.height) if weights is None else _positive(whole, weights)
-        self._weights = np.append(given, np.nan)
-        self._last: tuple[Sequence[str] | pl.Series, NDArray[np.int64]] | None = None
 
-    def rows(self, items: Sequence[str] | pl.Series) -> Floats:
+    def rows(self, items: Sequence[str]) -> Floats:
         """The design matrix of some items; NaN where a column has no value."""
-        return np.asarray(self._matrix[self._places(items)])
-
-    def weights(self, items: Sequence[str] | pl.Series) -> Floats:
-        """What some items count for: 1, unless a column says it; NaN where it has no value."""
-        return np.asarray(self._weights[self._places(items)])
-
-    def _places(self, items: Sequence[str] | pl.Series) -> NDArray[np.int64]:
-        if self._last is None or self._last[0] is not items:
-            frame = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
-            series = frame.join(self._place, on="item", how="left", maintain_order="left")["place"]
-            self._last = items, np.asarray(series.fill_null(-1).to_numpy())
-        return self._last[1]
-
-
-def _positive(items: pl.DataFrame, name: str) -> Floats:
-    """A column of weights; NaN where one is not above zero, or no number."""
-    given = items[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    usable = np.isfinite(given) & (given > 0)
-    if not usable.any():
-        raise MeasureError(
-            "weights that are no numbers",
-            where="weights",
-            expected=f"numbers above zero in {name}",
-            found=", ".join(str(one) for one in items[name].head(3)),
-        )
-    return np.where(usable, given, np.nan)
-
-
-_AS_TEXT = (pl.String, pl.Categorical, pl.Enum)
-
-
-def _written(column: pl.Series) -> pl.Series:
-    return pl.Series(column.name, [None if v is None else str(v) for v in column], dtype=pl.String)
+        frame = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
+        place = frame.join(self._place, on="item", how="left", maintain_order="left")["place"]
+        return np.asarray(self._matrix[place.fill_null(-1).to_numpy()])
 
 
 def _typed(column: pl.Series, category: bool) -> pl.Series:
     """A column as numbers, where all of it are; else as text. Empty cells are null."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        return (
-            column.cast(pl.String)
-            if category
-            else column.fill_nan(None)
-            if column.dtype.is_float()
-            else column
-        )
-    text = column.cast(pl.String) if column.dtype in _AS_TEXT else _written(column)
-    text = text.str.strip_chars().replace("", None)
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+        return column.cast(pl.String) if category else column
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        values = [None if value is None else str(value) for value in column]
+        column = pl.Series(column.name, values, dtype=pl.String)
+    text = column.cast(pl.String).str.strip_chars().replace("", None)
     numbers = text.cast(pl.Float64, strict=False)
     all_numbers = numbers.is_finite().fill_null(False).sum() == text.is_not_null().sum()
     return numbers if all_numbers and not category and text.is_not_null().any() else text
@@ -209,57 +235,3 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
         )
     values = [float(index) if one.value is None else one.value for index, one in enumerate(label_set.labels)]
     return np.array([values[label_set.codes.index(code)] for code in codes])
-
-
-def read_regression(formula: str, regression: Kind) -> Regression:
-    """What a formula asks for of a kind of regression.
-
-    >>> read_regression("label ~ educ", "multinomial").columns
-    ('educ',)
-    """
-    asked = read_formula(formula)
-    if (regression == "logistic" and asked.label is None) or (regression == "multinomial" and asked.label):
-        raise MeasureError(
-            "a regression that does not fit the outcome",
-            where="regression",
-            expected="multinomial for label, logistic for share(LABEL), or linear",
-            found=f"{regression} for {formula.partition('~')[0].strip()}",
-        )
-    return asked
-
-
-def outcome_numbers(
-    asked: Regression,
-    regression: Kind,
-    codes: Sequence[str],
-    labels: LabelSet | None,
-    outcomes: Sequence[str],
-) -> Floats:
-    """What each label counts as, shape (labels, outcomes).
-
-    >>> outcome_numbers(read_formula("label ~ x"), "multinomial", ["a", "b", "c"], None, ["b", "c"]).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    """
-    if regression == "multinomial":
-        return np.array([[float(code == outcome) for outcome in outcomes] for code in codes])
-    return label_numbers(asked.label, codes, labels)[:, None]
-
-
-def check_conclusion(
-    items: pl.DataFrame,
-    formula: str,
-    effect: str,
-    labels: LabelSet,
-    categories: Sequence[str],
-    regression: Kind = "linear",
-    weights: str | None = None,
-) -> ItemTable:
-    """Find what is wrong with a conclusion before there are labels.
-
-    Returns:
-        The items' columns.
-    """
-    asked = read_regression(formula, regression)
-    outcomes = labels.codes[1:] if regression == "multinomial" else ()
-    outcome_numbers(asked, regression, labels.codes, labels, outcomes)
-    return ItemTable(items, asked, categories, effect, outcomes, weights)

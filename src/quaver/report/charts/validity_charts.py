@@ -160,7 +160,7 @@ def _limit(estimate: Estimate) -> str:
 
 
 _VERDICTS = ("holds", "reverses", "not distinguishable")
-_TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
+_TOGETHER = {"conclusion_majority": "the majority"}
 
 
 def conclusions(words: Words, results: Results) -> Iterator[Figure]:

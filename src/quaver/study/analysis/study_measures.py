@@ -16,7 +16,7 @@ from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
 from quaver.gold.returned_labels import ratings
-from quaver.measures.corrected.labelled_items import designed
+from quaver.measures.corrected.gold_cells import designed
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -130,7 +130,7 @@ def _shared_ratings(study: StudySource) -> pl.DataFrame | None:
 SCORE: Final = "corrected_score"
 """Taken unasked where the labels are numbers: of all items, and by each column that groups them."""
 
-CORRECTED: Final = ("corrected_share", "corrected_accuracy", "corrected_compliance", SCORE)
+CORRECTED: Final = ("corrected_share", "corrected_accuracy", SCORE)
 """They are taken wherever there is a designed gold sample, by default unless the study's file says how."""
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import polars as pl
 
 from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.correction.regressions import Kind
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import ConclusionSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats
 from quaver.study.sources.study_plugins import Measurement
 
 CONCLUSIONS = "conclusions"
@@ -28,41 +26,16 @@ _BY = ("model", "decoding", "evaluator")
 
 def concluded_about(spec: StudySpec) -> set[str]:
     """The items' columns that a study's conclusions are about; none of a formula that cannot be read."""
-    if not spec.conclusions:
-        return set()
-    from quaver.measures.validity.conclusion_formula import (
-        read_formula,  # with the statistics it needs, for few studies only
-    )
-
     result: set[str] = set()
     for conclusion in spec.conclusions:
+        # With the statistics that it needs, for few studies only.
+        from quaver.measures.validity.conclusion_formula import read_formula
+
         try:
             result.update(read_formula(conclusion.formula).columns)
         except MeasureError:
             continue  # reported where the conclusion is drawn
-        if conclusion.weights is not None:
-            result.add(conclusion.weights)
     return result
-
-
-class ConclusionTable(NamedTuple):
-    """A conclusion before it is drawn.
-
-    Attributes:
-        name: What it is called.
-        matrix: The items' columns, shape (items, columns); NaN where one has no value.
-        contrast: What each coefficient counts in the effect, shape (outcomes, columns).
-        numbers: What each label counts as in each outcome, shape (labels, outcomes).
-        regression: Its kind.
-        weights: What each item counts for.
-    """
-
-    name: str
-    matrix: Floats
-    contrast: Floats
-    numbers: Floats
-    regression: Kind
-    weights: Floats
 
 
 class Conclusions:
@@ -79,30 +52,19 @@ class Conclusions:
 
     def check(self) -> None:
         """Find what is wrong with them before anything is asked."""
-        if not self._spec.conclusions:
-            return
-        from quaver.measures.validity.conclusion_formula import check_conclusion
+        for index, one in enumerate(self._spec.conclusions):
+            from quaver.measures.validity.conclusion_formula import ItemTable, label_numbers, read_formula
 
-        for index, conclusion in enumerate(self._spec.conclusions):
             with self._source.locating("conclusions", index):
-                items, categories = self._items(conclusion)
-                labels = self._labels(conclusion)
-                given = (
-                    conclusion.formula,
-                    conclusion.effect,
-                    labels,
-                    categories,
-                    conclusion.regression,
-                    conclusion.weights,
-                )
-                check_conclusion(items, *given)
-                if conclusion.group is not None and column_of("group", conclusion.group) not in self._groups:
-                    raise UnknownColumn(conclusion.group, self._groups, where="group")
-
-    def _labels(self, conclusion: ConclusionSpec) -> LabelSet:
-        """The labels that a conclusion is about: those of its field."""
-        labels = self._experiment.labels
-        return labels.of(conclusion.field) if isinstance(labels, Codebook) and conclusion.field else labels
+                labels = self._experiment.labels
+                if isinstance(labels, Codebook) and one.field:
+                    labels = labels.of(one.field)
+                asked = read_formula(one.formula, one.regression)
+                label_numbers(asked.label, labels.codes, labels)
+                items, categories = self._items(one)
+                ItemTable(items, asked, categories, one.effect)
+                if one.group is not None and column_of("group", one.group) not in self._groups:
+                    raise UnknownColumn(one.group, self._groups, where="group")
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
         """All of them as one measurement; none where there are none, or others are asked for."""
@@ -135,55 +97,27 @@ class Conclusions:
                     name=one.name,
                     regression=one.regression,
                     categories=categories,
-                    weights=one.weights,
                     missing=one.missing,
                     group=column_of("group", one.group) if one.group else self._spec.group,
                     **options,
                 )
         return estimates
 
-    def tables(self) -> Iterator[ConclusionTable]:
-        """Each conclusion as a matrix of the items."""
-        from quaver.measures.validity.conclusion_formula import (
-            check_conclusion,
-            outcome_numbers,
-            read_regression,
-        )
-
-        self.check()
-        labels, ids = self._experiment.labels, [item.id for item in self._experiment.items]
-        for conclusion in self._spec.conclusions:
-            kind = conclusion.regression
-            items, categories = self._items(conclusion)
-            table = check_conclusion(
-                items, conclusion.formula, conclusion.effect, labels, categories, kind, conclusion.weights
-            )
-            regression = read_regression(conclusion.formula, kind)
-            numbers = outcome_numbers(regression, kind, labels.codes, labels, table.outcomes)
-            name = conclusion.name or f"{conclusion.formula.strip()}; {conclusion.effect.strip()}"
-            contrast = table.effect.contrast.reshape(numbers.shape[1], -1)
-            yield ConclusionTable(name, table.rows(ids), contrast, numbers, kind, table.weights(ids))
-
     @property
     def _groups(self) -> list[str]:
         return list(dict.fromkeys(name for item in self._experiment.items for name in item.groups))
 
     def _items(self, conclusion: ConclusionSpec) -> tuple[pl.DataFrame, list[str]]:
-        """The items' columns that a conclusion names, and which of its formula's are groups."""
+        """The items' columns that a conclusion names, and which of them are groups."""
         from quaver.measures.validity.conclusion_formula import read_formula
 
-        items = self._experiment.items
-        explained = read_formula(conclusion.formula).columns
-        wanted = tuple(dict.fromkeys([*explained, *([conclusion.weights] if conclusion.weights else [])]))
-        known = [*self._groups, *dict.fromkeys(name for item in items for name in item.fields)]
+        items, names = self._experiment.items, read_formula(conclusion.formula).columns
+        known = dict.fromkeys([*self._groups, *(name for item in items for name in item.fields)])
         columns: dict[str, list[str | None]] = {"item": [item.id for item in items]}
-        for name in wanted:
+        for name in names:
             if name not in known:
-                where = "formula" if name in explained else "weights"
-                raise UnknownColumn(name, dict.fromkeys(known), where=where)
+                raise UnknownColumn(name, known, where="formula")
             values = [item.groups.get(column_of("group", name), item.fields.get(name)) for item in items]
             columns[name] = [None if value is None else str(value) for value in values]
-        schema = dict.fromkeys(columns, pl.String)
-        return pl.DataFrame(columns, schema=schema), [
-            name for name in explained if column_of("group", name) in self._groups
-        ]
+        groups = [name for name in names if column_of("group", name) in self._groups]
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), groups
