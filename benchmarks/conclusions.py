@@ -16,7 +16,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from quaver.estimation.score_tests import LinearTest, LogisticTest
-from quaver.measures.validity.claims import read_effect
+from quaver.measures.validity.conclusion_formula import read_effect
 from quaver.measures.validity.consensus import dawid_skene, majority
 
 GROUPS = (
