@@ -41,7 +41,7 @@ def test_calls_that_are_out_are_not_asked_directly(tmp_path: Path) -> None:
     with world("openai", tmp_path / "s") as one:
         one.run()
         with closing(Store(one.folder / "responses.db")) as store:
-            assert len(StoredBatches(store).keys_out()) == 12
+            assert len(StoredBatches(store).out()) == 12
         assert one.study().run(requests=5).done == 0
 
 

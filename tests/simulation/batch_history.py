@@ -23,10 +23,8 @@ from tests.batches.reaching import reaching
 from tests.simulation.disk import Disk
 from tests.simulation.schedule import Killed
 
-from quaver.core.batch import BatchLimits
 from quaver.errors import QuaverError
-from quaver.models.served.anthropic_batches import AnthropicBatches
-from quaver.models.served.openai_batches import OpenAIBatches
+from quaver.models.served.batch_http import AnthropicBatches, OpenAIBatches
 from quaver.study.session import Study
 
 __all__ = ["BatchHistory", "BrokenBatch"]
@@ -238,7 +236,7 @@ class BatchHistory:
             stack.enter_context(patch.dict("os.environ", {self.case.variable: self.case.key}))
             stack.enter_context(patch.object(sqlite3, "connect", connect))
             for service in _SERVICES:
-                stack.enter_context(patch.object(service, "limits", BatchLimits(requests=self._limit)))
+                stack.enter_context(patch.object(service, "most_requests", self._limit))
             stack.enter_context(reaching(self._reached))
             yield
 

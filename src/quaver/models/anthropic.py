@@ -124,9 +124,9 @@ class Anthropic(ServedModel):
 
     def batches(self) -> BatchService:
         """Anthropic's Message Batches."""
-        from quaver.models.served.anthropic_batches import AnthropicBatches
+        from quaver.models.served.batch_http import AnthropicBatches
 
-        return AnthropicBatches(self._batch_http, self._wire, self._address)
+        return AnthropicBatches(self._with_key, self._wire, self._address)
 
     @property
     def _usual_url(self) -> str:

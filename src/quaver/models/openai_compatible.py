@@ -229,11 +229,11 @@ class OpenAICompatible(ServedModel):
 
     def batches(self) -> BatchService | None:
         """The server's Batch API, if it has one."""
-        from quaver.models.served.openai_batches import OpenAIBatches
+        from quaver.models.served.batch_http import OpenAIBatches
 
         if not self._kind.batch:
             return None
-        return OpenAIBatches(self._batch_http, self._wire, self._address, together=self._draws_together)
+        return OpenAIBatches(self._with_key, self._wire, self._address)
 
     async def _begun(
         self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]

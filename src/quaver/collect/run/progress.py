@@ -363,6 +363,16 @@ class Progress:
     given_up: dict[str, Exception] = field(default_factory=dict)
     waits: dict[str, str] = field(default_factory=dict)
 
+    def count(self, group: Iterable[Answered]) -> None:
+        """Count answers that were stored."""
+        for request, responses in group:
+            self.done += len(responses)
+            self.by_condition[request.calls[0].condition] += len(responses)
+            for response in responses:
+                if response.finish == "error":
+                    self.errors += 1
+                    self.by_kind[kind_of(response.error)] += 1
+
     @property
     def elapsed(self) -> float:
         """Since the run began."""

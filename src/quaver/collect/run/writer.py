@@ -10,7 +10,7 @@ from typing import NamedTuple
 from quaver._secrets import Keys
 from quaver.collect.run.feed import Feed
 from quaver.collect.run.journal import Journal
-from quaver.collect.run.progress import Budget, Progress, kind_of
+from quaver.collect.run.progress import Budget, Progress
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
@@ -167,21 +167,12 @@ class Writer:
                 group = [_as_stored(one, unfit) for one in kept.answered] if unfit else kept.answered
                 self._asked[model].feed.stored(group)
                 written += group
-            self._count(written)
+            self._progress.count(written)
+            spent = self._budget.spent
+            self._progress.tokens, self._progress.money = spent.tokens, spent.money
             self._journal.stored(_notable(written), self._progress)
         self.wait()
         self._watch(self._progress)
-
-    def _count(self, group: Sequence[Answered]) -> None:
-        progress = self._progress
-        conditions = [request.calls[0].condition for request, responses in group for _ in responses]
-        progress.done += len(conditions)
-        progress.by_condition.update(conditions)
-        for response in [one for _, responses in group for one in responses if one.finish == "error"]:
-            progress.errors += 1
-            progress.by_kind[kind_of(response.error)] += 1
-        spent = self._budget.spent
-        progress.tokens, progress.money = spent.tokens, spent.money
 
 
 def _notable(group: Sequence[Answered]) -> list[Answered]:

@@ -12,7 +12,6 @@ from quaver.core.records import Message, Response
 from quaver.core.response_validation import utf8, valid_tokens
 
 __all__ = [
-    "BATCH_COLUMNS",
     "CHECKED",
     "COLUMNS",
     "INSERT",
@@ -46,12 +45,6 @@ UPDATE responses SET checksum = checksum({SUMMED});
 UPDATE prompts SET checksum = checksum_of_prompt(messages);
 """
 """Recomputes all checksums."""
-
-BATCH_COLUMNS = (
-    "name, model, source, service, state, study, calls, requests, expected_prompt, expected_completion, "
-    "written, uploading, upload, sent, remote, expires, done, refused, looked, closed, incomplete, alone, "
-    "cancelling, others, note"
-)
 
 BATCH_TABLES = """
 CREATE TABLE IF NOT EXISTS batches (

@@ -1,7 +1,8 @@
-"""Batches over HTTP: what providers have in common, with what each failure leaves open.
+"""Batches over HTTP: OpenAI's Batch API, Anthropic's Message Batches, and what each failure leaves open.
 
 A reply is read up to a size, since a server may send anything; the key never goes to another address, since
-redirects are not followed.
+redirects are not followed. The references: https://developers.openai.com/api/docs/guides/batch and
+https://platform.claude.com/docs/en/build-with-claude/batch-processing.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpx2
 
 from quaver._secrets import Keys
-from quaver.core.batch import BatchLimits, Gone, Look, NotNow, Unanswered
+from quaver.core.batch import Gone, Lines, Look, NotNow, Unanswered
 from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json
 from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
+from quaver.models.served.dialects import MESSAGES
 from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
 from quaver.models.served.server_options import compact_json
@@ -41,90 +43,6 @@ _LAST = 2.0**34
 """Seconds since 1970; a later time is none."""
 
 
-class BatchHttp:
-    """Speaks to one provider.
-
-    Args:
-        address: The provider.
-        headers: The headers of every request, with the key among them.
-        key: The key, which is removed from whatever comes back.
-    """
-
-    def __init__(self, address: Address, headers: Mapping[str, str], key: str) -> None:
-        self._address, self._headers = address, dict(headers)
-        self._secret, self._host = Keys.of(key), urlsplit(address.url).netloc
-
-    def ask(
-        self, method: str, path: str, document: Any = None, *, content: bytes = b"", kind: str = ""
-    ) -> dict[str, Any]:
-        """Send a document, or content of a kind, and read the JSON object that comes back."""
-        if document is not None:
-            content = compact_json(document)
-        changes, kind = method != "GET", kind or ("application/json" if content else "")
-        with self._sent(method, path, content, {"content-type": kind} if kind else {}) as reply:
-            body = self._body(reply)
-        try:
-            parsed = json.loads(body)
-        except (ValueError, RecursionError):
-            raise NotNow("the reply is not JSON", unsure=changes) from None
-        if not isinstance(parsed, dict):
-            raise NotNow("the reply is not an object", unsure=changes)
-        return parsed
-
-    def lines(self, path: str) -> Iterator[bytes]:
-        """Download the lines of a file."""
-        with self._sent("GET", path, b"", {}) as reply:
-            rest, results = b"", InputBudget(MOST_RESULTS, "bytes of results")
-            for chunk in reply.iter_bytes():
-                results.spend(len(chunk))
-                *whole, rest = (rest + chunk).split(b"\n")
-                InputBudget(MOST_LINE, "bytes in a line").spend(len(rest))
-                yield from (self._secret.out_of_bytes(line) for line in whole if line.strip())
-            if rest.strip():
-                yield self._secret.out_of_bytes(rest)
-
-    @contextmanager
-    def _sent(
-        self, method: str, path: str, content: bytes, headers: Mapping[str, str]
-    ) -> Iterator[httpx2.Response]:
-        changes, url, heads = method != "GET", self._address.url + path, self._headers | dict(headers)
-        try:
-            with opened() as client, client.stream(method, url, content=content, headers=heads) as reply:
-                if not reply.is_success:
-                    raise self._failure(reply, changes=changes)
-                yield reply
-        except (NotNow, Gone, ModelError):
-            raise
-        except TooLarge as error:
-            raise NotNow(f"the reply holds {error}", unsure=changes) from None
-        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
-            fault = lost(error, self._host)
-            raise NotNow(fault.reason, unsure=changes and not fault.unreached) from None
-
-    def _body(self, reply: httpx2.Response) -> bytes:
-        chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
-        for chunk in reply.iter_bytes():
-            budget.spend(len(chunk))
-            chunks.append(chunk)
-        whole = b"".join(chunks)
-        check_values(whole, MOST_VALUES)
-        return self._secret.out_of_bytes(whole)
-
-    def _failure(self, reply: httpx2.Response, *, changes: bool) -> Exception:
-        """What an error reply means: nothing has happened unless the server itself failed."""
-        status, content = reply.status_code, self._body(reply)
-        if status in (404, 410):
-            return Gone(f"HTTP {status}: {printable(content[:200].decode('utf-8', 'replace'))}")
-        failure = read_failure(status, reply.headers, content, self._address)
-        if isinstance(failure, Passing):
-            return NotNow(failure.reason, unsure=changes and status >= 500, limited=failure.limited)
-        if isinstance(failure, Response):
-            return ModelError(
-                "the provider refuses the batch", where=self._address.url, found=failure.error or ""
-            )
-        return failure
-
-
 def opened() -> httpx2.Client:
     """A client for one request."""
     return httpx2.Client(
@@ -132,92 +50,50 @@ def opened() -> httpx2.Client:
     )
 
 
-def object_of(line: bytes) -> dict[str, Any]:
-    """A line of results as an object; an empty one if it is none."""
-    try:
-        parsed = parsed_json(line, MOST_VALUES)
-    except (ValueError, RecursionError, TooLarge):
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
-
-
-def name_in(document: Mapping[str, Any]) -> str:
-    """What a provider calls a file or a batch."""
-    name = document.get("id")
-    if not isinstance(name, str) or not name:
-        raise NotNow("the reply names no file or batch", unsure=True)
-    return name
-
-
-def counts_in(document: Mapping[str, Any], *names: str) -> dict[str, int]:
-    """Numbers of requests; 0 where there is none."""
-    counts = object_in(document.get("request_counts"))
-    return {name: token_count(counts.get(name)) or 0 for name in names}
-
-
-def seconds_in(moment: object) -> float | None:
-    """A time in seconds since 1970, given so or as ISO 8601 has it."""
-    if isinstance(moment, int | float) and not isinstance(moment, bool):
-        return float(moment) if 0 < moment < _LAST else None
-    with suppress(ValueError):
-        return datetime.fromisoformat(str(moment)).timestamp()
-    return None
-
-
 class HttpBatches:
     """Batches of one model at a provider.
 
     Args:
-        connect: Opens the connection, with the key that is in the environment.
+        connect: The headers of every request, and the key among them, which is removed from what comes back.
         wire: How the model is asked.
         address: For errors.
-        together: Whether a request's calls are drawn together.
     """
 
-    limits = BatchLimits()
-    uploads = True
-    is_named = True
-
+    most_requests, most_bytes, hours = 20_000, 50 * 2**20, 24.0
     root: ClassVar = "/batches"
     """The path of the provider's batches."""
     after: ClassVar = "after"
     """What says after which object a page of a list begins."""
 
     def __init__(
-        self, connect: Callable[[], BatchHttp], wire: Wire, address: Address, *, together: bool = False
+        self, connect: Callable[[], tuple[Mapping[str, str], str]], wire: Wire, address: Address
     ) -> None:
-        self._connect, self._wire, self._address, self._together = connect, wire, address, together
+        self._connect, self._wire, self._address = connect, wire, address
         self._taught: set[str] = set()
 
-    def parts(self, request: Request) -> Sequence[Request]:
-        """A request for each call, unless the server draws them together."""
-        return [request] if self._together else [request.part((call,)) for call in request.calls]
-
-    def started(
-        self, name: str, upload: str, since: float, calls: int, known: Container[str]
-    ) -> Sequence[str]:
+    def started(self, name: str, since: float, requests: int, known: Container[str]) -> Sequence[str]:
         """Unknown batches since then that may be this one, the oldest first."""
         batches: list[str] = []
-        for batch in self._pages(self.root):
-            if (seconds_in(batch.get("created_at")) or since) < since:
+        for batch in self._pages():
+            if (_seconds(batch.get("created_at")) or since) < since:
                 break
-            if name_in(batch) not in known and self._may_be(batch, name, upload, calls):
-                batches.append(name_in(batch))
+            if _name(batch) not in known and self._may_be(batch, name, requests):
+                batches.append(_name(batch))
         return batches[::-1]
 
     def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
         """The lines of its results."""
         for path in self._results(batch, look):
-            for result in map(object_of, self._connect().lines(path)):
+            for result in map(_object, self._lines(path)):
                 if isinstance(result.get("custom_id"), str):
                     yield result["custom_id"], result
 
     def cancel(self, batch: str) -> None:
         """Cancel a batch; what is answered by then is kept."""
         with suppress(ModelError):  # it has ended already
-            self._connect().ask("POST", f"{self._path(batch)}/cancel")
+            self._ask("POST", f"{self._path(batch)}/cancel")
 
-    def _may_be(self, batch: Mapping[str, Any], name: str, upload: str, calls: int) -> bool:
+    def _may_be(self, batch: Mapping[str, Any], name: str, requests: int) -> bool:
         """Whether a batch in the provider's list may be that of a name."""
         raise NotImplementedError
 
@@ -228,37 +104,87 @@ class HttpBatches:
     def _path(self, batch: str) -> str:
         return f"{self.root}/{quote(batch, safe='')}"
 
-    def _pages(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
-        """The objects of a list, newest first."""
-        query["limit"] = str(_PAGE)
+    def _pages(self) -> Iterator[dict[str, Any]]:
+        """The batches in the provider's list, newest first."""
+        query = {"limit": str(_PAGE)}
         for _ in range(_PAGES):
-            page = self._connect().ask("GET", f"{path}?{urlencode(query)}")
+            page = self._ask("GET", f"{self.root}?{urlencode(query)}")
             if not isinstance(page.get("data"), list):
                 raise NotNow("the reply has no list")
             objects = objects_in(page["data"])
             yield from objects
             if not (page.get("has_more") and objects):
                 return
-            query[self.after] = name_in(objects[-1])
+            query[self.after] = _name(objects[-1])
+
+    # ------------------------------------------------------------------ requests to the provider
+
+    def _ask(
+        self, method: str, path: str, document: Any = None, *, content: bytes = b"", kind: str = ""
+    ) -> dict[str, Any]:
+        """Send a document, or content of a kind, and read the JSON object that comes back."""
+        if document is not None:
+            content = compact_json(document)
+        kind = kind or ("application/json" if content else "")
+        with self._sent(method, path, content, {"content-type": kind} if kind else {}) as (reply, secret):
+            body = _body(reply, secret)
+        parsed: Any = None
+        with suppress(ValueError, RecursionError):
+            parsed = json.loads(body)
+        if not isinstance(parsed, dict):
+            raise NotNow("the reply is not an object of JSON", unsure=method != "GET")
+        return parsed
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        """Download the lines of a file."""
+        with self._sent("GET", path, b"", {}) as (reply, secret):
+            rest, results = b"", InputBudget(MOST_RESULTS, "bytes of results")
+            for chunk in reply.iter_bytes():
+                results.spend(len(chunk))
+                *whole, rest = (rest + chunk).split(b"\n")
+                InputBudget(MOST_LINE, "bytes in a line").spend(len(rest))
+                yield from (secret.out_of_bytes(line) for line in whole if line.strip())
+            if rest.strip():
+                yield secret.out_of_bytes(rest)
+
+    @contextmanager
+    def _sent(
+        self, method: str, path: str, content: bytes, more: Mapping[str, str]
+    ) -> Iterator[tuple[httpx2.Response, Keys]]:
+        (headers, key), changes, url = self._connect(), method != "GET", self._address.url + path
+        secret = Keys.of(key)
+        try:
+            with (
+                opened() as client,
+                client.stream(method, url, content=content, headers={**headers, **more}) as reply,
+            ):
+                if not reply.is_success:
+                    body = _body(reply, secret)
+                    raise _failure(reply.status_code, reply.headers, body, self._address, changes)
+                yield reply, secret
+        except TooLarge as error:
+            raise NotNow(f"the reply holds {error}", unsure=changes) from None
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+            fault = lost(error, urlsplit(url).netloc)
+            raise NotNow(fault.reason, unsure=changes and not fault.unreached) from None
 
     # ------------------------------------------------------------------ one reply
 
     def _read(self, request: Request, status: object, document: Any) -> list[Response] | Unanswered:
-        """A reply as responses, or why it is none; a server may give no status."""
+        """A reply as a response, or why it is none; a server may give no status."""
         status, content, meter = token_count(status) or 0, json.dumps(document).encode(), Meter()
         if status and not 200 <= status < 300:
             return self._refused(request, status, content)
         try:
             with reading(meter, request, content):
-                n = len(request.calls)
-                return self._wire.read(content, request, n, self._wire.body(request, n=n))
+                return self._wire.read(content, request, 1, self._wire.body(request))
         except Passing as fault:
             return Unanswered(fault.reason, traffic=meter.take())
 
     def _refused(self, request: Request, status: int, content: bytes) -> list[Response] | Unanswered:
         failure = read_failure(status, {}, content, self._address)
         if isinstance(failure, Response):
-            return [failure] * len(request.calls)
+            return [failure]
         if isinstance(failure, Passing):
             return Unanswered(failure.reason, counts=not failure.limited)
         reason = printable(failure.found or failure.problem)
@@ -267,6 +193,236 @@ class HttpBatches:
                 self._taught.add(failure.words)  # the next batch asks without what is refused
                 return Unanswered(failure.words)
             if failure.may_be_the_texts:
-                return [failure.response] * len(request.calls)
+                return [failure.response]
             failure = failure.error
         return Unanswered(reason, counts=not isinstance(failure, RateLimited), fatal=failure)
+
+
+def _body(reply: httpx2.Response, secret: Keys) -> bytes:
+    chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
+    for chunk in reply.iter_bytes():
+        budget.spend(len(chunk))
+        chunks.append(chunk)
+    whole = b"".join(chunks)
+    check_values(whole, MOST_VALUES)
+    return secret.out_of_bytes(whole)
+
+
+def _failure(
+    status: int, headers: Mapping[str, str], content: bytes, address: Address, changes: bool
+) -> Exception:
+    """What an error reply means: nothing has happened unless the server itself failed."""
+    if status in (404, 410):
+        return Gone(f"HTTP {status}: {printable(content[:200].decode('utf-8', 'replace'))}")
+    failure = read_failure(status, headers, content, address)
+    if isinstance(failure, Passing):
+        return NotNow(failure.reason, unsure=changes and status >= 500, limited=failure.limited)
+    if isinstance(failure, Response):
+        return ModelError("the provider refuses the batch", where=address.url, found=failure.error or "")
+    return failure
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """A line of results as an object; an empty one if it is none."""
+    try:
+        parsed = parsed_json(line, MOST_VALUES)
+    except (ValueError, RecursionError, TooLarge):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    """What a provider calls a file or a batch."""
+    name = document.get("id")
+    if not isinstance(name, str) or not name:
+        raise NotNow("the reply names no file or batch", unsure=True)
+    return name
+
+
+def _counts(document: Mapping[str, Any], *names: str) -> list[int]:
+    """Numbers of requests; 0 where there is none."""
+    counts = object_in(document.get("request_counts"))
+    return [token_count(counts.get(name)) or 0 for name in names]
+
+
+def _seconds(moment: object) -> float | None:
+    """A time in seconds since 1970, given so or as ISO 8601 has it."""
+    if isinstance(moment, int | float) and not isinstance(moment, bool):
+        return float(moment) if 0 < moment < _LAST else None
+    with suppress(ValueError):
+        return datetime.fromisoformat(str(moment)).timestamp()
+    return None
+
+
+# ---------------------------------------------------------------------- OpenAI
+
+_QUEUE = frozenset(["token_limit_exceeded", "request_limit_exceeded", "batch_limit_exceeded"])
+_SPENT = frozenset(["billing_hard_limit_reached", "insufficient_quota", "billing_not_active"])
+_WAITED = frozenset(["batch_expired", "batch_cancelled", "batch_canceled"])
+_STATES: Mapping[str, Any] = {"completed": "collected"} | {s: s for s in ("expired", "cancelled", "failed")}
+_MARK = "quaver"
+"""The key of the batch's name in its metadata, by which it is found again."""
+
+
+class OpenAIBatches(HttpBatches):
+    """A file of lines, a batch of it, two files of results: OpenAI, and servers that speak its Batch API."""
+
+    kind = "openai"
+
+    def endpoint(self, request: Request) -> str:
+        """The path of the request."""
+        return "/v1" + self._wire.path(request)
+
+    def line(self, request_id: str, request: Request) -> bytes:
+        """The line of a request."""
+        about = {"custom_id": request_id, "method": "POST", "url": self.endpoint(request)}
+        return compact_json(about | {"body": self._wire.body(request)})
+
+    def upload(self, name: str, lines: Lines) -> str:
+        """Upload the lines as a file of the batch's name."""
+        boundary = f"----{name}"
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--{boundary}\r\n'
+            f'Content-Disposition: form-data; name="file"; filename="{name}.jsonl"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        )
+        content = head.encode() + b"".join(lines()) + f"\r\n--{boundary}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={boundary}"
+        return _name(self._ask("POST", "/files", content=content, kind=kind))
+
+    def start(self, name: str, upload: str, lines: Lines) -> str:
+        """Make a batch of the uploaded file."""
+        document = {
+            "input_file_id": upload,
+            "endpoint": _object(next(iter(lines()), b"")).get("url"),
+            "completion_window": "24h",
+            "metadata": {_MARK: name},
+        }
+        return _name(self._ask("POST", self.root, document))
+
+    def look(self, batch: str) -> Look:
+        """Where a batch stands."""
+        document = self._ask("GET", self._path(batch))
+        done, refused = _counts(document, "completed", "failed")
+        files = [document.get(name) for name in ("output_file_id", "error_file_id")]
+        state = _STATES.get(str(document.get("status")), "running")
+        errors = objects_in(object_in(document.get("errors")).get("data")) if state == "failed" else []
+        places = {token_count(error.get("line")): _words(error) for error in errors}
+        return Look(
+            state=state,
+            done=done,
+            refused=refused if files[1] or state == "running" else 0,
+            expires=_seconds(document.get("expires_at")),
+            files=[file for file in files if isinstance(file, str) and file],
+            words="; ".join([_words(error) for error in errors[:3]]),
+            lines={line: words for line, words in places.items() if line is not None},
+            queue=any(error.get("code") in _QUEUE for error in errors),
+            fatal=next(filter(None, map(_spent, errors)), None),
+        )
+
+    def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
+        """A line of results as a response, or why there is none."""
+        reply = object_in(came.get("response"))
+        if isinstance(reply.get("body"), dict | list):
+            return self._read(request, reply.get("status_code"), reply["body"])
+        error = object_in(came.get("error"))
+        fatal = _spent(error)
+        return Unanswered(_words(error), counts=not (error.get("code") in _WAITED or fatal), fatal=fatal)
+
+    def _may_be(self, batch: Mapping[str, Any], name: str, requests: int) -> bool:
+        """Whether it has this name in its metadata."""
+        return bool(object_in(batch.get("metadata")).get(_MARK) == name)
+
+    def _results(self, batch: str, look: Look) -> list[str]:
+        """The file of answers and the file of errors."""
+        return [f"/files/{quote(file, safe='')}/content" for file in look.files]
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    code, message = str(error.get("code") or ""), printable(error.get("message") or "no reason was given")
+    return f"{code}: {message}" if code else message
+
+
+def _spent(error: Mapping[str, Any]) -> ModelError | None:
+    if str(error.get("code")) not in _SPENT:
+        return None
+    return RateLimited(
+        "the account has no credit left",
+        found=_words(error),
+        fix="add credit and run again; the run continues where it stopped",
+    )
+
+
+# ---------------------------------------------------------------------- Anthropic
+
+_STATUSES: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status of a reply with such an error, had the request been sent alone."""
+
+_COUNTS = ("succeeded", "errored", "canceled", "expired", "processing")
+
+
+class AnthropicBatches(HttpBatches):
+    """One request that holds all others, and a file of results."""
+
+    kind = "anthropic"
+    root = f"{MESSAGES}/batches"
+    after = "after_id"
+
+    def endpoint(self, request: Request) -> str:
+        """There is one."""
+        return MESSAGES
+
+    def line(self, request_id: str, request: Request) -> bytes:
+        """One of the batch's requests."""
+        return compact_json({"custom_id": request_id, "params": self._wire.body(request)})
+
+    def upload(self, name: str, lines: Lines) -> str:
+        """Nothing is uploaded."""
+        return ""
+
+    def start(self, name: str, upload: str, lines: Lines) -> str:
+        """Send the requests as a batch."""
+        content = b'{"requests":[' + b",".join(line.rstrip(b"\n") for line in lines()) + b"]}"
+        return _name(self._ask("POST", self.root, content=content))
+
+    def look(self, batch: str) -> Look:
+        """Where a batch stands; its counts are zero until it has ended."""
+        document = self._ask("GET", self._path(batch))
+        if document.get("archived_at"):
+            raise Gone("its results were deleted after 29 days")
+        done, refused, cancelled, expired = _counts(document, *_COUNTS[:4])
+        ended: Any = "cancelled" if cancelled else "expired" if expired else "collected"
+        state: Any = ended if document.get("processing_status") == "ended" else "running"
+        return Look(state, done, refused, _seconds(document.get("expires_at")))
+
+    def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
+        """A line of results as a response, or why there is none."""
+        result = object_in(came.get("result"))
+        match result.get("type"):
+            case "succeeded":
+                return self._read(request, 200, result.get("message"))
+            case "errored":
+                kind = object_in(object_in(result.get("error")).get("error")).get("type")
+                return self._read(request, _STATUSES.get(str(kind), 500), result.get("error"))
+            case "expired" | "canceled" as why:
+                return Unanswered(why, counts=False)
+        return Unanswered("a result of an unknown type")
+
+    def _may_be(self, batch: Mapping[str, Any], name: str, requests: int) -> bool:
+        """Batches have no names: one of the same size may be it."""
+        return sum(_counts(batch, *_COUNTS)) == requests
+
+    def _results(self, batch: str, look: Look) -> list[str]:
+        """Those of this server, whatever address it names."""
+        return [f"{self._path(batch)}/results"]

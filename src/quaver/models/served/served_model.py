@@ -25,7 +25,6 @@ from quaver.models.served.server_reply import reading, sending, spent_on
 from quaver.models.served.wire import Wire
 
 if TYPE_CHECKING:
-    from quaver.models.served.batch_http import BatchHttp
     from quaver.models.served.http_pool import Connection
 
 
@@ -193,11 +192,10 @@ class ServedModel(Defaults):
         """Whether a request's calls are sent together."""
         return False
 
-    def _batch_http(self) -> BatchHttp:
-        from quaver.models.served.batch_http import BatchHttp
-
+    def _with_key(self) -> tuple[dict[str, str], str]:
+        """The headers of every request, and the key among them."""
         key = self._secret()
-        return BatchHttp(self._address, self._headers(key), key)
+        return self._headers(key), key
 
     def _connected(self) -> AbstractAsyncContextManager[Connection]:
         from quaver.models.served.http_pool import Connection

@@ -119,11 +119,11 @@ class Collecting:
         try:
             outcome = self._ask(most, in_batches)
         except KeyboardInterrupt:
-            if not self._batches.has_any:
+            if not (self._batches.names or self._out.rows()):
                 raise
             outcome = self._progress.outcome("interrupted", 0.0, 0.0)
         ended = outcome.ended
-        if ended in _BY_ITSELF and (self._out.calls_out() or self._left(in_batches, ended)):
+        if ended in _BY_ITSELF and (self._out.out() or self._left(in_batches, ended)):
             ended = "batches"
         outcome = self._counted(ended, outcome, reused)
         if most is not None and ended == "finished" and outcome.missing:
@@ -167,8 +167,8 @@ class Collecting:
         outcome = self._collected(asked, budget, following=self._following)
         if self._wait and outcome.ended == "finished":
             self._batches.wait(lambda: self._batches.write(self._requests, self._budget()))
-        if self._batches.failures:
-            raise next(iter(self._batches.failures.values()))
+        if failures := self._batches.batching.failures:
+            raise next(iter(failures.values()))
         return outcome
 
     def _collected(self, requests: Mapping[str, Iterator[Request]], budget: Budget, **how: Any) -> Outcome:
@@ -214,14 +214,14 @@ class Collecting:
     def cancel_batches(self) -> Outcome:
         """Have every batch end early: what is answered is stored or will be, the rest may be asked again."""
         self._batches.cancel()
-        ended: Ended = "batches" if self._out.calls_out() else "finished"
+        ended: Ended = "batches" if self._out.out() else "finished"
         return self._counted(ended, self._progress.outcome(ended, 0.0, 0.0))
 
     def _try_servers(self, names: Sequence[str]) -> None:
         """Try the servers that something is left to ask; those out of reach keep no other waiting."""
         given_up = self._progress.given_up
         left = self._store.calls.unfinished(errors=not self._retry_errors) & set(names)
-        out = left & self._out.calls_out().keys()
+        out = left & set(self._out.out().values())
         left -= {name for name in out if next(self._requests(name, every=True), None) is None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):
@@ -277,8 +277,8 @@ class Collecting:
 
         is_fresh = counts.answered + counts.unplaced == 0
         requests = self._plan.requests(model, None if is_fresh else stored)
-        if out := self._out.keys_out():
-            requests = (left for request in requests for left in without(request, out))
+        if out := self._out.out():
+            requests = (left for request in requests for left in without(request, set(out)))
         keep = None if every else self._keep
         if keep is not None:
             requests = (kept for request in requests if (kept := keep(request)) is not None)

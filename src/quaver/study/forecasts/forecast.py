@@ -287,7 +287,7 @@ def _of_model(
         whole=whole,
         batch=""
         if service is None
-        else f"{priced(rest.cost(price and price.in_batch))}, within {service.limits.hours:g} h",
+        else f"{priced(rest.cost(price and price.in_batch))}, within {service.hours:g} h",
     )
 
 
