@@ -155,11 +155,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure 4", "reliability of stated and token confidence", "figure STUDY 4"),
         Row("formula", "ECE, ten bins of equal width", "measure STUDY ece"),
         Row(
-            _OURS,
-            "ECE in bins of equal mass: `{use: ece, binning: mass}`; the floor with `--json`",
-            "measure STUDY ece",
-        ),
-        Row(
             "formula",
             "spread",
             "measure STUDY spread",

@@ -28,7 +28,6 @@ FUNCTIONS = {
     "mcnemar": "quaver.measures.correctness.evaluator_flips",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "reliability_curve": "quaver.measures.calibration.calibration_error",
-    "repeated_answers": "quaver.measures.stability.repeated_answers",
     "spearman": "quaver.estimation.rank_correlation",
     "view": "quaver.estimation.answer_views",
 }

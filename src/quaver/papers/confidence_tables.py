@@ -13,7 +13,6 @@ from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.measure_input import beside
-from quaver.measures.calibration.verbal_calibration import THRESHOLDS
 from quaver.papers.published_table import (
     NOTHING,
     UNKNOWN,
@@ -25,6 +24,8 @@ from quaver.papers.published_table import (
 )
 
 _TOKEN, _STATED = "logprob", "verbal_confidence"
+_THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)
+"""Parse rates that the table `thresholds` sets beside each other."""
 
 
 def evaluators(answers: StoredAnswers, use: str, *, normalised: bool | None = None) -> list[str]:
@@ -201,7 +202,7 @@ def thresholds(answers: Answers) -> TableRows:
     rows = []
     for one, model in each_model(answers):
         for name, each in _four(one, model, 0.0):
-            for threshold in THRESHOLDS:
+            for threshold in _THRESHOLDS:
                 made = [e for e in each if (e["parse_rate"].value or 0) >= threshold]
                 known = [value for value in _values(made, "minus_accuracy") if value is not None]
                 means = (average(_values(made, "ece")), average(known), average([v > 0 for v in known]))

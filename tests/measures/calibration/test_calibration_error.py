@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quaver.errors import MeasureError
 from quaver.estimation.measure_input import beside
 from quaver.measures import brier, ece, reliability_curve
-from quaver.measures.calibration.calibration_bins import assigned
+from quaver.measures.calibration.calibration_error import assigned
 
 
 def frame_of(confidence, right, **more):
@@ -48,7 +48,7 @@ def test_equals_its_definition(answers, bins):
 def test_multiples_of_a_tenth_fall_on_their_edge_however_they_were_computed(step):
     k = np.arange(1, round(1 / step) + 1)
     for tenths in (k * step, np.cumsum(np.full(k.size, step)), 1 - (k.size - k) * step):
-        assert assigned(np.clip(tenths, 0, 1), k.size).of.tolist() == (k - 1).tolist()
+        assert assigned(np.clip(tenths, 0, 1), k.size).tolist() == (k - 1).tolist()
 
 
 def test_the_grid_worked_by_hand():
@@ -56,25 +56,6 @@ def test_the_grid_worked_by_hand():
     found = ece(frame_of([0.3, 0.1 * 3, 0.9, 0.9, 0.9], [1, 0, 1, 1, 0]))[0]
     assert found.value == pytest.approx((0.4 + 0.7) / 5)
     assert [row["n"] for row in found.details["curve"]] == [2, 3]
-
-
-def test_equal_mass_bins_hold_equally_many_and_keep_ties_together():
-    rng = np.random.default_rng(0)
-    bins = assigned(rng.random(500), 10, "mass")
-    assert np.bincount(bins.of).tolist() == [50] * 10
-    tied = assigned(np.repeat([0.5, 0.8, 0.9], [3, 10, 2]), 5, "mass")
-    assert len(set(tied.of[3:13].tolist())) == 1
-
-
-@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=40))
-def test_the_parts_of_brier_sum_to_it(answers):
-    frame = frame_of([k / 20 for k, _ in answers], [yes for _, yes in answers])
-    for binning in ("width", "mass"):
-        found = brier(frame, bins=4, binning=binning, resamples=0)[0]
-        d = found.details
-        whole = d["reliability"] - d["resolution"] + d["uncertainty"]
-        whole += d["variance_within_bins"] - d["covariance_within_bins"]
-        assert whole == pytest.approx(found.value, abs=1e-12)
 
 
 def simulated(n, seed, shift=0.0):
@@ -142,7 +123,6 @@ def test_undefined_with_the_reason(column, reason):
         (frame_of([0.9, float("inf")], [1, 0]), {}, "annotations['confidence']"),
         (frame_of([0.9], [1]).with_columns(confidence=pl.lit("high")), {}, "annotations['confidence']"),
         (frame_of([0.9], [1]), {"bins": 0}, "bins"),
-        (frame_of([0.9], [1]), {"binning": "equal"}, "binning"),
         (frame_of([0.9], [1]), {"columns": {"confidence": "sure"}}, "columns['confidence']"),
     ],
 )

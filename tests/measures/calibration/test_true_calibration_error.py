@@ -7,8 +7,7 @@ import pytest
 from quaver.estimation.bootstrap import Units
 from quaver.estimation.measure_input import Graded
 from quaver.measures import brier, ece, ece_shift, verbal_calibration
-from quaver.measures.calibration.calibration_bins import assigned
-from quaver.measures.calibration.true_calibration_error import GapNoise
+from quaver.measures.calibration.calibration_error import GapNoise
 
 
 def said(confidence, right, units=None, item=None):
@@ -16,7 +15,7 @@ def said(confidence, right, units=None, item=None):
     graded = Graded(
         item, np.zeros_like(item), np.asarray(confidence), np.asarray(right, float), item.max() + 1, {}, None
     )
-    return GapNoise(graded, assigned(graded.confidence), units or Units(graded.items))
+    return GapNoise(graded, 10, units or Units(graded.items))
 
 
 def frame_of(confidence, right, **more):
@@ -67,7 +66,7 @@ def test_a_group_counts_as_its_items_do_together():
 
 
 def test_wilsons_interval_counts_independent_answers():
-    (row,) = said([0.75] * 4, [1, 1, 0, 0]).curve(np.linspace(0, 1, 11), 0.95)
+    (row,) = said([0.75] * 4, [1, 1, 0, 0]).curve(0.95)
     assert [row["right_low"], row["right_high"]] == pytest.approx([0.150, 0.850], abs=5e-4)
 
 

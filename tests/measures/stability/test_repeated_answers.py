@@ -5,7 +5,6 @@ from quaver.errors import MeasureError
 from quaver.measures.stability.repeated_answers import (
     answer_entropy,
     mode_frequency,
-    repeated_answers,
     strict_stability,
 )
 
@@ -40,20 +39,10 @@ def test_entropy_in_bits_with_and_without_blanks():
     assert answer_entropy(FRAME, missing="drop")[0].value == pytest.approx(dropped, abs=1e-6)
 
 
-def test_by_question_and_condition():
-    found = repeated_answers(FRAME).sort("item", "variant")
-    assert found["strict"].to_list() == [1, 0, 0, 0]
-    assert found["blank"].to_list() == [0, 0, 1, 1]
-    assert found["mode"].to_list() == ["a", "a", "a", "b"]
-    assert found["mode_frequency"].to_list() == [1, 0.75, 0.5, 0.75]
-    assert found["entropy_dropped"].to_list() == pytest.approx([0, BITS["aaab"], BITS["aab"], 0], abs=1e-6)
-
-
 def test_one_repeat_says_nothing():
     one = FRAME.filter(pl.col("repeat") == 0)
     for measure in (strict_stability, mode_frequency, answer_entropy):
         assert "repeats" in measure(one)[0].reason
-    assert repeated_answers(one)["strict"].to_list() == [None] * 4
 
 
 def test_all_blank():
@@ -64,8 +53,6 @@ def test_all_blank():
             (found,) = measure(blank, missing=missing)
             assert (found.value, "label" in found.reason) == (None, True)
             assert 4 in found.excluded.values()  # two items in two conditions
-    alone = repeated_answers(blank)
-    assert alone["mode_frequency"].to_list() == alone["entropy"].to_list() == [None] * 4
 
 
 def test_an_item_that_never_got_a_label_is_not_stable():

@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, LabelSet
-from quaver.estimation.arrangement import Columns
+from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Ratio
-from quaver.estimation.cells import Frame, Missing, cells
+from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import entropy, over_strata
 from quaver.estimation.measure_input import MeasureInput
@@ -193,54 +191,3 @@ def _mode(cell: Cell, missing: Missing) -> Floats:
 def _entropy(cell: Cell, missing: Missing) -> Floats:
     counts, _ = _tallies(cell, missing)
     return np.where(_answered(cell), entropy(counts) / np.log(2), np.nan)
-
-
-def repeated_answers(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    columns: Columns | None = None,
-) -> pl.DataFrame:
-    """The stability of the repeated answers about every item in every condition.
-
-    Args:
-        annotations: A row an annotation, as a measure takes them.
-        labels: The label set.
-        columns: Other names for the frame's columns.
-
-    Returns:
-        A row an item and condition: the condition's columns, ``item``, ``repeats`` (asked), ``blank``,
-        ``mode`` (the modal label), ``strict``, ``mode_frequency`` and ``entropy`` (bits), with blanks as
-        a category and null for an item that never got a label, and ``mode_frequency_dropped`` and
-        ``entropy_dropped`` without them.
-
-    Raises:
-        MeasureError: The frame cannot be used.
-    """
-    (cell,) = cells(annotations, raters=("repeat",), within=CONDITION, labels=labels, columns=columns)
-    counts, asked = _tallies(cell, "drop")
-    item, condition = np.nonzero(asked)
-    top = counts.argmax(2) if counts.shape[2] else np.zeros(asked.shape, np.int64)
-    given = counts.sum(2)
-    strata = {name: [cell.strata[c][name] for c in condition] for name in (cell.strata or ({},))[0]}
-    numbers = {
-        "strict": _strict(cell),
-        "mode_frequency": _mode(cell, "category"),
-        "entropy": _entropy(cell, "category"),
-        "mode_frequency_dropped": _mode(cell, "drop"),
-        "entropy_dropped": _entropy(cell, "drop"),
-    }
-    places = list(zip(item.tolist(), condition.tolist(), strict=True))
-    return pl.DataFrame(
-        {
-            **strata,
-            "item": pl.Series([cell.items[i] for i in item], dtype=pl.String),
-            "repeats": asked[item, condition].astype(np.int64),
-            "blank": (asked - given)[item, condition].astype(np.int64),
-            "mode": pl.Series(
-                [cell.labels[top[position]] if given[position] else None for position in places],
-                dtype=pl.String,
-            ),
-            **{name: pl.Series(values[item, condition]).fill_nan(None) for name, values in numbers.items()},
-        }
-    )

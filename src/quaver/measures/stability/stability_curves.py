@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from quaver.agreement.disagreement import disagreement
 from quaver.agreement.stratified_alpha import over_rows, said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
-from quaver.core.rows import defined
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted, one_thread
@@ -222,22 +220,16 @@ def intra_pss_cumulative(
     *,
     level: Level | None = None,
     missing: Missing,
-    tolerance: float = 0.01,
     resample: Resample = "items",
 ) -> Iterator[Estimate]:
     """Intra-prompt stability of the first k repeats, for every k from 2.
 
     Computed within each condition and averaged over a cell's conditions; all k share their resamples, so
-    that the curve's steps are paired. ``details`` of each estimate has: ``settled``, the first k from which
-    the estimate stays within ``tolerance`` of its last value, and ``interval_settled``, the same of both
-    ends of the interval (None where that is not so before the last k); ``running_mean`` and
-    ``running_mean_interval``, which reproduce what the paper plots (`running_mean`) and are no estimates of
-    the stability of k repeats. Undefined where alpha is.
+    that the curve's steps are paired. Undefined where alpha is.
 
     Args:
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        tolerance: How near to the last value is near enough to have settled.
         resample: ``"rows"`` resamples single labels in place of items, as in `intra_pss`.
 
     Returns:
@@ -252,8 +244,7 @@ def intra_pss_cumulative(
     for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
         given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
         steps = [_Step(str(k), f"first {k} repeats", slice(k)) for k in range(2, given.shape[2] + 1)]
-        curve = list(_curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing, resample))
-        yield from _with_summary(curve, tolerance, data.resampling.confidence_level)
+        yield from _curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing, resample)
 
 
 @measure(
@@ -334,63 +325,3 @@ def _curve(
     for step, statistic in zip(steps, curve, strict=True):
         estimate = cell.estimated(statistic)
         yield estimate if resample == "items" else over_rows(estimate, cell, *of_rows, step.raters)
-
-
-def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: float) -> list[Estimate]:
-    known = defined(curve)
-    if not known:
-        return curve
-    ks = [int(e.cell["repeats"]) for e in known]
-    points = [e.number for e in known]
-    ends = [e.interval for e in known if e.interval is not None]
-    settled = settled_at(ks, np.array(points)[:, None], tolerance)
-    band = settled_at(ks, np.array(ends), tolerance) if len(ends) == len(ks) else None
-    running = running_mean(points, confidence_level)
-    summary: dict[str, Any] = {"tolerance": tolerance, "settled": settled, "interval_settled": band}
-    means = dict(zip(ks, running, strict=True))
-    estimates = []
-    for e in curve:
-        details = {**e.details, **summary}
-        if e.value is not None:
-            one = means[int(e.cell["repeats"])]
-            details |= {"running_mean": one.mean, "running_mean_interval": (one.low, one.high)}
-        estimates.append(replace(e, details=details))
-    return estimates
-
-
-def settled_at(ks: Sequence[int], values: Floats, tolerance: float) -> int | None:
-    """The first k from which all values stay within a tolerance of their last; None where only the last does.
-
-    >>> settled_at([2, 3, 4, 5], np.array([[0.7], [0.8], [0.795], [0.8]]), 0.01)
-    3
-    """
-    near = (np.abs(values - values[-1]) <= tolerance).all(1)
-    away = np.flatnonzero(~near)
-    first = int(away[-1]) + 1 if away.size else 0
-    return ks[first] if first < len(ks) - 1 else None
-
-
-class RunningMean(NamedTuple):
-    """The mean of the scores so far, and the paper's interval around it."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def running_mean(scores: Sequence[float], confidence_level: float = 0.95) -> list[RunningMean]:
-    """The paper's running mean of cumulative scores, with mean ± Z·σ/√k: a reproduction.
-
-    The scores are those of growing sets of the same repeats, so they are not independent: the interval
-    narrows with k whatever the data, and does not cover. σ has k in its denominator.
-
-    >>> [round(x, 3) for x in running_mean([0.8, 0.6])[1]]  # 0.7 ± 1.96 · 0.1 / √2
-    [0.7, 0.561, 0.839]
-    """
-    z = float(special.ndtri((1 + confidence_level) / 2))
-    result = []
-    for k in range(1, len(scores) + 1):
-        mean = float(np.mean(scores[:k]))
-        half = z * float(np.std(scores[:k])) / k**0.5
-        result.append(RunningMean(mean, mean - half, mean + half))
-    return result
