@@ -33,7 +33,7 @@ def roles(check: BegunCheck) -> dict[str, str]:
 
 def test_columns_are_taken_for_what_they_look_like(tmp_path: Path) -> None:
     check = begun(tmp_path)
-    assert roles(check) == {"id": "id", "post": "text", "stance": "ignore", "other": "ignore"}
+    assert roles(check) == {"id": "id", "post": "text", "stance": "gold", "other": "ignore"}
     check.take_column("stance", "gold")
     assert roles(check) == {"id": "id", "post": "text", "stance": "gold", "other": "ignore"}
     assert check.found.labels == ("against", "for")
