@@ -17,7 +17,7 @@ from quaver.design.calls.lock_file import fingerprint
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.shots import Shots, drawn
-from quaver.errors import SpecError
+from quaver.errors import QuaverError, SpecError
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("mid", "mixed")))
 PROMPT = Variant(
@@ -205,3 +205,34 @@ def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
 def test_examples_decide_the_fingerprint(tmp_path: Path) -> None:
     one, other = (study(tmp_path, {"use": "shots", "k": k}) for k in (2, 3))
     assert fingerprint(one, {}) != fingerprint(other, {})
+
+
+HAND = {
+    "use": "shots",
+    "examples": [{"text": "I like it.", "label": "positive"}, {"text": "Bad.", "label": "negative"}],
+}
+
+
+def test_examples_that_are_given_are_shown_in_their_order(tmp_path: Path) -> None:
+    made = study(tmp_path, HAND)
+    text = made.items[0].fields["text"]
+    assert [content for role, content in messages(made, "shots=2-shot") if role != "system"] == [
+        "I like it.\n\nGood or bad?\npositive or negative?",
+        "positive",
+        "Bad.\n\nGood or bad?\npositive or negative?",
+        "negative",
+        f"{text}\n\nGood or bad?\npositive or negative?",
+    ]
+    assert messages(made, "shots=0-shot") == messages(made, "shots=2-shot")[-1:]
+
+
+@pytest.mark.parametrize("example", [{"text": "x", "label": "neutral"}, {"title": "x", "label": "positive"}])
+def test_a_wrong_example_is_named(tmp_path: Path, example: dict[str, str]) -> None:
+    with pytest.raises(QuaverError) as caught:
+        study(tmp_path, {"use": "shots", "examples": [example]})
+    assert "examples[0]" in str(caught.value.where)
+
+
+def test_more_examples_than_are_given(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="fewer examples"):
+        study(tmp_path, HAND | {"k": 3})

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.factor_levels import LevelOfFactor, level
+from quaver.design.factor_levels import LevelOfFactor, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
@@ -37,12 +37,15 @@ class Shots:
         draws: The number of draws for each k above 0; each is a level.
         place: ``turns`` of a conversation, or inside the user ``message`` (at ``{{ examples }}`` in the
             layout, or at its beginning).
+        examples: The examples in their order, in place of drawn ones: the columns that templates use, and the
+            code of the ``label``.
     """
 
     factor = "shots"
     k: _Number | list[_Number] | None = None
     draws: Annotated[int, Field(ge=1)] = 1
     place: Place = "turns"
+    examples: list[dict[str, str]] | None = None
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt with each number of examples and each draw.
@@ -50,17 +53,20 @@ class Shots:
         Raises:
             SpecError: There are too few examples.
         """
-        sizes = [0, len(context.labels.labels)] if self.k is None else self.k
+        given = _written(self.examples or (), context)
+        sizes = [0, len(given or context.labels.labels)] if self.k is None else self.k
         levels = []
         for k in dict.fromkeys([sizes] if isinstance(sizes, int) else sizes):
             for draw in range(1, 1 + (self.draws if k else 1)):
-                examples = drawn(context, k, derive(context.seed, "shots", str(draw)))
+                if len(given) < k and given:
+                    raise _too_few(k, f"{len(given)} are given")
+                examples = given[:k] or drawn(context, k, derive(context.seed, "shots", str(draw)))
                 levels.append(
                     level(
                         f"{k}-shot {draw}" if k and self.draws > 1 else f"{k}-shot",
                         partial(show, examples=examples, place=self.place),
                         family="shots",
-                        by="draw",
+                        by="hand" if given else "draw",
                         draw=draw,
                         k=k,
                         place=self.place,
@@ -191,10 +197,23 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
     return tuple(examples)
 
 
+def _written(examples: Sequence[dict[str, str]], context: PromptContext) -> tuple[Item, ...]:
+    """Examples that stand in the study file, as items."""
+    for number, example in enumerate(examples):
+        where = f"shots: examples[{number}]"
+        check_names("label", [example.get("label", "")], context.labels.codes, where)
+        needed = {name for text in context.texts or [context.prompt.text] for name in names_in(text)}
+        if lacking := sorted(needed - {"item", "options", *example}):
+            raise SpecError(f"this example has no {lacking[0]!r}", where=where, found=", ".join(example))
+    return tuple(
+        Item(f"example {number}", example, example["label"]) for number, example in enumerate(examples, 1)
+    )
+
+
 def _too_few(k: int, found: str) -> SpecError:
     return SpecError(
         "there are fewer examples than asked for",
-        expected=f"{k} examples, balanced by class",
+        expected=f"{k} examples; those that are drawn are balanced by class",
         found=found,
         fix="lower k, sample fewer items, or name a table of examples (items: {examples: train.csv})",
     )
