@@ -6,8 +6,8 @@ from quaver.core.records import Estimate
 from quaver.papers.paper_figures import Sheet, points
 from quaver.papers.paper_layout import FigureKind, Layout
 from quaver.papers.published_table import NOTHING, UNKNOWN, PublishedTable, cells, number, reasons
-from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import plain
+from quaver.report.tables.table import Table
 
 
 def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedTable:

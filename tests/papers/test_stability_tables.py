@@ -26,7 +26,7 @@ from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import catalogue, figure, printed, stability_details, table
 from quaver.papers.published_table import NOTHING
-from quaver.report.tables.cost_tables import Cost
+from quaver.report.tables.study_tables import Cost
 
 STUDY = """\
 name: sides

@@ -88,7 +88,7 @@ def firstness(cell: Cell) -> Iterator[Statistic]:
     yield share_of(cell, (cell.codes == 0).sum((1, 2)), answered, said)
 
 
-@chart(title="Who says the first label", section="stability", kinds=("stability",), measures=("firstness",))
+@chart(title="Who says the first label", section="stability", measures=("firstness",))
 def first_labels(results: Results) -> Iterator[Figure]:
     """A mark a cell."""
     if some := results.known("firstness"):

@@ -27,7 +27,6 @@ class Study:
     lock: dict[str, Any]
     annotations: pl.DataFrame
     estimates: list[Estimate] = field(default_factory=list)
-    noise: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def moved(self) -> list[Estimate]:
         """What moves the labels of the first evaluator."""
@@ -47,7 +46,6 @@ class Study:
             "lock": self.lock,
             "annotations": self.annotations,
             "estimates": self.estimates,
-            "noise": self.noise,
         }
 
 
@@ -124,7 +122,6 @@ def make_study(
     }
     study = Study(lock, pl.DataFrame(rows, schema=schema))
     study.estimates = _estimates(study)
-    study.noise = {models[0]: [{"way": "again", "answers": 6, "other_text": 0, "other_top": 1}]}
     return study
 
 

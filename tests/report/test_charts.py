@@ -12,8 +12,8 @@ import pytest
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts, figures
 from quaver.report.charts.forms import forest, plane
-from quaver.report.charts.movement_charts import share_forest, shares_shown
-from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
+from quaver.report.charts.own_charts import share_forest, shares_shown
+from quaver.report.charts.plain_charts import MOST_ROWS, score_chart
 from quaver.report.charts.specification import finished, fitted, text_width
 from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.estimate_index import Results
@@ -32,7 +32,7 @@ def values(chart: Any) -> set[float]:
 
 def shares(results: Results, width: int = 720) -> Any:
     """The chart of the labels' shares."""
-    return share_forest(results, shares_shown(results, "format"), "format", width=width)
+    return share_forest(results, shares_shown(results), width=width)
 
 
 def test_charts_in_a_notebook_are_altair_s(study: Any) -> None:
@@ -49,7 +49,7 @@ def test_specifications_are_vega_lite_s(results: Results) -> None:
 
 
 def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:
-    shown = shares_shown(results, "format")
+    shown = shares_shown(results)
     assert {one.cell["evaluator"] for one in shown} == {"first_label"}
     assert values(shares(results)) == {one.value for one in shown} | {0.5}
 
@@ -66,7 +66,7 @@ def test_a_measure_of_another_evaluator_is_drawn_too(study: Any) -> None:
 
 def test_references_are_drawn(results: Results) -> None:
     assert 0.8 in values(score_chart(results.main("inter_pss"), results))
-    assert values(accuracy_chart(results.main("accuracy"), results)) == {0.4876543, 0.5}
+    assert values(score_chart(results.main("accuracy"), results)) == {0.4876543, 0.5}
 
 
 def test_nothing_to_draw_is_none(results: Results) -> None:
@@ -118,15 +118,15 @@ def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
     assert "with a label" not in figure.subtitle
 
 
-def test_of_hundreds_of_variants_the_levels_at_the_ends_are_drawn_once_for_all_models(make: Any) -> None:
+def test_of_hundreds_of_variants_the_levels_are_drawn_once_for_all_models(make: Any) -> None:
     paraphrases = [f"w{n:02d}" for n in range(60)]
     study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
-    shares = [one for one in figures(study.results()) if one.measure == "label_shares"]
-    assert [one.name for one in shares] == ["finding"]
-    levels = {one.cell["level"] for one in shares[0].estimates if one.cell["factor"] == "paraphrase"}
-    assert len(levels) == 40
-    assert "of 60 levels" in shares[0].subtitle
-    assert values(shares[0].draw(width=500)) >= {one.value for one in shares[0].estimates}
+    shown = figures(study.results())
+    assert [one.name for one in shown if one.measure == "label_shares"] == []
+    (factors,) = (one for one in shown if one.name == "factors")
+    drawn = values(factors.draw(width=500))
+    assert drawn <= {one.value for one in factors.estimates}
+    assert "the lowest and the highest" in factors.subtitle
 
 
 def test_a_title_stands_above_a_picture_that_is_drawn_already(results: Results) -> None:
@@ -158,16 +158,6 @@ def test_the_first_chart_has_a_row_for_each_prompt_from_the_lowest_to_the_highes
     assert values(figure.draw(width=500)) == {one.value for one in known}
     shares = [one.value for one in figure.estimates]
     assert shares == sorted(shares)
-
-
-def test_many_prompts_stand_in_the_rows_of_their_levels(make: Any) -> None:
-    study = make(paraphrases=[f"w{n:02d}" for n in range(15)], items=4, repeats=1, evaluators=("exact",))
-    results = study.results()
-    figure = opening(results)
-    marks = [row for row in figure.draw(width=700)["data"]["values"] if "value" in row]
-    assert len(marks) == 30
-    assert len({row["line"] for row in marks}) == 15  # the paraphrases, of which there are more than formats
-    assert {row["about"].partition(".")[0] for row in marks} == {str(at) for at in range(1, 31)}
 
 
 def test_of_many_paraphrases_alone_the_ends_are_drawn(make: Any) -> None:

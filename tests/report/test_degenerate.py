@@ -41,12 +41,10 @@ def test_no_answers_at_all(make: Any, tmp_path: Path) -> None:
     study = make()
     study.annotations = study.annotations.clear()
     study.estimates = [Estimate("inter_pss", None, reason="no annotations")]
-    study.noise = {}
     path = write_report(tmp_path, **study.inputs())
     assert judged(study) == ("no answers",)
     assert is_missing(path, "answers")
     assert "no annotations" in words(path, "unmeasured")
-    assert "quaver doctor STUDY" in words(path, "noise")
     assert list((tmp_path / "figures").iterdir()) == []
 
 

@@ -47,7 +47,6 @@ def hostile_study(make: Any) -> Any:
         variant["answers"] = {"a": "</p><script>alert(9)</script>", "b": "{{ 1 }}"}
     study.lock["evaluators"] = dict.fromkeys(("<b>one</b>", "=two"), "Rule: <script>alert(10)</script>")
     study.lock["models"] = {"<svg onload=alert(8)>": {"<k>": "</dd><script>alert(11)</script>"}}
-    study.noise = {"<svg onload=alert(8)>": [{"way": "<u>odd</u>", "answers": 1, "other_text": 0}]}
     study.estimates += [
         Estimate(
             "../<b>measure</b>", 0.25, n=1, cell={"=cell": "@x"}, warnings=("<script>alert(12)</script>",)

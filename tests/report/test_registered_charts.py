@@ -22,8 +22,6 @@ BY_HAND = [
         Estimate("conclusion", value, value - 0.1, value + 0.1, cell={"conclusion": "C"}, details=VERDICT)
         for value in (0.2, 0.4)
     ),
-    Estimate("compliance", 0.9, 0.8, 1.0, cell={"model": "small"}),
-    Estimate("mixed_effects", 0.7, 0.2, 1.1, cell={"term": "strategy: detailed"}),
 ]
 
 

@@ -22,7 +22,7 @@ from quaver.papers.published_table import (
     p_of,
     shortened,
 )
-from quaver.report.tables.cost_tables import PartCost
+from quaver.report.tables.study_tables import PartCost
 
 _WAYS = (("labelled", "drop"), ("all", "wrong"))
 

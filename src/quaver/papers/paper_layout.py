@@ -23,8 +23,8 @@ from quaver.papers.published_table import (
     number,
     reasons,
 )
-from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import plain
+from quaver.report.tables.table import Table
 from quaver.report.tables.written_tables import numbers_of
 
 Row = Mapping[str, Cell]

@@ -19,14 +19,14 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.left_out_prompts import ORIGINAL, in_every_group
-from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import as_text
+from quaver.report.tables.table import Table
 from quaver.report.tables.written_tables import csv_text, tidy
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
 
 if TYPE_CHECKING:
-    from quaver.report.tables.cost_tables import Cost, PartCost
+    from quaver.report.tables.study_tables import Cost, PartCost
     from quaver.study.session import Study
 
 

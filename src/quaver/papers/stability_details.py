@@ -23,7 +23,7 @@ from quaver.papers.published_table import (
     number,
 )
 from quaver.papers.stability_tables import BAR, distance_column
-from quaver.report.tables.cost_tables import Cost
+from quaver.report.tables.study_tables import Cost
 from quaver.study.sources.prices import COMPARED, known_price
 
 

@@ -30,8 +30,6 @@ class Results:
         lock: The document of ``study.lock.json``.
         annotations: The annotation frame (`core.annotations.ANNOTATION_COLUMNS`, factors and groups).
         estimates: Of any measures.
-        noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
-            it was not measured.
         audit: Estimates that the study file does not ask for: how the answers were parsed, and what only
             charts show.
     """
@@ -41,13 +39,11 @@ class Results:
         lock: Mapping[str, Any],
         annotations: pl.DataFrame,
         estimates: Sequence[Estimate],
-        noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
         audit: Sequence[Estimate] = (),
     ) -> None:
         self.lock = lock
         self.annotations = annotations
         self.estimates = [_finite(estimate) for estimate in estimates]
-        self.noise = dict(noise or {})
         self.audit = [_finite(estimate) for estimate in audit]
 
     # ------------------------------------------------------------------- design

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from quaver.report.findings.verdict_card import Card, card
 from quaver.report.page.fields_page import write_fields_page
 from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
-from quaver.report.tables.cost_tables import cost_table
+from quaver.report.tables.study_tables import cost_table
 from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
@@ -123,7 +123,6 @@ def written(
             lock={**lock, **accepted, **_watched(study, folder)},
             annotations=frame,
             estimates=estimates,
-            noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
             audit=[*measured.audit(), *measured.charts()],
             deviations=measured.deviations(),
             behind=behind,

@@ -7,7 +7,7 @@ import pytest
 from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.core.rows import SECTIONS
-from quaver.report.charts.chart import KINDS, Chart
+from quaver.report.charts.chart import Chart
 from quaver.report.charts.svg import svg_text
 from quaver.report.page_words import slug
 from quaver.testing.recipes import Recipe, plugins
@@ -38,8 +38,6 @@ def estimates(chart: Chart, value: float | None, **cell: str) -> list[Estimate]:
 
 def test_its_declaration_can_be_shown(chart: Chart) -> None:
     assert chart.section in SECTIONS
-    assert chart.kinds
-    assert set(chart.kinds) <= set(KINDS)
     assert chart.measures
     assert chart.title.strip()
     assert not chart.title.endswith(".")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import select
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +136,8 @@ def write_verdict(study: StudySource, path: Path, now: StudyStatus) -> None:
     try:
         measured = MeasuredStudy(study, measurable(study, frame_of(study)))
         shown = first_screen(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
-        lines = [(question, line.striptags()) for question, line in shown.lines]
-        found: dict[str, Any] = {"state": "ready", "card": asdict(shown) | {"lines": lines}}
+        lines = [(question, line.striptags()) for question, line in shown["lines"]]
+        found: dict[str, Any] = {"state": "ready", "card": {**shown, "lines": lines}}
     except QuaverError as error:
         found = {"state": "failed", "error": error_document(error)}
     write_json(path, found)

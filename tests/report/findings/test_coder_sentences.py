@@ -42,14 +42,5 @@ def test_each_model_is_named_where_there_are_several() -> None:
     assert ["“m”" in found[0], "“other”" in found[1]] == [True, True]
 
 
-def test_prompts_that_are_clearly_further_are_named() -> None:
-    each = [gap(0.2, 0.1, 0.3, variant="one"), gap(0.1, -0.1, 0.3, variant="two")]
-    assert said(*each)[-1].startswith("With 1 of 2 prompts")
-    assert said(*each)[-1].endswith("one.")
-    assert "With none of 2 prompts" in said(each[1], gap(0.0, -0.1, 0.1, variant="one"))[-1]
-    more = [gap(0.2, 0.1, 0.3, variant=name, model="other") for name in ("one", "two")]
-    assert "3 of 4 pairs of model and prompt" in said(*each, *more)[-1]
-
-
 def test_without_coders_nothing_is_said() -> None:
     assert said() == []

@@ -12,7 +12,7 @@ from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.page.method import gold_sample, method_paragraph
 from quaver.report.page_templates import paragraph
-from quaver.report.table_rows import Table
+from quaver.report.tables.table import Table
 
 
 def gold_sentences(sample: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results
 from quaver.report.page.bibliography import bibtex, cited_works, works
 from quaver.report.page.paper_parts import Paper, paper_parts, paper_table
-from quaver.report.table_rows import Table
+from quaver.report.tables.table import Table
 from quaver.study.imports.label_import import import_annotations
 
 HOSTILE = r"50% of {A} & \end{tabular} $x_1$ ~ # <script>alert(1)</script> | `x` }"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
-from quaver.report.table_rows import Table, estimates_table
+from quaver.report.tables.table import Table, estimates_table
 from quaver.report.tables.written_tables import tidy
 
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from tests.measures.variation.test_item_tables import frame
 from tests.report.moved import movement_of
 from tests.studies import written
 
 from quaver import Study
-from quaver.core.records import Label, LabelSet
-from quaver.estimation.gathered import Gathered
-from quaver.study.analysis.measured_study import pictured
-from quaver.study.sources.study_plugins import Measurement
 
 ITEMS = "id,text,truth\n" + "".join(
     f"i{n},Text {n}{'!' * (n % 3)},{'positive' if n % 2 else 'negative'}\n" for n in range(8)
@@ -96,35 +90,6 @@ def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path
     units = {one.measure: one.unit for one in study.estimates(of="charts")}
     moving = ("level_shares", "label_range", "deviation_share", "failed_calls", "label_shift")
     assert {units[name] for name in (*moving, "flips_prompts")} == {"author"}
-
-
-def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
-    from quaver.measures import consistency, sensitivity
-
-    labels = LabelSet(tuple(Label(code, code) for code in "abcd"))
-    given = {"labels": labels, "by": (), "seed": 1, **options}
-    return [Measurement(one.__name__, one, None, given) for one in (sensitivity, consistency)]
-
-
-def test_classes_have_intervals_though_nobody_asked_for_them() -> None:
-    answers = frame().with_columns(evaluator=pl.lit("e"))
-    found = [
-        one
-        for one in pictured(asked(answers), Gathered(answers))
-        if one.measure in ("sensitivity", "consistency")
-    ]
-    assert [one.cell["class"] for one in found] == [*"abcd", *"abcd"]
-    assert all(one.low <= one.value <= one.high for one in found)
-    also = pictured(asked(answers, classes=True), Gathered(answers))  # the file's own are not made twice
-    assert not [one for one in also if one.measure in ("sensitivity", "consistency")]
-
-
-def test_nothing_is_pictured_where_nothing_was_asked_or_answered() -> None:
-    answers = frame().with_columns(evaluator=pl.lit("e"))
-    assert pictured([], Gathered(answers)) == []
-    assert pictured(asked(answers), Gathered(answers.clear())) == []
-    other = [one._replace(evaluator="another") for one in asked(answers)]
-    assert pictured(other, Gathered(answers)) == []
 
 
 def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_decodings_that_occur() -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
 from quaver.estimation.arrangement import Columns, UnknownColumn
 from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.cells import Missing
@@ -66,6 +67,14 @@ def _varied(gathered: Gathered, variant: str, candidates: Sequence[str]) -> list
     compares=("variant", "text"),
     takes_factors=True,
     estimands=("fixed", "population"),
+    drawn="table",
+    parts={
+        f"_{outcome}_difference": Presentation(
+            title=f"What each level of a factor changes: {outcome}", axis=f"difference in {outcome}", null=0.0
+        )
+        for outcome in ("compliance", "accuracy", "f1")
+    }
+    | {f"_{outcome}": Presentation(drawn="table") for outcome in ("compliance", "accuracy", "f1")},
 )
 def factor_effects(
     data: MeasureInput,

@@ -28,6 +28,8 @@ from quaver.estimation.statistic import Cell, Statistic
 
 
 @measure(
+    title="How far accuracy varies between the prompts: highest minus lowest",
+    axis="highest minus lowest accuracy",
     section="accuracy",
     unit="share",
     better="lower",

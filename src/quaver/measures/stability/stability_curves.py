@@ -208,6 +208,9 @@ def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -
 
 
 @measure(
+    title="Stability of the same prompt as repeats add up",
+    axis="Krippendorff’s α over repeats",
+    bar=0.8,
     section="stability",
     unit="coefficient",
     better="higher",
@@ -248,6 +251,9 @@ def intra_pss_cumulative(
 
 
 @measure(
+    title="Stability of the same prompt from one repeat to the next",
+    axis="Krippendorff’s α over repeats",
+    bar=0.8,
     section="stability",
     unit="coefficient",
     better="higher",

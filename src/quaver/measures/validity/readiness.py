@@ -63,10 +63,13 @@ MET, MISSED, OPEN = "met", "not met", "undecided"
 
 @measure(
     section="readiness",
+    drawn="table",
     compares=("evaluator", "variant"),
     source="the definition; each criterion has the source of its measure",
     parts={
-        f"_{name}": Presentation(unit=criterion.presentation.unit, better=criterion.presentation.better)
+        f"_{name}": Presentation(
+            unit=criterion.presentation.unit, better=criterion.presentation.better, drawn="table"
+        )
         for name, criterion in _CRITERIA.items()
     },
 )

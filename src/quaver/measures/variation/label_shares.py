@@ -81,7 +81,13 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     compares=("variant", "text"),
     missing=("drop", "category"),
     source="the definition of total variation distance",
-    parts={"_tv": Presentation(better="lower")},
+    parts={
+        "_tv": Presentation(
+            title="How far the labels’ distribution moves",
+            axis="total variation distance (0: the same, 1: nothing in common)",
+            better="lower",
+        )
+    },
     of_classes=True,
 )
 def distribution_shift(

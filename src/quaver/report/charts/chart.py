@@ -6,7 +6,6 @@ declaration of the rest::
     @chart(
         title="How far the labels wobble",
         section="stability",
-        kinds=("stability",),
         measures=("wobble",),
     )
     def wobble(results: Results) -> Iterator[Figure]:
@@ -20,15 +19,15 @@ One line among the entry points puts it into every report that has such estimate
     wobble = "my_package.wobble:wobble"
 
 ``mark`` and the forms stand in `quaver.report.charts.forms`. A row's ``about`` says the estimate in words to
-whoever points at its mark, and leads to its prompt; a mark without it says its names and its number.
+whoever points at its mark; a mark without it says its names and its number.
 
 The name is the function's. The report calls it where there are estimates of its measures. A measure needs no
 chart of its own to be seen: what no declared chart covers gets a plain one. If the function fails, the page
 names the chart as not drawn, with the error, and shows everything else.
 
-`forest` (values in rows), `plane` (values over values), `bars` (shares of a whole), `columns` (histograms)
-and `grid` (numbers by row and column) draw what most charts need, in the report's colours and at every
-width; an Altair chart of your own is drawn too.
+`forest` (values in rows), `plane` (values over values), `columns` (histograms), `grid` (numbers by row and
+column) and `curve` (values from the least to the largest) draw what most charts need, in the report's colours
+and at every width; an Altair chart of your own is drawn too.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 from quaver.core.records import Estimate
 from quaver.core.rows import SECTIONS, Section, ranked
@@ -44,7 +43,7 @@ from quaver.errors import QuaverError
 from quaver.report.charts.specification import finished
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, in_words, percent_measure, printed, slug
-from quaver.report.table_rows import Column, Table, text
+from quaver.report.tables.table import Table
 
 Thing = TypeVar("Thing")
 BARS = "Lines are 95% intervals."
@@ -161,19 +160,6 @@ def cell_name(
     return " · ".join(names(estimate, columns, results)) or default
 
 
-def naming(estimates: Sequence[Estimate], results: Results) -> Column:
-    """The column of a table that names the cells of estimates, by what tells them apart."""
-    columns = varying(estimates)
-    return text("of", lambda one: cell_name(one, columns, results))
-
-
-def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:
-    """All estimates in their order; of too many, only the largest, the largest first."""
-    if len(estimates) <= most:
-        return list(estimates)
-    return sorted(estimates, key=lambda estimate: -estimate.number)[:most]
-
-
 def first_and_last(things: list[Thing], most: int) -> list[Thing]:
     """All of them; of too many, as many of the first as of the last."""
     return things if len(things) <= most else things[: most // 2] + things[-(most // 2) :]
@@ -188,11 +174,6 @@ def cut(shown: int, total: int, noun: str, which: str = "first") -> str:
     return f" The {which} {shown} of {total} {noun} are drawn." if shown < total else ""
 
 
-Kind = Literal["stability", "sensitivity", "audit", "mcq", "factorial", "judge"]
-"""A kind of study, as ``quaver init`` writes it."""
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
 Drawing = Callable[[Results], Iterable[Figure]]
 
 
@@ -205,22 +186,18 @@ class Chart:
         function: Yields its figures; none where there is nothing to draw.
         title: What it shows.
         section: The part of the report that it belongs to.
-        kinds: The kinds of study that it is made for; it is drawn in any study that has its estimates.
         measures: The estimates that it takes, by name; ``"readiness_*"`` stands for all that begin so.
         covers: Of these, the ones whose plain charts it replaces; all of them by default.
         place: Where it stands in its section: charts with lower numbers come first.
-        trends: Whether its measures are charted over a column of numbers as well, where there is one.
     """
 
     name: str
     function: Drawing
     title: str
     section: Section
-    kinds: tuple[Kind, ...]
     measures: tuple[str, ...]
     covers: tuple[str, ...]
     place: int
-    trends: bool
 
     def figures(self, results: Results) -> Iterator[Figure]:
         """Its figures of a study, with nothing left out."""
@@ -250,11 +227,8 @@ def chart(
     title: str,
     section: Section,
     measures: tuple[str, ...],
-    kinds: tuple[Kind, ...] = KINDS,
     covers: tuple[str, ...] | None = None,
     place: int = 80,
-    trends: bool = True,
-    name: str = "",
 ) -> Callable[[Drawing], Chart]:
     """Declare a chart; the module's docstring says how.
 
@@ -262,33 +236,26 @@ def chart(
         title: See `Chart`, as for all others.
         section: The part of the report that it belongs to.
         measures: The estimates that it takes.
-        kinds: The kinds of study that it is made for.
         covers: The measures whose plain charts it replaces.
-        place: Where it stands in its section. Quaver's own stand at 10 to 70, plain charts at 20 and 90.
-        trends: Whether its measures are charted over a column of numbers as well.
-        name: Its name; the function's if left out.
+        place: Where it stands in its section. Quaver's own stand at 5 to 60, plain charts at 50.
 
     Raises:
-        QuaverError: There is no such section or kind of study, or it takes no measure.
+        QuaverError: There is no such section, or it takes no measure.
     """
     if section not in SECTIONS:
         raise QuaverError("not a section of the report", expected=", ".join(SECTIONS), found=section)
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise QuaverError("not a kind of study", expected=", ".join(KINDS), found=", ".join(unknown))
     if not measures:
         raise QuaverError("a chart without measures", expected="at least one name of estimates")
 
     def declared(function: Drawing) -> Chart:
         return Chart(
-            name=name or function.__name__,
+            name=function.__name__,
             function=function,
             title=title,
             section=section,
-            kinds=kinds,
             measures=measures,
             covers=measures if covers is None else covers,
             place=place,
-            trends=trends,
         )
 
     return declared

@@ -14,13 +14,15 @@ from quaver.core.records import Estimate
 from quaver.core.rows import SECTIONS
 from quaver.errors import QuaverError
 from quaver.report.charts.chart import Chart, Figure, matches, spoken
-from quaver.report.charts.scores import score_figures, trend_figure
+from quaver.report.charts.plain_charts import plain_figures
 from quaver.report.charts.svg import as_altair
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import presentation_of
 
-_TREND, _PLAIN = 20, 90
-"""Where plain charts stand in their section: over a column of numbers, and value by value."""
+_PLAIN = 50
+"""Where plain charts stand in their section."""
+
+_FIRST = ("intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "compliance")
+"""Plain charts of these measures come before those of others."""
 
 
 @dataclass(slots=True)
@@ -80,15 +82,13 @@ def gallery(results: Results) -> Gallery:
             placed += [(chart.place, figure) for figure in chart.figures(results)]
         except Exception as error:  # whatever another package's chart raises
             result.broken[chart.name] = in_words(error)
-    untrended = [name for chart in declared if not chart.trends for name in chart.covers]
-    for measure in results.measures:
-        trend = None if matches(measure, untrended) else trend_figure(measure, results)
-        placed += [] if trend is None else [(_TREND, trend)]
     covered = {name for _, figure in placed for name in figure.covers or ()}
+    of_charts = [name for chart in declared for name in chart.covers]
     for measure in results.measures:
-        if not matches(measure, covered) and presentation_of(measure).drawn != "table":
-            placed += [(_PLAIN, figure) for figure in score_figures(measure, results)]
-    placed.sort(key=lambda one: _order(*one))
+        if not matches(measure, covered):
+            plain = plain_figures(measure, results, trends=not matches(measure, of_charts))
+            placed += [(_PLAIN, figure) for figure in plain]
+    placed.sort(key=lambda pair: _order(*pair))
     result.figures = [_spoken(figure, results) for figure in _named_apart(figure for _, figure in placed)]
     return result
 
@@ -114,14 +114,11 @@ def in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _order(index: int, figure: Figure) -> tuple[int, int, int]:
-    """Sections in their order; stability over repeats before stability over prompts before all other."""
-    section = figure.section or "more"
-    families = ("intra_pss", "inter_pss") if section == "stability" else ()
-    known = (
-        position for position, family in enumerate(families) if (figure.measure or "").startswith(family)
-    )
-    return SECTIONS.index(section), next(known, len(families)), index
+def _order(place: int, figure: Figure) -> tuple[int, int, int]:
+    """Sections in their order, and in each the charts by their places."""
+    measure, last = figure.measure or "", len(_FIRST)
+    first = next((index for index, name in enumerate(_FIRST) if measure.startswith(name)), last)
+    return SECTIONS.index(figure.section or "more"), place, first if place == _PLAIN else last
 
 
 def _spoken(figure: Figure, results: Results) -> Figure:

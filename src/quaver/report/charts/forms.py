@@ -7,16 +7,12 @@ Facets, legends, axes and scales are Vega-Lite's own. A row may have the keys ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import ceil
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from quaver.core.records import Estimate
-from quaver.report.charts.marks import about, plainly
 from quaver.report.charts.specification import (
     BREAK,
-    DATA,
     FORMS,
-    PAPER,
     Drawing,
     Ends,
     Names,
@@ -27,12 +23,7 @@ from quaver.report.charts.specification import (
     text_width,
 )
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import printed
-
-_DARK: Final = frozenset({0, 1, 6})  # the colours on which paper can be read; on the others, black
-_BLACK: Final = "#111111"
-OTHER = "all others"
-"""What the parts of a bar beyond the seven colours are called."""
+from quaver.report.page_words import printed, sentence
 
 
 class Reference(NamedTuple):
@@ -46,21 +37,17 @@ class Reference(NamedTuple):
 def mark(estimate: Estimate, results: Results, **where: Any) -> Row:
     """An estimate as a row: its value, interval and words, and where it stands."""
     ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return {**ends, "about": about(estimate, results), **where}
+    return {**ends, "about": sentence(estimate, results), **where}
 
 
-def spot(x: float, estimate: Estimate, results: Results, **where: Any) -> Row:
-    """An estimate as a row of a plane, at a place across."""
-    return mark(estimate, results, x=x, y=estimate.value, **where)
-
-
-def rounded_up(ends: Iterable[float]) -> float:
-    """An end of an axis of shares that has room for all of these: in steps of a tenth, at most 1.
-
-    >>> rounded_up([0.03, 0.16]), rounded_up([0.97]), rounded_up([])
-    (0.2, 1.0, 0.1)
-    """
-    return min(1.0, max(1, ceil(10 * max(ends, default=0.0) + 0.1)) / 10)
+def _plainly(row: Row, value: str, names: Iterable[object], percent: bool = False) -> str:
+    """A mark of which no more is known than its names and numbers, in words."""
+    subject = ", ".join(dict.fromkeys(str(name) for name in names if name not in (None, "")))
+    low, high = row.get("low"), row.get("high")
+    words = printed(row[value], percent)
+    if low is not None and high is not None:
+        words += f", interval {printed(low, percent)} to {printed(high, percent)}"
+    return f"{subject}: {words}" if subject else words
 
 
 def _domain(values: Iterable[float | None], wanted: Ends | None, pad: float) -> list[float]:
@@ -120,9 +107,7 @@ def forest(
     lines, left = drawn.lines("row", 0.38 * width)
     for row in drawn.rows:
         known = (row.get("group"), row["row"], (names or {}).get(row["panel"], row["panel"]), row["series"])
-        row["about"] = row.get("about") or plainly(
-            known, row["value"], percent, (row.get("low"), row.get("high"))
-        )
+        row["about"] = row.get("about") or _plainly(row, "value", known, percent)
     drawn.rows += [{"series": drawn.series[0], **row} for row in lined]
     ends = _domain(_numbers(drawn.rows, "value", "low", "high", "first", "last", "reference"), domain, 0.03)
     panels = len({row["panel"] for row in drawn.rows})
@@ -190,8 +175,8 @@ def plane(
     for row in drawn.rows:
         row.setdefault("size", 38)
         known = ((names or {}).get(row["panel"], row["panel"]), row["series"], up)
-        said = plainly(known, row["y"], "y" in percent, (row.get("low"), row.get("high")))
-        row["about"] = row.get("about") or f"{said}, at {across} {printed(row['x'], 'x' in percent)}"
+        words = _plainly(row, "y", known, "y" in percent)
+        row["about"] = row.get("about") or f"{words}, at {across} {printed(row['x'], 'x' in percent)}"
     numbers = _numbers(drawn.rows, "y")
     x_domain = _domain(_numbers(drawn.rows, "x", "left", "right"), x_ends, 0.04)
     y_domain = _domain(
@@ -280,9 +265,7 @@ def grid(
     }
     for row in drawn.rows:
         text = str(row.get("text", ""))
-        row["about"] = row.get("about") or plainly(
-            (row["panel"], str(row["row"]), str(row["column"])), row["value"]
-        )
+        row["about"] = row.get("about") or _plainly(row, "value", (row["panel"], row["row"], row["column"]))
         row["column"] = keys[str(row["column"])]
         row["shade"] = round(0.05 + 0.87 * min(1.0, max(0.0, row["value"])), 2)
         row["text"] = text if text_width(text) < each / len(columns) - 8 else text.partition(" · ")[0]
@@ -310,61 +293,6 @@ def grid(
             del encoding[channel]["scale"]
             encoding[channel] |= {"sort": None, **({} if named else {"axis": None})}
     return result
-
-
-def folded(rows: Rows) -> list[Row]:
-    """Shares with no more parts than there are colours: the smallest ones together are the last."""
-    total: dict[str, float] = {}
-    for row in rows:
-        total[row["part"]] = total.get(row["part"], 0.0) + row["share"]
-    if len(total) <= len(DATA):
-        return [dict(row) for row in rows]
-    kept = set(sorted(total, key=lambda part: -total[part])[: len(DATA) - 1])
-    others: dict[str, Row] = {}
-    for row in rows:
-        if row["part"] not in kept:
-            other = others.setdefault(row["row"], {**row, "part": OTHER, "share": 0.0})
-            other["share"] += row["share"]
-    return [*(dict(row) for row in rows if row["part"] in kept), *others.values()]
-
-
-def bars(
-    rows: Rows,
-    axis: str,
-    *,
-    names: Names | None = None,
-    width: int = 720,
-) -> Spec:
-    """Wholes and their parts, a bar a whole.
-
-    Args:
-        rows: With ``row``, ``part``, ``share``, ``number`` (at the end of the bar), ``at`` (where its prompt
-            and model stand in the study).
-        axis: What the axis shows.
-        names: Printed names of the parts.
-        width: In pixels.
-    """
-    some = folded(rows)
-    parts = list(dict.fromkeys(row["part"] for row in some))
-    shown = {part: (names or {}).get(part, part) for part in parts}
-    for row in some:
-        row["series"] = shown[row["part"]]
-    drawn = Drawing(some, width, list(shown.values()))
-    lines, left = drawn.lines("row", 0.36 * width)
-    each, ended = width - left - 76, set()
-    for row in drawn.rows:
-        order = parts.index(row["part"])
-        text = printed(row["share"], percent=True)
-        row |= {
-            "order": order,
-            "text": text if row["share"] * each > text_width(text) + 8 else "",
-            "ink": PAPER if order % len(DATA) in _DARK else _BLACK,
-            "about": f"{row.get('at', '.')}|{row['row']}: {text} {row['series']}",
-            "number": "" if row["line"] in ended else row.get("number", ""),
-        }
-        ended.add(row["line"])
-    room = {"fit": 1, "each": each, "height": 25 * len(lines), "lines": lines, "room": each}
-    return drawn.spec("bars", drawn.panels((), {}, {}, each), across=fitted(axis, each), **room)
 
 
 def columns(

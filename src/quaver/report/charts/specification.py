@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from quaver.report.charts.marks import by_model
 from quaver.report.page_words import one_line, shortened
 
 FORMS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("forms.json").read_text("utf-8"))
@@ -25,7 +24,7 @@ _SURE = 0.9
 """Of a title's room that its lines take: where Helvetica is missing, another font's letters are wider."""
 _SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
 _PARTS: Final = (
-    *("head", "color", "fill", "solid", "shape", "offset", "line", "x", "y", "stack", "place"),
+    *("head", "color", "fill", "shape", "offset", "line", "x", "y", "place"),
     "about",
 )
 BREAK: Final = "\u2063"
@@ -118,6 +117,9 @@ class Drawing:
 
     def spec(self, form: str, panels: Sequence[str], **values: Any) -> Spec:
         """The form's specification with these values."""
+        for row in self.rows:
+            if row.get("about"):
+                row["about"] = f"{BREAK}{row['about']}"
         named = [name for name in self.series if name]
         longest = max(map(text_width, named), default=0.0) + 40
         inks = [DATA[at % len(DATA)] for at in range(len(self.series))]
@@ -138,7 +140,6 @@ class Drawing:
             "shapes": [_SHAPES[at % len(_SHAPES)] for at in range(len(self.series))],
             "widths": [1.8 + 1.2 * max(0, min(4, len(inks)) - 1 - at) for at in range(len(inks))],
             "legend": legend if len(named) > 1 else None,
-            "by_model": by_model(str(row.get("about", "")) for row in self.rows),
         }
         values["headed"] = any(BREAK in heading for heading in panels)
         for part in _PARTS:

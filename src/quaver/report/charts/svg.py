@@ -11,9 +11,9 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup, escape
 
-from quaver.report.charts.marks import taken_apart
 from quaver.report.charts.specification import (
     BARE,
+    BREAK,
     DATA,
     FONT,
     INK,
@@ -77,11 +77,7 @@ _KEPT = frozenset(
 _DRAWN = frozenset(
     {"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "title"}
 )
-_POINTED = ("mark-symbol", "mark-rect", "mark-arc")
-"""Marks that say what they stand for; lines and bands beside them say only of which model they are."""
-
 _VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
-_ABOUT = re.compile(r'(?<= aria-label=")\d*\.\d*\|')
 _PLACES = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"})
 _LONG = re.compile(r"(\.\d\d)\d+")
 _URL = re.compile(r"url\(#([\w-]+)\)")
@@ -113,7 +109,7 @@ def titled(picture: str, title: str, subtitle: str, width: float) -> str:
         at = f'x="{MARGIN}" y="{high + 0.8 * size:g}" font-family="{FONT}" font-size="{size}px"'
         head.append(f"<text {at} {style}>{escape(line)}</text>")
         high += size + 2
-    picture = _ABOUT.sub("", picture)
+    picture = picture.replace(f' aria-label="{BREAK}', ' aria-label="')
     (wide, tall), rim = _size(picture), MARGIN - BARE
     whole = max(wide + 2 * rim, 2 * MARGIN + max(text_width(line, size) for line, size, _ in rows))
     box = f'width="{whole:g}" height="{high + tall + 2 * rim:g}"'
@@ -135,7 +131,7 @@ def _size(picture: str) -> tuple[float, float]:
 
 
 def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Markup:
-    """A picture for the page: its marks say what they are about, and lead to the prompts that they are of."""
+    """A picture for the page, whose marks say what they are about."""
     root = ET.fromstring(picture)
     _clean(root, name)
     described = any(one.get("class") == "described" for one in root.iter())
@@ -148,7 +144,6 @@ def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Marku
 
 
 def _clean(element: ET.Element, name: str) -> None:
-    kind = element.get("class", "")
     kept = {key: value for key, value in element.attrib.items() if key in _KEPT}
     element.attrib.clear()
     styles = []
@@ -169,31 +164,12 @@ def _clean(element: ET.Element, name: str) -> None:
         if not drawn or _invisible(child):
             del element[index]
             continue
-        about = taken_apart(child.get("aria-label", ""))
+        words = child.get("aria-label", "")
         _clean(child, name)
-        if about is not None:
-            element[index] = _svg_described(child, *about, pointed=kind.startswith(_POINTED))
-    for index, panel in enumerate(list(element) if "role-scope" in kind else ()):
-        models = {one.get("data-model", "") for one in panel.iter() if one.get("class") == "described"}
-        if len(models) == 1 and (model := models.pop()):
-            element[index] = ET.Element(f"{{{_SVG}}}g", {"data-panel": model})
-            element[index].append(panel)
-
-
-def _svg_described(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: bool) -> ET.Element:
-    """A mark with its words, and in a link to its prompt; a line with its model."""
-    if not pointed:
-        mark.attrib.update({"data-model": model} if model else {})
-        return mark
-    around = (
-        ET.Element(f"{{{_SVG}}}a", {"href": f"#prompt-{prompt}"}) if prompt else ET.Element(f"{{{_SVG}}}g")
-    )
-    around.set("class", "described")
-    if model:
-        around.set("data-model", model)
-    ET.SubElement(around, f"{{{_SVG}}}title").text = words
-    around.append(mark)
-    return around
+        if words.startswith(BREAK):
+            element[index] = ET.Element(f"{{{_SVG}}}g", {"class": "described"})
+            ET.SubElement(element[index], f"{{{_SVG}}}title").text = words.removeprefix(BREAK)
+            element[index].append(child)
 
 
 def _invisible(element: ET.Element) -> bool:

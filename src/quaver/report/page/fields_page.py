@@ -16,7 +16,7 @@ from quaver.report.findings.verdict_card import Card
 from quaver.report.page.embedded import download
 from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of, slug, visible
-from quaver.report.table_rows import Table, estimates_table
+from quaver.report.tables.table import Table, estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
 
 _PRINTED_ROWS = 60

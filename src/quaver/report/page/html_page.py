@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -17,88 +16,43 @@ from quaver.core.estimate_frame import Deviations, estimates_frame
 from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text, room_for
-from quaver.core.rows import SECTIONS, of_measures
+from quaver.core.rows import SECTIONS
 from quaver.errors import StoreError
-from quaver.report.charts.figures import Gallery, gallery
+from quaver.report.charts.figures import gallery
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.quality import Issue, quality
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.page.embedded import download, figure_data
+from quaver.report.page.embedded import download
+from quaver.report.page.figure_parts import drawn, figure_part, shown_prompts, write_pictures
 from quaver.report.page.method import departures, measured, references, rules
-from quaver.report.page.notes import (
-    Notes,
-    Pictures,
-    drawn,
-    figure_part,
-    marks,
-    shown_prompts,
-    write_pictures,
-)
-from quaver.report.page.page_tables import page_tables, summary_frame
 from quaver.report.page.paper_parts import paper_boxes, paper_parts
 from quaver.report.page_templates import template
 from quaver.report.page_words import slug, visible
-from quaver.report.table_rows import Table, estimates_table
-from quaver.report.tables.cost_tables import Behind
+from quaver.report.tables.study_tables import Behind, page_tables, summary_frame
+from quaver.report.tables.table import Table
 from quaver.report.tables.written_tables import write_estimates, write_tables
 
 _MOST_BADGES = 6
 """Of more models, the first ones have a badge."""
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
-    """A recommendation as it stands on the card.
+def first_screen(results: Results) -> dict[str, Any]:
+    """The first screen of a study, beside its chart.
 
-    Attributes:
-        tone: ``good``, ``bad`` or ``open``: its colour.
-        sign: What stands before the words, for those who see no colour.
-        words: What is recommended.
-        model: For which model; empty if there is one only.
-        prompt: The prompt that is recommended, if it is one.
+    Returns:
+        ``verdict``: what to do with the labels and why, in one sentence. ``badges``: a recommendation for
+        each model. ``lines``: sentences, each with the question that it answers. ``alarms``: what is
+        seriously wrong with the answers, a clause each. ``stopped``: whether nothing else can be judged.
+        ``facts``: what was studied, by name. ``apart``: where the study departs from what was planned.
     """
-
-    tone: str
-    sign: str
-    words: str
-    model: str
-    prompt: str
-
-
-@dataclass(frozen=True, slots=True)
-class FirstScreen:
-    """What stands on the first screen, beside its chart.
-
-    Attributes:
-        verdict: What to do with the labels and why, in one sentence.
-        badges: A recommendation for each model.
-        lines: Sentences, each with the question that it answers.
-        alarms: What is seriously wrong with the answers, a clause each; this comes first.
-        stopped: Whether that is so bad that nothing else can be judged.
-        facts: What was studied, when and for how much, by name.
-        apart: Where the study departs from what was planned, or is less than what was asked.
-    """
-
-    verdict: str
-    badges: tuple[Badge, ...]
-    lines: tuple[tuple[str, Markup], ...]
-    alarms: tuple[str, ...]
-    stopped: bool
-    facts: tuple[tuple[str, str], ...]
-    apart: tuple[str, ...]
-
-
-def first_screen(results: Results) -> FirstScreen:
-    """The first screen of a study."""
     known, gate = card(results), quality([*results.audit, *results.estimates])
     serious = [issue for issue in gate.issues if issue.severity != "note"]
     said = {
         (recommendation.model, _SAID.get(recommendation.reason)) for recommendation in known.recommendations
     }
-    alarms = [issue for issue in serious if (issue.model, issue.kind) not in said]
     lines = [
         ("How the answers were read", _in_html(known.reading)),
         ("What was found", _in_html(known.verdict)),
@@ -107,18 +61,19 @@ def first_screen(results: Results) -> FirstScreen:
         *(("Read differently", _in_html(line)) for line in known.misread),
     ]
     several = len(known.recommendations) > 1
-    return FirstScreen(
-        verdict=known.headline,
-        badges=tuple(
+    alarms = [issue for issue in serious if (issue.model, issue.kind) not in said]
+    return {
+        "verdict": known.headline,
+        "badges": [
             _badge(results, recommendation, several)
             for recommendation in known.recommendations[:_MOST_BADGES]
-        ),
-        lines=tuple((question, line) for question, line in lines if line),
-        alarms=tuple(_alarm(issue, len(gate.models) > 1) for issue in alarms),
-        stopped={issue.model for issue in serious if issue.severity == "stop"} >= {*gate.models} != set(),
-        facts=known.facts,
-        apart=tuple(departures(results.lock)),
-    )
+        ],
+        "lines": [(question, line) for question, line in lines if line],
+        "alarms": [_alarm(issue, len(gate.models) > 1) for issue in alarms],
+        "stopped": {issue.model for issue in serious if issue.severity == "stop"} >= {*gate.models} != set(),
+        "facts": known.facts,
+        "apart": departures(results.lock),
+    }
 
 
 _ALARMS: Final[Mapping[str, str]] = {
@@ -147,10 +102,12 @@ def _alarm(issue: Issue, several: bool) -> str:
     return f"{percent(issue.estimate.number)} {_ALARMS[issue.kind]}{of}"
 
 
-def _badge(results: Results, recommendation: Recommendation, several: bool) -> Badge:
-    prompt = results.variant_name(recommendation.prompt) if recommendation.prompt else ""
+def _badge(results: Results, recommendation: Recommendation, several: bool) -> dict[str, str]:
+    """A recommendation in a few words, with its colour, a sign for those who see none, and its prompt."""
     tone, sign, words = WORDS["kinds"][recommendation.kind]["badge"]
-    return Badge(tone, sign, words, recommendation.model if several else "", prompt)
+    prompt = results.variant_name(recommendation.prompt) if recommendation.prompt else ""
+    model = recommendation.model if several else ""
+    return {"tone": tone, "sign": sign, "words": words, "model": model, "prompt": prompt}
 
 
 _MOST_PROMPTS = 400
@@ -160,12 +117,6 @@ _LISTED_PROMPTS = 20
 _PRINTED_ROWS = 30
 """Of a table, on paper; the style sheet counts to it as well."""
 
-_ORDER = (
-    *("finding", "readiness", "factors", "conclusions", "stability", "sensitivity"),
-    *("accuracy", "coders", "answers", "more"),
-)
-"""The sections whose figures have notes, in the order of the page."""
-
 
 def write_report(
     folder: Path,
@@ -173,7 +124,6 @@ def write_report(
     lock: Mapping[str, Any],
     annotations: pl.DataFrame,
     estimates: Sequence[Estimate],
-    noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     audit: Sequence[Estimate] = (),
     deviations: Deviations | None = None,
     behind: Behind | None = None,
@@ -184,13 +134,11 @@ def write_report(
     Returns:
         The report's path.
     """
-    results = Results(lock, annotations, estimates, noise, audit)
+    results = Results(lock, annotations, estimates, audit)
     shown = gallery(results)
     pictures = drawn(shown)
     tables = page_tables(results, deviations, behind)
-    notes = Notes()
-    noted = _noted(shown, results, notes)
-    parts = _figure_parts(shown, pictures, notes, noted)
+    parts = [figure_part(figure, pictures[figure.name]) for figure in shown.figures]
     paper, script = paper_parts(results, tables["cost"]), _script()
     measures = [*results.estimates, *results.audit]
     try:
@@ -206,9 +154,6 @@ def write_report(
             figures=_by_section(parts),
             broken=shown.broken,
             tables=tables,
-            notes=notes,
-            noted=noted,
-            marked_notes=marks,
             saved=_downloads(csv, svg),
             paper=paper,
             boxes=paper_boxes(paper),
@@ -219,7 +164,6 @@ def write_report(
             printed_rows=_PRINTED_ROWS,
             listed_prompts=_LISTED_PROMPTS,
             prompts=list(shown_prompts(results, _MOST_PROMPTS)),
-            figure_data=figure_data(results),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
@@ -228,18 +172,6 @@ def write_report(
     except OSError as error:
         raise _unwritten(folder, error) from error
     return path
-
-
-def _figure_parts(
-    shown: Gallery, pictures: Mapping[str, Pictures], notes: Notes, noted: Mapping[str, Sequence[Any]]
-) -> list[dict[str, Any]]:
-    """What the page shows of each figure: its picture, its table and its notes."""
-    parts = []
-    for figure in shown.figures:
-        table = figure.table or estimates_table(figure.estimates, notes.mark)
-        part = figure_part(figure, pictures[figure.name], replace(table, name=f"figure-{figure.name}"))
-        parts.append({**part, "notes": noted[figure.name]})
-    return parts
 
 
 def _by_section(parts: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -266,17 +198,6 @@ def _unwritten(folder: Path, error: OSError) -> StoreError:
         found=str(error),
         fix="name a folder" if is_file else f"{room_for(error)}, then run `quaver report` again",
     )
-
-
-def _noted(shown: Gallery, results: Results, notes: Notes) -> dict[str, Sequence[Any]]:
-    """The notes by what they are about, numbered in the order of the page."""
-    places = {name: index for index, name in enumerate(_ORDER)}
-    ordered = sorted(shown.figures, key=lambda figure: places[figure.section or "more"])
-    noted = {
-        figure.name: notes.take(figure.estimates, f"figure-{figure.name}", figure.title) for figure in ordered
-    }
-    flips = of_measures(results.audit, "evaluator_flips")
-    return {**noted, "evaluators": notes.take(flips, "answers", "Two ways of reading the answers")}
 
 
 def _script() -> str:

@@ -15,7 +15,8 @@ from quaver.report.estimate_index import Results
 from quaver.report.findings.quality import clusters
 from quaver.report.page_templates import paragraph
 from quaver.report.page_words import in_words
-from quaver.report.table_rows import Table, left_out
+from quaver.report.tables.study_tables import left_out_table
+from quaver.report.tables.table import Table
 
 _NAMED = ("file", "served_model", "model", "base_url")
 _SHOWN_HASH = 16
@@ -52,7 +53,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
         accurate=list(
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
         ),
-        left_out=left_out(results),
+        left_out=left_out_table(results).rows,
         scopes=_scopes([estimate for estimate in estimates if estimate.low is not None]),
         clusters=clusters(results.audit)[:_WIDEST],
         cost=[dict(zip(cost.columns, row, strict=True)) for row in cost.rows],

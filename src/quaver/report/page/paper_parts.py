@@ -29,12 +29,12 @@ from quaver.report.page_words import (
     percent_measure,
     presentation_of,
 )
-from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import (
     as_text,
     latex_text,
     markdown_text,
 )
+from quaver.report.tables.table import Table
 
 _MOST_GROUPS = 6
 """A measure of more parts (labels, classes, models) is summed up in one row."""

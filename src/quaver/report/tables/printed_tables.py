@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from quaver.report.page_templates import template
 from quaver.report.page_words import visible
-from quaver.report.table_rows import Table
+from quaver.report.tables.table import Table
 
 _TAG = re.compile(r"<sup>.*?</sup>|<[^>]*>")
 _BOLD = re.compile(r"(<b>.*?</b>)", re.DOTALL)

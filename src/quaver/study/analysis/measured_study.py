@@ -410,28 +410,12 @@ class MeasuredStudy:
 
 
 def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estimate]:
-    """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
-
-    Returns:
-        Sensitivity and consistency of each class, and calibration errors model by model.
-    """
-    if not whole.height:
-        return []
-    name = str(whole["evaluator"][0])
-    first = whole.only("evaluator", (name,))
+    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
     estimates: list[Estimate] = []
-    once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
-    for one in measurements:
+    for one in measurements if whole.height else ():
         by = tuple(one.options.get("by", ()))
-        if one.measure == "ece":
-            # The error of each model and evaluator over all else, for reliability diagrams.
-            kept = tuple(column for column in by if column in ("model", "evaluator"))
-            with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
-                estimates += one.of(whole, by=kept) if kept and kept != by else []
-        elif one.measure in ("sensitivity", "consistency") and one.evaluator in (None, name):
-            once.setdefault((one.measure, by), one)  # under one convention, the first named
-    for one in once.values():
-        with suppress(QuaverError):
-            own = () if one.options.get("classes") else one.of(first, classes=True)
-            estimates += [estimate for estimate in own if "class" in estimate.cell]
+        kept = tuple(column for column in by if column in ("model", "evaluator"))
+        if one.measure == "ece" and kept and kept != by:
+            with suppress(QuaverError):  # what the file asks for says why it is not measured
+                estimates += one.of(whole, by=kept)
     return estimates

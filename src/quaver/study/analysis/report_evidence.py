@@ -12,7 +12,7 @@ from quaver.collect.store.response_store import Store
 from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.report.tables.cost_tables import Cost, PartCost
+from quaver.report.tables.study_tables import Cost, PartCost
 from quaver.study.sources.study_source import StudySource
 
 _LONGEST = 400

@@ -6,8 +6,13 @@
     }
   };
   const follow = () => {
-    if (document.querySelector("#prompt-panel[open]")) return;
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name = location.hash.slice(1);
+    try {
+      name = decodeURIComponent(name);
+    } catch {
+      return; // no address of ours
+    }
+    const target = document.getElementById(name);
     if (!target) return;
     unfold(target);
     const own = target.querySelector(":scope > details.part");

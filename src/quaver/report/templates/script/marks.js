@@ -1,7 +1,8 @@
 // Marks of charts: whoever points at one, taps it or moves to it with the arrow keys reads what it stands for.
 (() => {
   const near = 18;
-  const tip = made("div", {id: "tip", role: "tooltip", hidden: ""});
+  const tip = document.createElement("div");
+  for (const [name, value] of [["id", "tip"], ["role", "tooltip"], ["hidden", ""]]) tip.setAttribute(name, value);
   document.body.append(tip);
   let shown = null;
 
@@ -35,7 +36,7 @@
       const title = mark.querySelector("title");
       mark.setAttribute("aria-label", title.textContent);
       title.remove();
-      if (!mark.hasAttribute("href")) mark.setAttribute("role", "img");
+      mark.setAttribute("role", "img");
       mark.setAttribute("tabindex", "-1");
     }
     if (!marks.length) continue;
@@ -75,30 +76,16 @@
     picture.addEventListener("pointermove", (event) => {
       if (event.pointerType === "touch") return;
       const mark = closest(event);
-      picture.style.cursor = mark && mark.hasAttribute("href") ? "pointer" : "";
       if (mark) show(mark);
       else hide();
     });
     picture.addEventListener("pointerleave", (event) => {
       if (event.pointerType !== "touch") hide();
     });
-    // A tap shows what a mark stands for, a second one on it goes to its prompt; a click of a mouse goes at once.
-    let last = null;
     picture.addEventListener("click", (event) => {
       const mark = closest(event);
-      if (!mark) {
-        hide();
-        return;
-      }
-      const first = event.pointerType === "touch" && last !== mark;
-      last = mark;
-      if (first || !mark.hasAttribute("href")) {
-        event.preventDefault();
-        event.stopPropagation();
-        show(mark);
-      } else if (!event.target.closest(".described")) {
-        mark.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}));
-      }
+      if (mark) show(mark);
+      else hide();
     });
   }
   addEventListener("keydown", (event) => {

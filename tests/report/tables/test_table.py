@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from quaver.core.records import Estimate
-from quaver.report.table_rows import estimates_table
+from quaver.report.tables.table import estimates_table
 
 
 def test_the_numbers_below_a_chart_name_a_factor_as_the_study_does() -> None:

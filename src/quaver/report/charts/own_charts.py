@@ -1,0 +1,328 @@
+"""Quaver's own charts: prompts, shares of labels, calibration, and conclusions under every prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from quaver.core.number_format import span
+from quaver.core.records import Estimate
+from quaver.core.rows import Section, defined, of_measures, ranked
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, first_and_last, spoken
+from quaver.report.charts.forms import Reference, curve, forest, mark, plane
+from quaver.report.charts.specification import Row
+from quaver.report.estimate_index import NO_LABEL, Results, varying
+from quaver.report.findings.key_results import corrected_conclusions, in_true_labels
+from quaver.report.page_words import in_words, printed, sentence, slug
+from quaver.report.tables.table import listed, plain, share, tally, text
+
+_MOST_PROMPTS, _MOST_VARIANTS, _MOST_LABELS, _MOST_MODELS, _MOST_CURVES = 20, 90, 6, 8, 9
+_SHOWN_LEVELS = 12
+"""Of more levels of a factor, half as many of the lowest and of the highest are drawn."""
+_VERDICTS = ("holds", "reverses", "not distinguishable")
+_TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
+
+
+@chart(
+    title="How far the label depends on the prompt",
+    section="finding",
+    measures=("deviation_share",),
+    place=5,
+)
+def prompts(results: Results) -> Iterator[Figure]:
+    """A row for each prompt, from the one that deviates least."""
+    estimates = prompts_drawn(results)
+    if not estimates:
+        return
+    variants = list(dict.fromkeys(estimate.cell["variant"] for estimate in estimates))
+    kept = first_and_last(variants, _MOST_PROMPTS)
+    rows = [
+        mark(
+            estimate,
+            results,
+            row=results.variant_name(estimate.cell["variant"]),
+            panel=estimate.cell.get("model", ""),
+        )
+        for estimate in estimates
+        if estimate.cell["variant"] in kept
+    ]
+    step = max(23.0, min(46.0, 280 / len(kept)))
+    look: dict[str, Any] = {"percent": True, "domain": (0.0, 1.0), "order": results.models, "step": step}
+    ends = f"the {_MOST_PROMPTS // 2} lowest and {_MOST_PROMPTS // 2} highest"
+    yield Figure(
+        draw=partial(forest, rows, "answers with another label", **look),
+        estimates=estimates,
+        subtitle="How often a prompt’s answer differs from the label that the same text gets most often, or "
+        f"has no label. All on the left: the prompts agree. {BARS}"
+        + cut(len(kept), len(variants), "prompts", ends),
+    )
+
+
+def prompts_drawn(results: Results) -> list[Estimate]:
+    """Each model's estimates of single prompts, the lowest first; none where there is nothing to compare."""
+    columns = ["model", "variant"] if len(results.models) > 1 else ["variant"]
+    estimates = [estimate for estimate in results.anywhere("deviation_share") if [*estimate.cell] == columns]
+    return ranked(estimates) if len(defined(estimates)) > 1 else []
+
+
+@chart(
+    title="How often each label is given",
+    section="finding",
+    measures=("label_shares", "level_shares", "label_range"),
+    place=10,
+)
+def label_shares(results: Results) -> Iterator[Figure]:
+    """The shares of each model's labels prompt by prompt, and what each factor does to one of them.
+
+    They stand among what moves the labels; the first, where no two prompts can be compared, opens the report.
+    """
+    sections: list[Section] = ["factors"] if prompts_drawn(results) else ["finding"]
+    for model in results.models[:_MOST_MODELS] or [""]:
+        shown = shares_shown(results, model)
+        if 0 < len({estimate.cell["variant"] for estimate in shown}) <= _MOST_VARIANTS:
+            name = "finding" if len(sections) == 1 else f"label-shares-{slug(model)}"
+            yield _shares(results, shown, model, name, sections[-1])
+            sections.append("factors")
+    yield from _factors(results, sections[-1])
+
+
+def shares_shown(results: Results, model: str = "") -> list[Estimate]:
+    """The label shares of each variant that are drawn, from the first evaluator's labels.
+
+    Labels beyond six are left to the CSV: those that are most frequent somewhere are kept.
+    """
+    model = model or next(iter(results.models), "")
+    every = [estimate for estimate in defined(results.main("label_shares")) if "variant" in estimate.cell]
+    peaks = {estimate.cell.get("label", ""): estimate.number for estimate in ranked(every)}
+    kept = sorted(peaks, key=lambda label: -peaks[label])[:_MOST_LABELS]
+    shown = [
+        estimate
+        for estimate in results.in_order(every)
+        if estimate.cell.get("model", model) == model and estimate.cell.get("label", "") in kept
+    ]
+    factor = results.grouping_factor or ""
+    levels = results.factors.get(factor, [])
+    places = {name: levels.index(of[factor]) for name, of in results.factor_levels.items() if factor in of}
+    return sorted(shown, key=lambda estimate: places.get(estimate.cell["variant"], 0))
+
+
+def _shares(results: Results, shown: Sequence[Estimate], model: str, name: str, section: Section) -> Figure:
+    """The figure of one model."""
+    factor, title = results.grouping_factor, "How often each label is given"
+    if factor and len({estimate.cell["variant"] for estimate in shown}) > 1:
+        title += f", by {in_words(factor)}"
+    title += f" (model {model})" if len(results.models) > 1 else ""
+    whole = (
+        "all answers"
+        if any(estimate.cell.get("label") == NO_LABEL for estimate in shown)
+        else "the answers with a label"
+    )
+    gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
+    labels = {estimate.cell.get("label", "") for estimate in results.main("label_shares")}
+    drawn = len({estimate.cell.get("label", "") for estimate in shown})
+    return Figure(
+        draw=partial(share_forest, results, shown),
+        estimates=shown,
+        name=name,
+        section=section,
+        title=title,
+        subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}"
+        + (cut(drawn, len(labels), "labels", "most frequent") if drawn >= _MOST_LABELS else ""),
+        covers=("label_shares",),
+    )
+
+
+def share_forest(results: Results, shown: Sequence[Estimate], *, width: int = 720) -> Any:
+    """The share of each label by variant, a panel a label, beside its share of the gold labels."""
+    factor = results.grouping_factor if len(results.factors) > 1 else None
+    rows: list[Row] = []
+    for estimate in shown:
+        cell = estimate.cell
+        level = results.factor_levels.get(cell["variant"], {}).get(factor or "")
+        where = {
+            "panel": cell.get("label", NO_LABEL),
+            "group": "" if level is None else f"{in_words(factor or '')}: {level}",
+            "row": results.variant_name(cell["variant"], without=factor),
+            "series": cell.get("decoding", "") if len(results.decodings) > 1 else "",
+        }
+        rows.append(mark(estimate, results, **where))
+    order = dict.fromkeys([*results.order("label"), *(row["panel"] for row in rows)])
+    references = [
+        Reference(value, f"gold {printed(value, percent=True)}", label)
+        for label, value in results.gold_shares.items()
+        if any(row["panel"] == label for row in rows)
+    ]
+    names = {label: results.label_name(label) for label in order}
+    look: dict[str, Any] = {"references": references, "order": [*order], "names": names}
+    return forest(rows, "share of answers", percent=True, domain=(0.0, 1.0), **look, width=width)
+
+
+def _factors(results: Results, section: Section) -> Iterator[Figure]:
+    """What each factor does to the share of the label that moves most."""
+    spans = of_measures(defined(results.moved), "label_range")
+    spans = [estimate for estimate in spans if estimate.cell["factor"] != "gold"] or spans
+    if not spans:
+        return
+    label = ranked(spans)[-1].cell["label"]
+    every = of_measures(results.moved, "level_shares")
+    factors: dict[str, list[Estimate]] = {}
+    for estimate in ranked(estimate for estimate in every if estimate.cell["label"] == label):
+        factors.setdefault(estimate.cell["factor"], []).append(estimate)
+
+    def far(factor: str) -> tuple[bool, float]:
+        """The factor that moves most first, gold last."""
+        return factor == "gold", factors[factor][0].number - factors[factor][-1].number
+
+    rows = []
+    for factor in sorted(factors, key=far):
+        group = "items, by gold label" if factor == "gold" else in_words(factor)
+        for estimate in first_and_last(factors[factor], _SHOWN_LEVELS):
+            level = estimate.cell["level"]
+            row = results.label_name(level) if factor == "gold" else level
+            rows.append(mark(estimate, results, row=row, group=group))
+    named = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
+    many = any(len(levels) > _SHOWN_LEVELS for levels in factors.values())
+    yield Figure(
+        draw=partial(forest, rows, "share of answers", percent=True, domain=(0.0, 1.0)),
+        estimates=[estimate for levels in factors.values() for estimate in levels] + spans,
+        name="factors",
+        section=section,
+        measure="level_shares",
+        title=f"How far each factor moves the share of {named}",
+        subtitle="The share of all answers, with or without a label, at each level, averaged over everything "
+        f"else. {BARS}" + (" Of many levels, the lowest and the highest are drawn." if many else ""),
+        alternative="; ".join(
+            f"{in_words(estimate.cell['factor'])}, by {printed(estimate.number, percent=True)}"
+            for estimate in spans
+        )
+        + ".",
+        covers=("label_shares", "level_shares", "label_range"),
+    )
+
+
+@chart(
+    title="How often answers are correct, by their confidence",
+    section="accuracy",
+    measures=("ece",),
+    covers=(),
+    place=60,
+)
+def reliability(results: Results) -> Iterator[Figure]:
+    """A point for each bin of confidence, a panel for each cell."""
+    estimates = defined(results.in_order(results.of("ece")))
+    if sum(bool(estimate.details.get("curve")) for estimate in estimates) > _MOST_CURVES:
+        estimates = defined(results.in_order(of_measures(results.audit, "ece"))) or estimates
+    estimates = [estimate for estimate in estimates if estimate.details.get("curve")]
+    if not estimates:
+        return
+    columns, rows, bins = varying(estimates), list[Row](), list[dict[str, Any]]()
+    for place, estimate in enumerate(estimates):
+        name, most = cell_name(estimate, columns, results), max(one["n"] for one in estimate.details["curve"])
+        heading = f"{name} · ECE {printed(estimate.number)}" if columns else f"ECE {printed(estimate.number)}"
+        for part in estimate.details["curve"]:
+            bins.append({**part, "of": name, "edges": span(part["low"], part["high"])})
+            where = {"x": part["confidence"], "y": part["right"], "panel": heading}
+            ends = {"low": part["right_low"], "high": part["right_high"]}
+            if place < _MOST_CURVES:
+                rows.append({**where, **ends, "size": round(14 + 70 * part["n"] / most, 1)})
+    look: dict[str, Any] = {"x_ends": (0.0, 1.0), "y_ends": (0.0, 1.0), "percent": "xy"}
+    perfect = [Reference(None, "dashed: perfect calibration")]
+    heads = (
+        *(text("of", "of"), text("bin", "edges"), plain("mean confidence", "confidence")),
+        *(share("correct", "right"), share("from", "right_low"), share("to", "right_high")),
+        tally("answers", "n"),
+    )
+    yield Figure(
+        draw=partial(plane, rows, "confidence", "share correct", references=perfect, **look),
+        estimates=estimates,
+        measure="reliability",
+        subtitle=f"A point for each bin of confidence, the larger the more answers it holds. {BARS} Below "
+        "the dashed line the model is overconfident. ECE: the expected calibration error, which chance alone "
+        "keeps above 0; its interval, in the table of estimates, is of the true error."
+        + cut(min(_MOST_CURVES, len(estimates)), len(estimates), "cells"),
+        alternative=f"Expected calibration error: {spoken(estimates, results)}",
+        table=listed(bins, heads, most=600),
+    )
+
+
+@chart(
+    title="What each conclusion rests on",
+    section="conclusions",
+    measures=("conclusion*",),
+    place=10,
+)
+def conclusions(results: Results) -> Iterator[Figure]:
+    """A specification curve for each conclusion."""
+    estimates = [estimate for estimate in results.estimates if estimate.measure.startswith("conclusion")]
+    for name in dict.fromkeys(estimate.cell.get("conclusion", "") for estimate in estimates):
+        some = [estimate for estimate in estimates if estimate.cell.get("conclusion", "") == name]
+        single = [estimate for estimate in of_measures(some, "conclusion") if "verdict" in estimate.details]
+        if not defined(single):
+            continue
+        verdicts = [estimate.details["verdict"] for estimate in single]
+        counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _VERDICTS)
+        true = corrected_conclusions(some).get(name)
+        said = "" if true is None else f"The claim {in_true_labels(true)}. "
+        said += f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
+        gold = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
+        if true is not None and true.low is not None:
+            gold += " Band: the corrected estimate’s interval, which is about the true labels."
+        yield Figure(
+            draw=partial(curve, specifications(some, results), _VERDICTS),
+            estimates=some,
+            name=f"conclusion-{slug(name)}",
+            measure="conclusion",
+            title=f"{name}: {single[0].details['effect']}, in these labels under every prompt variant",
+            subtitle=f"{said}{gold} Below: the choices behind each estimate.",
+            alternative=said,
+        )
+
+
+def specifications(estimates: Sequence[Estimate], results: Results) -> list[Row]:
+    """One conclusion's estimates from the least to the largest, what each was made with, and its lines."""
+    known = [estimate for estimate in defined(estimates) if "verdict" in estimate.details]
+    drawn = ranked(of_measures(known, "conclusion", *_TOGETHER))
+    rows: list[Row] = [
+        {
+            "place": place,
+            "value": estimate.value,
+            "low": estimate.value if estimate.low is None else estimate.low,
+            "high": estimate.value if estimate.high is None else estimate.high,
+            "series": estimate.details["verdict"],
+            "about": f"{sentence(estimate, results)}; {estimate.details['verdict']}",
+        }
+        for place, estimate in enumerate(drawn)
+    ]
+    made = [_choices(estimate, results) for estimate in drawn]
+    for column in dict.fromkeys(column for choices in made for column in choices):
+        levels = {choices.get(column) for choices in made}
+        order = [*results.order(column), *sorted(level for level in levels if level is not None)]
+        for level in dict.fromkeys(level for level in order if level in levels and len(levels) > 1):
+            rows += [
+                {
+                    "place": place,
+                    "series": drawn[place].details["verdict"],
+                    "choice": f"{in_words(column)}: {level}",
+                }
+                for place, choices in enumerate(made)
+                if choices.get(column) == level
+            ]
+    rows += [{"level": estimate.details["threshold"], "wide": 1, "dash": False} for estimate in drawn[:1]]
+    golden = of_measures(known, "conclusion_gold")[:1]
+    rows += [{"level": estimate.value, "wide": 1, "dash": True} for estimate in golden]
+    corrected = [one for one in of_measures(known, "conclusion_corrected") if one.low is not None]
+    rows += [
+        {"level": true.value, "wide": 2, "dash": False, "band_low": true.low, "band_high": true.high}
+        for true in corrected[:1]
+    ]
+    return rows
+
+
+def _choices(estimate: Estimate, results: Results) -> dict[str, str]:
+    """What a conclusion was drawn with: model, decoding, evaluator, and the levels of its prompt."""
+    made = {name: estimate.cell[name] for name in ("model", "decoding", "evaluator") if name in estimate.cell}
+    if estimate.measure in _TOGETHER:
+        return {**made, "labels of": _TOGETHER[estimate.measure]}
+    variant = estimate.cell.get("variant", "")
+    return {**made, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}

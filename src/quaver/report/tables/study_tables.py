@@ -1,0 +1,304 @@
+"""Every table of the page, by the name of its files in ``tables/``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import polars as pl
+
+from quaver.core.estimate_frame import Deviations
+from quaver.core.number_format import promised
+from quaver.core.records import NO_LABEL, Estimate
+from quaver.core.rows import cell_columns, defined
+from quaver.report.estimate_index import Results
+from quaver.report.page_words import in_words
+from quaver.report.tables.table import Column, Table, estimates_table, listed, plain, share, tally, text
+
+_STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
+_WORST, _LONGEST = 20, 300
+
+
+class Cost(NamedTuple):
+    """What a model's answers cost.
+
+    Attributes:
+        model: Its name in the study.
+        calls: Calls that were made.
+        reused: Answers that were reused from other studies.
+        errors: How many of the calls ended in an error.
+        prompt_tokens: Tokens read.
+        cached_tokens: How many of these the server had in its cache.
+        completion_tokens: Tokens written.
+        money: US dollars; None where the price is not known.
+        paraphrases: Whether the calls made paraphrases.
+    """
+
+    model: str
+    calls: int
+    reused: int
+    errors: int
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+    money: float | None
+    paraphrases: bool = False
+
+    @property
+    def name(self) -> str:
+        """What a table calls it."""
+        return f"{self.model} (paraphrases)" if self.paraphrases else self.model
+
+
+class PartCost(NamedTuple):
+    """What the answers at one level of a factor cost.
+
+    Attributes:
+        factor: A factor of the variants, ``decoding`` or ``model``.
+        level: One of its levels.
+        calls: Answers.
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens written.
+        money: US dollars; None where the price of one of the models is not known.
+    """
+
+    factor: str
+    level: str
+    calls: int
+    prompt_tokens: float
+    completion_tokens: float
+    money: float | None
+
+
+class Behind(Protocol):
+    """Where a report looks up texts and costs."""
+
+    def texts(self, items: Sequence[str]) -> Mapping[str, str]:
+        """The texts of some items by id, as far as they are known."""
+        ...
+
+    def costs(self) -> Sequence[Cost]:
+        """What each model's answers cost; nothing if no calls were made."""
+        ...
+
+    def part_costs(self) -> Sequence[PartCost]:
+        """What the answers at each level of each factor cost, of all models together."""
+        ...
+
+
+_CODERS = ("coder_agreement_coders", "coder_agreement_model", "coder_agreement_gap", "alternative_annotator")
+_CHECKED = (tally("checked", "checked"), tally("of these wrong", "wrong"))
+
+
+def page_tables(results: Results, deviations: Deviations | None, behind: Behind | None) -> dict[str, Table]:
+    """The tables by name, those without rows among them."""
+    accepted = results.lock.get("accepted", {})
+    flips = tuple(tally(kind, kind) for kind in ("same", "gained", "lost", "changed"))
+    tables = {
+        "readiness": estimates_table(_criteria(results), (text("threshold", "limit"),)),
+        "statuses": statuses(results),
+        "compliance": estimates_table(
+            results.in_order(defined(_audited(results, "compliance"))), (text("why not (times)", _failures),)
+        ),
+        "missing": estimates_table(
+            [one for one in defined(_audited(results, "missing_bounds")) if one.details.get("missing")],
+            (tally("missing", "missing"), tally("answers", "answers")),
+        ),
+        "evaluators": estimates_table(results.in_order(_audited(results, "evaluator_flips")), flips),
+        "recovered": estimates_table(
+            [one for one in defined(_audited(results, "recovered_share")) if one.value or one.low is not None]
+        ),
+        "parse-rates": estimates_table(
+            defined(_audited(results, "verbal_calibration_parse_rate")),
+            (text("calibration", _calibrated),),
+        ),
+        "coders": estimates_table(
+            [one for measure in _CODERS for one in results.known(measure)],
+            (share("same label", "percent"),),
+        ),
+        "worst-items": worst_items_table(results, deviations, behind),
+        "cost": cost_table(behind.costs() if behind else ()),
+        "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
+        "unmeasured": undefined_table(results),
+        "left-out": left_out_table(results),
+        "accepted": accepted_table(accepted),
+        "treatment": listed(
+            accepted.get("groups", ()),
+            (
+                *(text("group", "column"), text("level", "level"), tally("open items", "items")),
+                *(share("accepted", "accepted"), *_CHECKED, share("at most wrong", "at_most")),
+                *(plain("p", "p"), text("verdict", "verdict")),
+            ),
+        ),
+    }
+    return {name: replace(table, name=name) for name, table in tables.items()}
+
+
+def _audited(results: Results, measure: str) -> list[Estimate]:
+    """What the audit of the answers measured, and what the study's file asked for of it."""
+    return [estimate for estimate in results.audit if estimate.measure.startswith(measure)]
+
+
+def _criteria(results: Results) -> list[Estimate]:
+    """Each criterion of the study's profiles."""
+    return results.in_order(
+        estimate
+        for estimate in results.estimates
+        if estimate.measure.startswith("readiness_") and "verdict" in estimate.details
+    )
+
+
+def _failures(estimate: Estimate) -> str:
+    """Why answers have no label, with their status in words, and how often."""
+    found = []
+    for reason, count in estimate.details.get("failures", {}).items():
+        status, colon, why = reason.partition(": ")
+        found.append(f"{status.replace('_', ' ')}{colon}{why} ({count:,})")
+    return "; ".join(found)
+
+
+def _calibrated(estimate: Estimate) -> str:
+    """Whether stated confidence was found often enough to be measured."""
+    threshold = float(estimate.details.get("threshold", 0.8))
+    return "measured" if estimate.number >= threshold - 1e-12 else f"left out: below {threshold:.2f}"
+
+
+def statuses(results: Results) -> Table:
+    """How many answers have which status, by evaluator."""
+    frame = results.annotations
+    if frame.is_empty() or not {"evaluator", "status"} <= set(frame.columns):
+        return Table((), ())
+    counted = frame.group_by(pl.col("evaluator", "status").cast(pl.String)).len()
+    counts = {(evaluator, status): count for evaluator, status, count in counted.iter_rows()}
+    seen = {status for _, status in counts}
+
+    def number_of(status: str) -> Column:
+        return tally(status.replace("_", " "), lambda evaluator: counts.get((evaluator, status), 0))
+
+    def answers(evaluator: str) -> int:
+        return sum(count for (name, _), count in counts.items() if name == evaluator)
+
+    known = [number_of(status) for status in _STATUSES if status in seen]
+    return listed(results.evaluators, (text("evaluator", str), tally("answers", answers), *known))
+
+
+def worst_items_table(results: Results, deviations: Deviations | None, behind: Behind | None) -> Table:
+    """The items with the largest shares of deviations, with their text; none if none deviates."""
+    if deviations is None:
+        return Table((), ())
+    moved = deviations.items.filter(pl.col("deviating") > 0)
+    worst = moved.head(_WORST).to_dicts()
+    if not worst:
+        return Table((), ())
+    texts = behind.texts([str(row["item"]) for row in worst]) if behind else {}
+
+    def label(code: str | None) -> str:
+        return "—" if code is None else code if code == NO_LABEL else results.label_name(code)
+
+    def shortened(row: Mapping[str, Any]) -> str:
+        words = texts.get(row["item"], "")
+        return words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
+
+    columns = (
+        *(text("item", "item"), text("text", shortened)),
+        text("gold", lambda row: label(row["gold"])),
+        text("most frequent label", lambda row: label(row["mode"])),
+        *(share("other answers", "share"), tally("answers", "answers")),
+        tally("without a label", "unlabelled"),
+    )
+    left = moved.height - len(worst)
+    note = f"{left:,} more items have more than one label." if left else ""
+    return replace(listed(worst, columns), note=note)
+
+
+def cost_table(costs: Sequence[Cost]) -> Table:
+    """What each model's answers cost: calls, tokens, money."""
+    reused = [tally("reused", "reused")] if any(cost.reused for cost in costs) else []
+    columns = (
+        *(text("model", "model"), tally("calls", "calls"), *reused, tally("errors", "errors")),
+        *(tally("tokens read", "prompt_tokens"), tally("of these cached", "cached_tokens")),
+        *(tally("tokens written", "completion_tokens"), ("US dollars", _money, True)),
+    )
+    return listed([cost._asdict() | {"model": cost.name} for cost in costs], columns, name="cost")
+
+
+def part_cost_table(costs: Sequence[PartCost]) -> Table:
+    """What each level of each factor costs: in all, and for a call."""
+
+    def each(heading: str, tokens: str) -> Column:
+        return heading, lambda cost: f"{cost[tokens] / max(1, cost['calls']):,.1f}", True
+
+    columns = (
+        text("factor", lambda cost: in_words(cost["factor"])),
+        *(text("level", "level"), tally("calls", "calls")),
+        each("tokens read per call", "prompt_tokens"),
+        each("tokens written per call", "completion_tokens"),
+        ("US dollars", _money, True),
+    )
+    return listed([cost._asdict() for cost in costs], columns, name="factor-cost")
+
+
+def _money(cost: Mapping[str, Any]) -> str:
+    money = cost["money"]
+    return "unknown" if money is None else f"{money:,.4f}" if money else "0"
+
+
+def undefined_table(results: Results) -> Table:
+    """What could not be measured and why, similar cells together."""
+    grouped: dict[tuple[str, str], list[Estimate]] = {}
+    for estimate in results.undefined:
+        grouped.setdefault((estimate.measure, estimate.reason or "no reason given"), []).append(estimate)
+    columns = (
+        *(text("measure", lambda pair: pair[0][0]), text("reason", lambda pair: pair[0][1])),
+        *(tally("estimates", lambda pair: len(pair[1])), text("where", lambda pair: _where(pair[1]))),
+    )
+    return listed(grouped.items(), columns)
+
+
+def _where(estimates: Sequence[Estimate]) -> str:
+    """What the cells of some estimates share, and how many values there are of the rest."""
+    parts = []
+    for column in cell_columns(estimates):
+        values = list(dict.fromkeys(estimate.cell.get(column, "all") for estimate in estimates))
+        parts.append(f"{column} {values[0]}" if len(values) == 1 else f"{len(values)} values of {column}")
+    return ", ".join(parts) or "the whole study"
+
+
+def left_out_table(results: Results) -> Table:
+    """What estimates exclude: measure, kind, in how many estimates, and how many in all of them."""
+    total, times = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for estimate in results.estimates:
+        for kind, count in estimate.excluded.items():
+            total[estimate.measure, str(kind)] += int(count)
+            times[estimate.measure, str(kind)] += 1
+    columns = (
+        *(text("measure", lambda pair: pair[0]), text("what", lambda pair: pair[1].replace("_", " "))),
+        *(tally("estimates", times.__getitem__), tally("times", total.__getitem__)),
+    )
+    return listed(total, columns)
+
+
+def accepted_table(accepted: Mapping[str, Any]) -> Table:
+    """How many labels can be accepted for each promise; no rows without a gold sample."""
+    promises = [one for one in accepted.get("accepted", ()) if one["level"]]
+
+    def promise_of(one: Mapping[str, Any]) -> str:
+        return ", ".join([*filter(None, [one["level"]]), promised(one["promise"])])
+
+    columns = (
+        *(text("at most wrong", promise_of), tally("accepted", "accepted"), share("of open items", "share")),
+        *(*_CHECKED, share("wrong, estimated", "error")),
+    )
+    return listed([*promises, *({**one, "level": ""} for one in accepted.get("curve", ()))], columns)
+
+
+def summary_frame(results: Results) -> pl.DataFrame:
+    """The annotations counted: a row a model, variant, decoding, evaluator, status and label."""
+    wanted = ("model", "variant", "decoding", "evaluator", "gold", "status", "label")
+    there = [name for name in wanted if name in results.annotations.columns]
+    if results.annotations.is_empty() or not there:
+        return pl.DataFrame()
+    counted = results.annotations.group_by(there).agg(annotations=pl.len())
+    return counted.with_columns(pl.col(name).cast(pl.String) for name in there).sort(there)
