@@ -21,7 +21,7 @@ __all__ = ["browser"]
 
 MEASURES = (
     *("accuracy", "compliance", "f1", "inter_model", "inter_pss", "intra_pss", "label_shares", "spread"),
-    *("factor_effects", "distribution_shift", "missing_bounds", "original_agreement"),
+    *("factor_effects", "distribution_shift", "original_agreement"),
 )
 
 

@@ -11,14 +11,12 @@ Then 300 keep it, and labels are accepted with the promise that at most 10% are 
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ruamel.yaml import YAML
+import polars as pl
 
-import quaver
 from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
 from quaver.correction.estimators import corrected, ends, gold_alone, naive
@@ -30,16 +28,19 @@ GOLD, CHECKED, PROMISE = 200, 300, 0.10
 
 def labels_of(data: Path) -> tuple[Any, Any]:
     """The experts' labels, and GPT-4 Turbo's with each prompt: 1 for biased; NaN for no label."""
-    recipe = YAML(typ="safe").load(Path(__file__).parent / "media-bias" / "published.yaml")["files"]["labels"]
-    with tempfile.TemporaryDirectory() as home:
-        files = data / "llm-annotations-annomatic" / recipe["file"]
-        study, _ = quaver.import_annotations(files, Path(home) / "study", **recipe["import"])
-        frame = study.annotations().filter(model="gpt_4_label").select("item", "variant", "label", "gold")
-    numbers = frame.cast({"item": str, "variant": str, "label": str, "gold": str}).cast(
-        {"label": float, "gold": float}
-    )
-    wide = numbers.pivot("variant", index=["item", "gold"], values="label").sort("item")
-    return wide["gold"].to_numpy(), wide.drop("item", "gold").to_numpy()
+    files = sorted((data / "llm-annotations-annomatic" / "benchmark").glob("*/all_runs_with_errors.csv"))
+    number = pl.col("gpt_4_label").cast(pl.Float64, strict=False)
+    tables = [
+        pl.read_csv(file, infer_schema=False).select(
+            "uuid", pl.col("label").cast(pl.Float64), number.alias(file.parent.name)
+        )
+        for file in files
+    ]
+    wide = tables[0]
+    for table in tables[1:]:
+        wide = wide.join(table.drop("label"), on="uuid")
+    wide = wide.drop_nulls("label").sort("uuid")
+    return wide["label"].to_numpy(), wide.drop("uuid", "label").to_numpy()
 
 
 def estimated(true: Any, said: Any, seed: int) -> dict[str, tuple[float, float, float]]:

@@ -13,7 +13,6 @@ from quaver.measures import (
     intra_pss,
     intra_pss_cumulative,
     label_shares,
-    missing_bounds,
 )
 
 PARTS = ("model", "coders", "gap")
@@ -21,7 +20,6 @@ PARTS = ("model", "coders", "gap")
 NAMES = (
     "intra_pss",
     "intra_pss_cumulative",
-    "missing_bounds_alpha_least",
 )
 
 
@@ -44,11 +42,7 @@ def rough(why: str) -> bool:
 
 def warned(few: int) -> dict[str, bool]:
     """Of each name, whether any of its estimates warns of the rare label."""
-    measures = (
-        *(intra_pss, intra_pss_cumulative),
-        missing_bounds,
-    )
-    found = [one for measure in measures for one in measure(labelled(few))]
+    found = [one for measure in (intra_pss, intra_pss_cumulative) for one in measure(labelled(few))]
     return {
         name: any(rough(why) for one in found if one.measure == name for why in one.warnings)
         for name in NAMES
@@ -163,8 +157,7 @@ def test_of_many_groups_five_with_the_rare_label_are_enough(groups, with_it, exp
         for repeat in range(2)
     ]
     frame = pl.DataFrame(rows, schema=["item", "author", "repeat", "label"], orient="row")
-    for measure in (intra_pss, missing_bounds):
-        found = [one for one in measure(frame, group="author") if one.method.startswith("Kripp")]
-        assert found
-        for one in found:
-            assert any(rough(why) for why in one.warnings) == expected
+    found = [one for one in intra_pss(frame, group="author") if one.method.startswith("Kripp")]
+    assert found
+    for one in found:
+        assert any(rough(why) for why in one.warnings) == expected

@@ -108,9 +108,6 @@ def _correctness() -> Named:
     flips = taken("evaluator_flips", both, first="x", second="y")
     for ending in ("", "_accuracy_gain", "_newly_wrong"):
         yield f"evaluator_flips{ending}", one(flips, f"evaluator_flips{ending}")
-    bounds = taken("missing_bounds")
-    yield "missing_bounds_accuracy_most", one(bounds, "missing_bounds_accuracy_most")
-    yield "missing_bounds_share_most a", one(bounds, "missing_bounds_share_most", label="a")
 
 
 def read_twice() -> pl.DataFrame:

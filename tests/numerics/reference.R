@@ -145,8 +145,6 @@ alike <- function(d) {
   }))
 }
 put("consistency", mean(per(a, "repeat.", alike)), paste(base, "formula"))
-put("missing_bounds_accuracy_most", mean(a$right | is.na(a$label)), paste(base, "mean"))
-put("missing_bounds_share_most a", mean(is.na(a$label) | a$label == "a"), paste(base, "mean"))
 put("spearman", cor(items$number, as.numeric(tapply(a$right, a$item, mean)), method = "spearman"), paste(base, "cor"))
 
 # ---- Regressions ---------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from quaver.comparison.alignment import Sides
-from quaver.comparison.call_costs import COSTS
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, worded
 from quaver.comparison.flipped_items import modal_labels
 from quaver.core import registry
@@ -156,9 +155,8 @@ def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
             found=text,
         )
     measure, _, sign, limit = match.groups()
-    beside = (*CONCLUDED, *COSTS)
-    if measure not in beside and measure_of(measure) is None:
-        raise UnknownName("measure", measure, [*registry.names("measures"), *beside, LOSS], where=where)
+    if measure not in CONCLUDED and measure_of(measure) is None:
+        raise UnknownName("measure", measure, [*registry.names("measures"), *CONCLUDED, LOSS], where=where)
     levels = {column.strip(): level.strip() for column, _, level in pairs}
     return Bound(measure, levels, "<" if sign == "<" else ">", float(limit), kind, " ".join(text.split()))
 

@@ -19,7 +19,6 @@ from quaver.comparison.alignment import (
     strings_of,
 )
 from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator
-from quaver.comparison.call_costs import COSTS, with_costs
 from quaver.core.annotations import FIELD
 from quaver.core.column_names import column_among
 from quaver.core.label_values import single_labels
@@ -45,8 +44,6 @@ class Pair:
         judged: The annotations in which they may, those of the first evaluator.
         classes: The labels that both sides know, of sets each alone, of numbers none: their label set.
         place: What a difference's cell says besides, such as the study of a collection.
-        costs: What calls take, where bounds are about that.
-        group: The column whose groups are resampled with it.
     """
 
     sides: Sides
@@ -55,8 +52,6 @@ class Pair:
     judged: Sides
     classes: LabelSet
     place: Mapping[str, str] = field(default_factory=dict)
-    costs: Sequence[str] = ()
-    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +84,7 @@ def two_studies(
 ) -> Task:
     """Two studies of the same items."""
     left_out: list[str] = []
-    costs = _costs(bounds)
-    whole = {study: with_costs(study, strings_of(study), costs) for study in dict.fromkeys((before, after))}
+    whole = {study: strings_of(study) for study in dict.fromkeys((before, after))}
     frames = [whole[study] for study in (before, after)]
     labels_in_common(before, after, left_out)
     frames, shared = occurring_on_both(before, after, frames)
@@ -109,7 +103,7 @@ def two_studies(
     notes += _unlabelled(judged, asked)
     classes = _classes(before.experiment.labels, after.experiment.labels.codes)
     names = called(before, after), called(after, before)
-    pair = Pair(sides, asked, family, judged, classes, place or {}, costs, after.spec.group)
+    pair = Pair(sides, asked, family, judged, classes, place or {})
     return Task(*names, [pair], common, left_out, notes)
 
 
@@ -124,11 +118,6 @@ def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Me
         one._replace(options={**one.options, "labels": labels}) if "labels" in one.options else one
         for one in measurements
     ]
-
-
-def _costs(bounds: Sequence[Bound]) -> list[str]:
-    """What calls take, as bounds ask for it."""
-    return [name for name in COSTS if name in {bound.measure for bound in bounds}]
 
 
 def _unlabelled(sides: Sides, asked: Sequence[Measurement]) -> list[str]:
@@ -150,8 +139,7 @@ def levels_of_one(
     place: Mapping[str, str] | None = None,
 ) -> Task:
     """The levels of one column in one study, each beside the reference."""
-    costs = _costs(bounds)
-    frame = whole = with_costs(study, strings_of(study), costs)
+    frame = whole = strings_of(study)
     by = column_among(by, frame.columns)
     factors = study.experiment.variants[0].factors
     if by in factors:  # the variants must not differ in what is compared
@@ -172,7 +160,7 @@ def levels_of_one(
         family = family_of(study, whole, judged, left_out)
         labels = study.experiment.labels
         classes = _classes(labels, labels.codes)
-        pairs.append(Pair(sides, asked, family, judged, classes, place or {}, costs, study.spec.group))
+        pairs.append(Pair(sides, asked, family, judged, classes, place or {}))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)
 
@@ -252,7 +240,7 @@ def _asked(
                 fix="name one under conclusions in the study file",
             )
         asked += measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
-    rest = [bound.measure for bound in bounds if bound.measure not in (*CONCLUDED, *COSTS, LOSS)]
+    rest = [bound.measure for bound in bounds if bound.measure not in (*CONCLUDED, LOSS)]
     more = dict.fromkeys(measure_of(name) or name for name in rest)
     before, frame = next(iter(whole.items()))
     further = [name for name in more if name not in there]

@@ -8,7 +8,6 @@ from functools import cache
 from math import ceil
 from typing import Any, Final, Literal, get_args
 
-from quaver.comparison.call_costs import COSTS
 from quaver.core.number_format import rounded, short_name
 from quaver.core.records import Estimate
 from quaver.core.rows import Better, presented
@@ -100,7 +99,7 @@ def verdict_on(estimate: Estimate, margin: float = MARGIN) -> Verdict:
     'no loss larger than 1.6 points'
     """
     how = presented(estimate.measure)
-    better: Better | None = how.better if how else "lower" if estimate.measure in COSTS else None
+    better: Better | None = how.better if how else None
     return Verdict(_kind(estimate, margin, better), estimate, margin, better)
 
 

@@ -10,7 +10,6 @@ import polars as pl
 
 from quaver.comparison.alignment import Sides
 from quaver.comparison.bounds import Bound, judged, lost_classes, of_family, read_bounds
-from quaver.comparison.call_costs import cost_differences
 from quaver.comparison.compared_sides import Pair, Task, by_field, called, levels_of_one, two_studies
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, Verdict, verdict_on
@@ -111,8 +110,6 @@ def compared(task: Task, judging: Judging) -> Comparison:
         estimates = []
         for pair in task.pairs:
             estimates += _differences(pair, pair.sides, pair.asked, resampling)
-            costs = cost_differences(pair.costs, pair.judged, pair.group, resampling)
-            estimates += [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in costs]
         return estimates
 
     estimates, lost, gone = differences(resampling), list[Estimate](), list[Verdict]()

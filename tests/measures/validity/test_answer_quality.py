@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
-
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from quaver.agreement.alpha import krippendorff_alpha
-from quaver.core.records import Label, LabelSet
 from quaver.measures.correctness.factor_effects import factor_effects
 from quaver.measures.evidence.verdict_evidence import answer_quality
 from quaver.measures.validity.answer_quality import (
     MOST_REASONS,
     compliance,
-    missing_bounds,
 )
 
 FRAME = pl.DataFrame(
@@ -96,68 +89,3 @@ def test_a_valid_answer_without_a_label_complies():
     by_factor = factor_effects(frame.with_columns(output=pl.Series(["x", "x", "y", "y"])), factors=["output"])
     levels = {e.cell["level"]: e.value for e in by_factor if e.measure == "factor_effects_compliance"}
     assert levels == {"x": 1.0, "y": 0.0}
-
-
-LABELS = LabelSet((Label("a", "a"), Label("b", "b"), Label("c", "c")))
-
-
-def answers(*items: str, gold: str = "") -> pl.DataFrame:
-    """A text an item, a letter an answer; a dot is no label."""
-    rows = [
-        (f"i{at}", repeat, None if letter == "." else letter, gold[at] if gold else None)
-        for at, item in enumerate(items)
-        for repeat, letter in enumerate(item)
-    ]
-    schema = {"item": pl.String, "repeat": pl.Int32, "label": pl.String, "gold": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def values(frame: pl.DataFrame) -> dict[str, float | None]:
-    found = missing_bounds(frame, labels=LABELS, resamples=0)
-    return {
-        one.measure.removeprefix("missing_bounds_") + one.cell.get("label", ""): one.value for one in found
-    }
-
-
-def test_by_hand() -> None:
-    # Eight answers, two missing. Right: 3, and 5 with the missing ones. a is given 4 times.
-    found = values(answers("aa", "a.", ".b", "ba", gold="aabb"))
-    assert (found["accuracy_least"], found["accuracy_most"]) == (5 / 8, 7 / 8)
-    assert (found["share_leasta"], found["share_mosta"]) == (4 / 8, 6 / 8)
-    assert (found["share_leastc"], found["share_mostc"]) == (0, 2 / 8)
-    # aa agrees and ba does not; a. and .b may.
-    assert (found["agreement_least"], found["agreement_most"]) == (1 / 4, 3 / 4)
-
-
-def test_with_nothing_missing_the_two_are_one() -> None:
-    frame = answers("ab", "aa", "bb", gold="aab")
-    found = values(frame)
-    for kind in ("accuracy", "agreement", "alpha"):
-        assert found[f"{kind}_least"] == found[f"{kind}_most"]
-    alpha = krippendorff_alpha(frame, item="item", rater="repeat", label="label", resamples=0)
-    assert found["alpha_least"] == pytest.approx(alpha.value)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.text("ab.", min_size=3, max_size=3), min_size=2, max_size=3))
-def test_no_other_labels_give_less_or_more(items: list[str]) -> None:
-    found = values(answers(*items))
-    seen = []
-    gaps = sum(item.count(".") for item in items)
-    for filling in product("abc", repeat=gaps):
-        letters = iter(filling)
-        filled = [[next(letters) if letter == "." else letter for letter in item] for item in items]
-        pairs = [pair for item in filled for pair in combinations(item, 2)]
-        seen.append(sum(one == other for one, other in pairs) / 3)
-        if len(seen) > 800:
-            return
-    assert found["agreement_least"] == pytest.approx(min(seen) / len(items))
-    assert found["agreement_most"] == pytest.approx(max(seen) / len(items))
-
-
-def test_what_cannot_be_known_says_why() -> None:
-    found = {one.measure: one for one in missing_bounds(answers("a", ".", "b"), resamples=0)}
-    assert found["missing_bounds_accuracy_least"].reason == "no gold labels"
-    assert "fewer than two" in str(found["missing_bounds_agreement_most"].reason)
-    assert found["missing_bounds_alpha_most"].value is None
-    assert found["missing_bounds_share_most"].details == {"answers": 3, "missing": 1}

@@ -101,30 +101,6 @@ def test_a_number_that_moves_labels_gradually_is_no_group() -> None:
     assert names.details["clustered"]
 
 
-def test_with_the_group_declared_nothing_is_left_but_coarser_groups() -> None:
-    paper = [f"paper {at // 5 // SIZE}" for at in range(150)]
-    twenty = [f"half {at // 5}" for at in range(150)]
-    found = item_clusters(_study(1, 2.0), _columns(half=twenty, paper=paper), group="author")
-    assert {one.cell["column"] for one in found} == {"half", "paper"}
-    assert all(one.value is None for one in found)
-
-
-def test_coarser_groups_are_found_among_the_means_of_declared_ones() -> None:
-    rng = np.random.default_rng(8)
-    n = 400
-    paper, author = np.arange(n) // 20, np.arange(n) // 4
-    odds = 2 * rng.normal(size=20)[paper]
-    label = np.where(rng.random((n, 4)) < 1 / (1 + np.exp(-odds[:, None])), "a", "b")
-    frame = pl.DataFrame({"item": np.repeat(np.arange(n), 4), "label": label.ravel()})
-    columns = pl.DataFrame(
-        {"item": np.arange(n), "author": [f"a{at}" for at in author], "paper": [f"p{at}" for at in paper]}
-    )
-    one = item_clusters(frame, columns, group="author")[0]
-    assert one.cell == {"column": "paper"}
-    assert one.n == 100
-    assert one.details["clustered"]
-
-
 def test_answers_without_a_label_or_gold_are_no_obstacle() -> None:
     frame = _study(1, 2.0).with_columns(
         label=pl.when(pl.col("item") % 7 == 0).then(None).otherwise(pl.col("label")),
@@ -135,10 +111,9 @@ def test_answers_without_a_label_or_gold_are_no_obstacle() -> None:
     assert item_clusters(bare, _columns())[0].value is None
 
 
-def test_labels_that_are_all_alike_are_in_no_groups_declared_or_not() -> None:
+def test_labels_that_are_all_alike_are_in_no_groups() -> None:
     frame = pl.DataFrame({"item": range(30), "label": ["a"] * 30})
     columns = pl.DataFrame(
         {"item": range(30), "author": [at // 2 for at in range(30)], "day": [at // 3 for at in range(30)]}
     )
-    for group in (None, "author"):
-        assert {one.value for one in item_clusters(frame, columns, group=group)} == {None}
+    assert {one.value for one in item_clusters(frame, columns)} == {None}

@@ -51,15 +51,6 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     assert re.search(r"no label: [^;]*\(2\); refused: [^;]*\(1\)", page)
 
 
-def test_the_bounds_of_what_is_missing(tmp_path: Path) -> None:
-    page = reported(tmp_path, TWO_PROMPTS)
-    accuracy = next(row for row in rows(page) if "accuracy" in row and "plain" in row)
-    assert accuracy[-3:] == ["3 of 3", "0%", "100%"]
-    estimates = (tmp_path / "estimates.csv").read_text(encoding="utf-8")
-    assert "missing_bounds_share_least" in estimates
-    assert estimates.count("\naccuracy,") == 4
-
-
 def test_one_evaluator_is_compared_with_none(tmp_path: Path) -> None:
     page = reported(tmp_path, "evaluators: [label_match]\n")
     assert "The evaluators compared" not in page

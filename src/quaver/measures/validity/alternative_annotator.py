@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Ratio, Weighted
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
@@ -25,26 +25,6 @@ _FEWEST = 3
 _FALSE = 0.05
 _PASSED = 0.5
 _SMALL = 30
-
-
-class _LeftOut(NamedTuple):
-    """One coder left out: what the others say of this coder's labels and of the model's.
-
-    Attributes:
-        counts: Which items this coder and another one labelled.
-        weights: What each of these items counts for.
-        model: 1 where the model agrees at least as well with the others, shape (items,).
-        coder: 1 where the coder does.
-        alike_model: The model's mean agreement with the others.
-        alike_coder: The coder's.
-    """
-
-    counts: Floats
-    weights: Floats
-    model: Floats
-    coder: Floats
-    alike_model: float
-    alike_coder: float
 
 
 @measure(
@@ -72,7 +52,6 @@ def alternative_annotator(
     coders: str | Sequence[str] = ("gold",),
     epsilon: float = 0.2,
     level: Level | None = None,
-    probability: str | None = None,
     missing: Missing,
 ) -> Iterator[Estimate]:
     """The alternative annotator test: whether the model may stand in for one of several coders.
@@ -92,9 +71,6 @@ def alternative_annotator(
         epsilon: What a label by a person costs more: 0.2 is for experts, 0.15 for trained coders, 0.1 for
             crowd workers.
         level: Level of measurement; by default the label set's, nominal without one.
-        probability: The column with each item's probability of being drawn into the sample that coders
-            labelled, empty where it was not. Items are weighted by one over it, and the estimates are of all
-            items that the sample was drawn from.
         missing: ``"wrong"``: without a label the model agrees with nobody; ``"drop"``: the item is left out.
 
     Returns:
@@ -122,70 +98,85 @@ def alternative_annotator(
         if len(given) < _FEWEST or not cell.codes.size:
             yield from _undefined(cell, "fewer than three coders" if cell.codes.size else "no annotations")
         else:
-            yield from _tested(coded(cell, given, data, probability), epsilon, level, missing)
+            yield from _tested(coded(cell, given), epsilon, level, missing)
 
 
 _METHOD = "alternative annotator test, each coder left out in turn"
 
 
 def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing) -> Iterator[Estimate]:
-    cell, names, weights = found.cell, list(found.marks), found.weights
-    values = _numbers(cell, level)
-    answer = _modal(cell)
-    left_out = [_left_out(name, found, answer, values, missing) for name in names]
-    left_outs = [one for one in left_out if one.counts.any()]
-    if not left_outs:
+    cell, answer, values = found.cell, _modal(found.cell), _numbers(found.cell, level)
+    rows = {}
+    for name, own in found.marks.items():
+        others = np.stack([mark for other, mark in found.marks.items() if other != name], 1)
+        known = (own >= 0) & (others >= 0).any(1) & (answer >= (0 if missing == "drop" else -1))
+        alike = [_alike(label, others, values) for label in (answer, own)]
+        rows[name] = known, alike[0] >= alike[1] - 1e-12, alike[1] >= alike[0] - 1e-12, alike
+    told = {name: one for name, one in rows.items() if one[0].any()}
+    if not told:
         yield from _undefined(cell, "no item with two coders")
         return
-    raw = [_p(cell, one, epsilon) for one in left_outs]
-    adjusted = iter(scipy.stats.false_discovery_control(raw, method="by"))
-    share = Ratio(
-        *(
-            np.stack(sums, 1)
-            for sums in zip(*((o.counts * o.model, o.counts) for o in left_outs), strict=True)
+    raw = [
+        _p(cell, known, np.asarray(coder.astype(np.float64) - model), epsilon)
+        for known, model, coder, _ in told.values()
+    ]
+    adjusted = dict(zip(told, scipy.stats.false_discovery_control(raw, method="by").tolist(), strict=True))
+    counts = np.stack([known for known, *_ in told.values()], 1)
+    above = np.stack([known & model for known, model, *_ in told.values()], 1)
+    share = Ratio(above.astype(np.float64), counts.astype(np.float64))
+    bare = int((answer < 0).sum())
+    shape = Statistic(
+        method=_METHOD,
+        under=share,
+        ends=(0.0, 1.0),
+        excluded={"item without a label of the model": bare} if bare else {},
+    )
+    agreed = {
+        name: [float(one[known].mean()) for one in alike] for name, (known, _, _, alike) in told.items()
+    }
+    for name, (known, _, coder, _) in rows.items():
+        where, n = {"coder": name}, int(known.sum())
+        if not n:
+            nothing = Statistic(method=_METHOD, where=where, n=0, reason="no item with another coder")
+            yield cell.estimated(nothing)
+            continue
+        few = f"{n} items with another coder: the t test is approximate below {_SMALL}"
+        details = {
+            "p": adjusted[name],
+            "won": adjusted[name] <= _FALSE,
+            "coder_advantage": float(coder[known].mean()),
+            **dict(zip(("with_model", "with_coder"), agreed[name], strict=True)),
+        }
+        column, warnings = list(told).index(name), () if n >= _SMALL else (few,)
+        touched = cell.units.touched(known)
+        one = replace(shape, where=where, column=column, n=touched, warnings=warnings, details=details)
+        yield cell.estimated(one)
+    mean = np.mean(list(agreed.values()), 0).tolist()
+    yield cell.estimated(
+        replace(
+            shape,
+            method=f"{_METHOD}, mean over coders",
+            under=lambda weights: share(weights).mean(1, keepdims=True),
+            where={"coder": ALL},
+            n=cell.units.touched(np.asarray(counts.any(1))),
+            details=dict(zip(("with_model", "with_coder"), mean, strict=True)),
         )
     )
-    bare = int((answer < 0).sum())
-    won = []
-    index = 0
-    for name, one in zip(names, left_out, strict=True):
-        if not one.counts.any():
-            yield cell.estimated(
-                Statistic(method=_METHOD, where={"coder": name}, n=0, reason="no item with another coder")
-            )
-            continue
-        p = float(next(adjusted))
-        won.append(p <= _FALSE)
-        yield weights.estimated(_advantage(cell, name, one, share, index, p, bare))
-        index += 1
-    yield weights.estimated(_mean(cell, share, left_outs, bare))
-    yield _winning(cell, won, epsilon, left_outs)
+    won = sum(p <= _FALSE for p in adjusted.values())
+    verdict = Statistic(method=_METHOD, part="_won", where={"coder": ALL}, reason="a verdict has no draws")
+    yield replace(
+        cell.estimated(verdict),
+        value=won / len(told),
+        reason=None,
+        n=int(counts.any(1).sum()),
+        details={"coders": len(told), "won": won, "epsilon": epsilon, "passes": won / len(told) >= _PASSED},
+    )
 
 
 def _undefined(cell: Cell, reason: str) -> Iterator[Estimate]:
     for part in ("", "_won"):
         statistic = Statistic(method=_METHOD, part=part, where={"coder": ALL}, n=0, reason=reason)
         yield cell.estimated(statistic)
-
-
-def _left_out(name: str, found: Coded, answer: Ints, values: Floats | None, missing: Missing) -> _LeftOut:
-    own = found.marks[name]
-    others = np.stack([mark for other, mark in found.marks.items() if other != name], 1)
-    counts = (own >= 0) & (others >= 0).any(1)
-    if missing == "drop":
-        counts &= answer >= 0
-    model, coder = (_alike(label, others, values) for label in (answer, own))
-    rows = counts.astype(float)
-    weights = rows * found.weights.whole[0]
-    whole = max(1e-12, weights.sum())
-    return _LeftOut(
-        rows,
-        weights,
-        (model >= coder - 1e-12).astype(float),
-        (coder >= model - 1e-12).astype(float),
-        float(weights @ np.where(counts, model, 0.0) / whole),
-        float(weights @ np.where(counts, coder, 0.0) / whole),
-    )
 
 
 def _alike(label: Ints, others: Ints, values: Floats | None) -> Floats:
@@ -222,76 +213,15 @@ def _modal(cell: Cell) -> Ints:
     return np.asarray(np.where(counts.any(1), counts.argmax(1), -1), np.int64)
 
 
-def _p(cell: Cell, left_out: _LeftOut, epsilon: float) -> float:
+def _p(cell: Cell, known: NDArray[np.bool_], apart: Floats, epsilon: float) -> float:
     """One-sided p: that the coder's advantage is ``epsilon`` or more above the model's."""
-    apart = left_out.coder - left_out.model
-    n = left_out.weights.sum()
-    mean = float(left_out.weights @ apart / n)
-    deviation = left_out.weights * (apart - mean)
-    groups = cell.units.clusters
-    sums = deviation[left_out.counts > 0] if groups is None else np.bincount(groups, deviation)
-    units = sums.size if groups is None else np.unique(groups[left_out.counts > 0]).size
-    if units < 2:
+    mean, clusters = float(apart[known].mean()), cell.clusters
+    sums = apart[known] - mean
+    if clusters is not None:
+        sums = np.asarray(np.bincount(np.unique(clusters[known], return_inverse=True)[1], sums), np.float64)
+    if sums.size < 2:
         return 1.0
-    error = float(np.sqrt(units / (units - 1) * (sums**2).sum())) / n
+    error = float(np.sqrt(sums.size / (sums.size - 1) * (sums**2).sum())) / int(known.sum())
     if error < 1e-12:
         return 0.0 if mean < epsilon else 1.0
-    return float(scipy.special.stdtr(units - 1, (mean - epsilon) / error))
-
-
-def _advantage(
-    cell: Cell, name: str, left_out: _LeftOut, share: Weighted, index: int, p: float, bare: int
-) -> Statistic:
-    n = int(left_out.counts.sum())
-    few = () if n >= _SMALL else (f"{n} items with another coder: the t test is approximate below {_SMALL}",)
-    return Statistic(
-        method=_METHOD,
-        under=share,
-        column=index,
-        where={"coder": name},
-        n=cell.units.touched(left_out.counts > 0),
-        ends=(0.0, 1.0),
-        excluded={"item without a label of the model": bare} if bare else {},
-        warnings=few,
-        details={
-            "p": p,
-            "won": p <= _FALSE,
-            "coder_advantage": float(left_out.weights @ left_out.coder / left_out.weights.sum()),
-            "with_model": left_out.alike_model,
-            "with_coder": left_out.alike_coder,
-        },
-    )
-
-
-def _mean(cell: Cell, share: Weighted, left_outs: Sequence[_LeftOut], bare: int) -> Statistic:
-    def under(weights: Floats) -> Floats:
-        return np.asarray(share(weights).mean(1, keepdims=True))
-
-    rows = np.stack([left_out.counts for left_out in left_outs], 1).sum(1)
-    return Statistic(
-        method=f"{_METHOD}, mean over coders",
-        under=under,
-        where={"coder": ALL},
-        n=cell.units.touched(rows > 0),
-        ends=(0.0, 1.0),
-        excluded={"item without a label of the model": bare} if bare else {},
-        details={
-            "with_model": float(np.mean([left_out.alike_model for left_out in left_outs])),
-            "with_coder": float(np.mean([left_out.alike_coder for left_out in left_outs])),
-        },
-    )
-
-
-def _winning(cell: Cell, won: Sequence[bool], epsilon: float, left_outs: Sequence[_LeftOut]) -> Estimate:
-    """The share of coders that the model wins against; a verdict on these coders, without an interval."""
-    share = sum(won) / len(won)
-    estimate = cell.estimated(
-        Statistic(method=_METHOD, part="_won", where={"coder": ALL}, n=0, reason="a verdict has no draws")
-    )
-    return replace(
-        estimate,
-        value=share,
-        reason=None,
-        n=int(np.stack([left_out.counts for left_out in left_outs], 1).any(1).sum()),
-        details={"coders": len(won), "won": sum(won), "epsilon": epsilon, "passes": share >= _PASSED},
-    )
+    return float(scipy.special.stdtr(sums.size - 1, (mean - epsilon) / error))

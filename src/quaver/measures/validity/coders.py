@@ -17,7 +17,7 @@ from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Units, Weighted
+from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, Grid, label_counts
 from quaver.estimation.intervals import none_goes_far
@@ -32,70 +32,11 @@ ALL = "all"
 Ints = NDArray[np.int64]
 
 
-_SAID = "items weighted by one over their probability of being drawn"
-
-
-class ItemWeights:
-    """What each item of a cell counts for.
-
-    Args:
-        cell: The cell.
-        each: The weight of each item, of mean 1 over those that count; None where all count alike.
-    """
-
-    def __init__(self, cell: Cell, each: Floats | None = None) -> None:
-        self.cell, self.each = cell, each
-        self._last: tuple[Weighted, Weighted] | None = None
-
-    @property
-    def whole(self) -> Floats:
-        """The items' weights in the data as they are, shape (1, items)."""
-        return np.ones((1, len(self.cell.items))) if self.each is None else self.each[None]
-
-    def estimated(self, statistic: Statistic) -> Estimate:
-        """The estimate of a statistic of the cell, in the data and in each resample under these weights."""
-        if self.each is None or statistic.under is None:
-            return self.cell.estimated(statistic)
-        if self._last is None or self._last[0] is not statistic.under:
-            own, each = statistic.under, self.each
-
-            def under(weights: Floats) -> Floats:
-                return own(weights * each)
-
-            self._last = own, under
-        method = f"{statistic.method}, {_SAID}"
-        return self.cell.estimated(replace(statistic, under=self._last[1], method=method))
-
-
-def drawn_weights(
-    cell: Cell, data: MeasureInput, probability: str | None, counted: Floats
-) -> tuple[Floats, Floats | None]:
-    """Which items count, and the weight of each.
-
-    Returns:
-        Without a column, the items that would count, and None; so too where all were as likely to be drawn.
-    """
-    if probability is None or not cell.rows.size:
-        return counted, None
-    if probability not in data.gathered.columns:
-        raise UnknownColumn(probability, data.gathered.columns, where="probability")
-    chances = data.gathered[probability].cast(float).fill_null(np.nan).to_numpy()
-    row = cell.rows.reshape(len(cell.items), -1).max(1)
-    chance = np.where(row >= 0, chances[row], np.nan)
-    counted = counted * (chance > 0)
-    some = chance[counted > 0]
-    if not some.size or np.ptp(some) < 1e-9 * some.max():
-        return counted, None
-    each = np.where(counted > 0, 1 / np.where(counted > 0, chance, 1.0), 0.0)
-    return counted, each * some.size / each.sum()
-
-
 class Coded(NamedTuple):
-    """A cell whose labels are also the coders', each coder's label of each item (-1 for none), weights."""
+    """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
 
     cell: Cell
     marks: Mapping[str, Ints]
-    weights: ItemWeights
 
 
 class _Side(NamedTuple):
@@ -164,7 +105,7 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
         )
 
     level_of_confidence = found.cell.resampling.confidence_level
-    whole, size, units = found.weights.whole, len(found.cell.labels), found.cell.units
+    whole, size, units = np.ones((1, len(found.cell.items))), len(found.cell.labels), found.cell.units
     few = {who: few_rare(units, label_counts(marks[:, None], size)) for who, marks in found.marks.items()}
     few[ALL] = next(filter(None, few.values()), ())
     for index, (name, (one, other)) in enumerate(columns.items()):
@@ -237,7 +178,6 @@ def coder_agreement(
     *,
     coders: str | Sequence[str] = ("gold",),
     level: Level | None = None,
-    probability: str | None = None,
 ) -> Iterator[Estimate]:
     """Krippendorff's alpha of the answers with each human coder, and of the coders with each other.
 
@@ -256,9 +196,6 @@ def coder_agreement(
     Args:
         coders: The coders' columns, each with one label for all rows of an item.
         level: Level of measurement; by default the label set's, nominal without one.
-        probability: The column with each item's probability of being drawn into the sample that coders
-            labelled, empty where it was not. Items are weighted by one over it, and the estimates are of all
-            items that the sample was drawn from.
 
     Returns:
         For each cell: ``coder_agreement_model`` for each coder (named in the cell as ``coder``), and with two
@@ -281,11 +218,11 @@ def coder_agreement(
     """
     given = coders_of(data, coders)
     for cell in data.cells(raters=ASKING):
-        found = coded(cell, given, data, probability)
+        found = coded(cell, given)
         yield from _with_each(found, level)
         if len(given) > 1:
             yield from _among(found, level)
-            yield from (found.weights.estimated(statistic) for statistic in gaps(found, level))
+            yield from (found.cell.estimated(statistic) for statistic in gaps(found, level))
 
 
 def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
@@ -303,8 +240,8 @@ def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, E
     return {n: gathered.encoded(n, labels=True) if n in gathered.columns else nobody for n in names}
 
 
-def coded(cell: Cell, given: Mapping[str, Encoded], data: MeasureInput, probability: str | None) -> Coded:
-    """A cell beside the coders' labels of its items, and what each item counts for."""
+def coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
+    """A cell beside the coders' labels of its items."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})
     # Of two ways to write an accent the answers' counts.
@@ -315,11 +252,7 @@ def coded(cell: Cell, given: Mapping[str, Encoded], data: MeasureInput, probabil
     for name, column in given.items():
         table = np.array([place.get(composed(value), -1) for value in column.values] + [-1])
         marks[name] = _by_item(cell, table[column.codes], name)
-    wide = replace(cell, labels=labels)
-    known = np.any([mark >= 0 for mark in marks.values()], axis=0).astype(float)
-    counted, each = drawn_weights(wide, data, probability, known)
-    marks = {name: np.where(counted > 0, mark, -1) for name, mark in marks.items()}
-    return Coded(wide, marks, ItemWeights(wide, each))
+    return Coded(replace(cell, labels=labels), marks)
 
 
 def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
@@ -346,20 +279,20 @@ def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:
     answers = found.cell.codes.reshape(items, strata * raters)
     for name, mark in found.marks.items():
         pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
-        yield _alpha(found.weights, "_model", name, pair, "mean over askings", level, own=mark)
+        yield _alpha(found.cell, "_model", name, pair, "mean over askings", level, own=mark)
 
 
 def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
     """The coders with each other."""
     for one, two in combinations(found.marks, 2):
         pair = np.stack([found.marks[one], found.marks[two]], 1)[:, None]
-        yield _alpha(found.weights, "_coders", f"{one}, {two}", pair, "two coders", level)
+        yield _alpha(found.cell, "_coders", f"{one}, {two}", pair, "two coders", level)
     every = np.stack(list(found.marks.values()), 1)[:, None]
-    yield _alpha(found.weights, "_coders", "all", every, f"{every.shape[2]} coders", level)
+    yield _alpha(found.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
 
 
 def _alpha(
-    weights: ItemWeights,
+    cell: Cell,
     part: str,
     name: str,
     ratings: Ints,
@@ -368,12 +301,12 @@ def _alpha(
     own: Ints | None = None,
 ) -> Estimate:
     """Alpha of ratings, shape (items, strata, raters)."""
-    cell, method = weights.cell, f"Krippendorff's alpha, {what}"
+    method = f"Krippendorff's alpha, {what}"
     if not ratings.size:
         nothing = Statistic(method=method, part=part, where={"coder": name}, n=0, reason="no annotations")
         return cell.estimated(nothing)
     bare = int((ratings[:, :, 1:] < 0).all((1, 2)).sum())
-    percent = _percent(ratings, weights.whole[0])
+    percent = _percent(ratings)
     rated = replace(
         cell,
         grid=Grid(ratings.astype(np.int32)),
@@ -391,7 +324,7 @@ def _alpha(
     if own is not None:
         few = few_rare(cell.units, label_counts(own[:, None], len(cell.labels)))
         alpha = replace(alpha, warnings=(*alpha.warnings, *few, *stray_disagreement(rated, ratings)))
-    return weights.estimated(replace(alpha, part=part))
+    return cell.estimated(replace(alpha, part=part))
 
 
 def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]:
@@ -403,11 +336,11 @@ def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]
     return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 
-def _percent(ratings: Ints, weights: Floats) -> float | None:
+def _percent(ratings: Ints) -> float | None:
     """The share of pairs of raters that agree, among those that both rated."""
-    same = both = 0.0
+    same = both = 0
     for one, two in combinations(range(ratings.shape[2]), 2):
         known = (ratings[:, :, one] >= 0) & (ratings[:, :, two] >= 0)
-        both += float(weights @ known.sum(1))
-        same += float(weights @ (known & (ratings[:, :, one] == ratings[:, :, two])).sum(1))
+        both += int(known.sum())
+        same += int((known & (ratings[:, :, one] == ratings[:, :, two])).sum())
     return same / both if both else None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Frame, guarded
+from quaver.estimation.encoding import Ints
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.intraclass import Likeness, Partition
-from quaver.estimation.means import quotient
+from quaver.estimation.intraclass import Partition
 from quaver.estimation.multiple_testing import adjusted
 
 _METHOD = (
@@ -39,9 +36,7 @@ WIDER = 1.05
 
 
 @guarded
-def item_clusters(
-    annotations: Frame, columns: Frame, *, group: str | None = None, seed: int = 0
-) -> list[Estimate]:
+def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[Estimate]:
     """Whether the items of one author (day, thread, source …) are labelled more alike than others.
 
     For each column, ρ of the item-level quantity in which its values differ most: accuracy (the share of an
@@ -71,42 +66,22 @@ def item_clusters(
     """
     items, named, values = _quantities(frame_of(annotations))
     wanted = frame_of(columns).with_columns(pl.col("item").cast(pl.String))
-    table = pl.DataFrame({"item": items}, schema={"item": pl.String}).join(
-        wanted, on="item", how="left", maintain_order="left"
-    )
-    values, table, settled = _of_units(values, table, group)
-    estimates = [
-        _blank(name, len(items), reason=grouping)
-        if isinstance(grouping, str)
-        else _estimate(name, grouping, named, values, derive(seed, "item_clusters", name))
-        for name, grouping in _groupings(table.drop({"item", group or "item"}, strict=False), settled)
-    ]
-    return [_judged(estimate) for estimate in adjusted(estimates)]
-
-
-def _groupings(table: pl.DataFrame, settled: Mapping[str, str]) -> Iterator[tuple[str, _Grouping | str]]:
-    """Each column with its groups, or why it has none of its own."""
-    seen: dict[bytes, str] = {}
+    order = pl.DataFrame({"item": items}, schema={"item": pl.String})
+    table = order.join(wanted, on="item", how="left", maintain_order="left").drop("item")
+    estimates, seen = [], dict[bytes, str]()
     for name in table.columns:
-        grouping = settled.get(name) or _grouping(table[name])
-        if isinstance(grouping, _Grouping):
-            known = grouping.codes.tobytes() + grouping.rows.tobytes()
-            if known in seen:
-                grouping = f"the same groups as {seen[known]}"
-            else:
-                seen[known] = name
-        yield name, grouping
-
-
-def _judged(estimate: Estimate) -> Estimate:
-    if estimate.value is None:
-        return estimate
-    real = estimate.details["p_holm"] < _CHANCE and estimate.details["effect"] >= WIDER**2
-    return _with(estimate, clustered=bool(real))
-
-
-def _with(estimate: Estimate, **details: Any) -> Estimate:
-    return replace(estimate, details={**estimate.details, **details})
+        grouping = _grouping(table[name])
+        if not isinstance(grouping, str):
+            same = seen.setdefault(b"".join(one.tobytes() for one in grouping[:2]), name)
+            grouping = grouping if same == name else f"the same groups as {same}"
+        estimates.append(_estimate(name, grouping, named, values, derive(seed, "item_clusters", name)))
+    found = []
+    for one in adjusted(estimates):
+        if one.value is not None:
+            real = one.details["p_holm"] < _CHANCE and one.details["effect"] >= WIDER**2
+            one = replace(one, details={**one.details, "clustered": bool(real)})
+        found.append(one)
+    return found
 
 
 def _quantities(frame: pl.DataFrame) -> tuple[list[str], list[str], Floats]:
@@ -143,54 +118,16 @@ def _quantities(frame: pl.DataFrame) -> tuple[list[str], list[str], Floats]:
     return by_item["item"].to_list(), varying, values[:, [found.columns.index(name) for name in varying]]
 
 
-def _of_units(
-    values: Floats, table: pl.DataFrame, group: str | None
-) -> tuple[Floats, pl.DataFrame, Mapping[str, str]]:
-    """With a declared group, the means of its groups and their columns; and why some columns are settled."""
-    if group is None or group not in table.columns:
-        return values, table, {}
-    series = table[group].cast(pl.String).fill_null("item " + table["item"])
-    codes = series.rank("dense").to_numpy().astype(np.int64) - 1
-    units = int(codes.max(initial=-1)) + 1
-    settled = {}
-    for name in table.columns:
-        if name in ("item", group):
-            continue
-        inside = table.group_by(series.alias("unit")).agg(pl.col(name).n_unique().alias("kinds"))
-        if (inside["kinds"] > 1).any():
-            settled[name] = f"these groups divide or cross those of {group}, which the study declares"
-        elif table[name].n_unique() >= units:
-            settled[name] = f"the same groups as {group}, which the study declares"
-    known = np.isfinite(values)
-    sums = np.zeros((units, values.shape[1]))
-    counts = np.zeros_like(sums)
-    np.add.at(sums, codes, np.where(known, values, 0.0))
-    np.add.at(counts, codes, known)
-    means = quotient(sums, counts)
-    first = np.unique(codes, return_index=True)[1]
-    return means, table[first.tolist()], settled
-
-
-class _Grouping(NamedTuple):
-    """A column as groups: the rows that have a value, each one's group, and its number where it is one."""
-
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    numbers: Floats | None
-
-
-def _grouping(column: pl.Series) -> _Grouping | str:
-    """A column as groups, or why it is none."""
+def _grouping(column: pl.Series) -> tuple[Ints, Ints, Floats | None] | str:
+    """The rows with a value, each one's group, and its number where all are numbers; or why it has none."""
     text = column.cast(pl.String)
     text = text.set(text.str.strip_chars() == "", None)
     rows = np.flatnonzero(text.is_not_null().to_numpy()).astype(np.int64)
-    if not rows.size:
-        return "no item has a value"
     series = text.drop_nulls()
     codes = series.rank("dense").to_numpy().astype(np.int64) - 1
     sizes = np.bincount(codes)
     if sizes.size == rows.size:
-        return "every item has another value"
+        return "every item has another value" if rows.size else "no item has a value"
     if sizes.size < _FEWEST:
         return f"{sizes.size} values: categories to compare (by), too few to be groups that are resampled"
     if sizes.max() > rows.size / 2:
@@ -198,21 +135,34 @@ def _grouping(column: pl.Series) -> _Grouping | str:
     if rows.size - sizes.size < _REPEATED:
         return "hardly any value occurs twice"
     numbers = series.cast(pl.Float64, strict=False).to_numpy()
-    return _Grouping(rows, codes, numbers if np.isfinite(numbers).all() else None)
+    return rows, codes, numbers if np.isfinite(numbers).all() else None
 
 
-def _estimate(name: str, of: _Grouping, named: list[str], values: Floats, seed: int) -> Estimate:
-    """The estimate of one column that can group items."""
-    own = values[of.rows]
-    partition = Partition.of(of.codes, of.numbers)
-    found = dict(_known(named, partition.likeness(own)))
-    if not found:
-        return _blank(name, of.rows.size, reason="no quantity of the items varies")
-    quantity = min(found, key=lambda one: found[one].p)
-    best = found[quantity]
-    blank = _blank(name, best.items)
-    return Estimate(
-        **{field: getattr(blank, field) for field in ("measure", "n", "unit", "method", "reference", "cell")},
+def _estimate(
+    name: str, grouping: tuple[Ints, Ints, Floats | None] | str, named: list[str], values: Floats, seed: int
+) -> Estimate:
+    """The estimate of one column; undefined where it groups no items."""
+    blank = Estimate(
+        measure="item_clusters",
+        value=None,
+        n=len(values),
+        method=_METHOD,
+        reference=_SOURCE,
+        cell={"column": name},
+    )
+    if isinstance(grouping, str):
+        return replace(blank, reason=grouping)
+    rows, codes, numbers = grouping
+    partition = Partition.of(codes, numbers)
+    likeness = dict(zip(named, partition.likeness(values[rows]), strict=True))
+    known = {one: like for one, like in likeness.items() if like is not None}
+    if not known:
+        return replace(blank, reason="no quantity of the items varies")
+    quantity = min(known, key=lambda one: known[one].p)
+    best = known[quantity]
+    return replace(
+        blank,
+        n=best.items,
         value=best.correlation,
         low=min(best.interval.low, best.correlation),
         high=max(best.interval.high, best.correlation),
@@ -220,27 +170,9 @@ def _estimate(name: str, of: _Grouping, named: list[str], values: Floats, seed: 
             "quantity": quantity,
             "effect": best.effect,
             "groups": best.groups,
-            "p": partition.p(own, seed),
+            "p": partition.p(values[rows], seed),
             "quantities": {
-                one: {"correlation": like.correlation, "effect": like.effect} for one, like in found.items()
+                one: {"correlation": like.correlation, "effect": like.effect} for one, like in known.items()
             },
         },
-    )
-
-
-def _known(named: list[str], likeness: list[Likeness | None]) -> Iterator[tuple[str, Likeness]]:
-    for one, like in zip(named, likeness, strict=True):
-        if like is not None:
-            yield one, like
-
-
-def _blank(name: str, items: int, reason: str | None = None) -> Estimate:
-    return Estimate(
-        measure="item_clusters",
-        value=None,
-        n=items,
-        method=_METHOD,
-        reference=_SOURCE,
-        reason=reason,
-        cell={"column": name},
     )

@@ -102,10 +102,6 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         "compliance": estimates_table(
             results.in_order(defined(_audited(results, "compliance"))), (text("why not (times)", _failures),)
         ),
-        "missing": estimates_table(
-            [one for one in defined(_audited(results, "missing_bounds")) if one.details.get("missing")],
-            (tally("missing", "missing"), tally("answers", "answers")),
-        ),
         "evaluators": estimates_table(results.in_order(_audited(results, "evaluator_flips")), flips),
         "recovered": estimates_table(
             [one for one in defined(_audited(results, "recovered_share")) if one.value or one.low is not None]

@@ -39,11 +39,11 @@ def hidden_clusters(
 
     Returns:
         An estimate for each column of the items (see `validity.item_clusters`), ``near_duplicates`` among
-        them where texts repeat each other.
+        them where texts repeat each other; none where the study declares its groups.
     """
-    items, columns = study.experiment.items, item_columns(study)
     if group is not None:
-        columns[group] = [item.groups.get(group) for item in items]
+        return []
+    items, columns = study.experiment.items, item_columns(study)
     if NEAR_DUPLICATES not in columns and (len(items) <= IN_PASSING or not in_passing):
         columns |= _copies(study, items)
     if not columns:
@@ -51,7 +51,7 @@ def hidden_clusters(
     table = pl.DataFrame({"item": [item.id for item in items], **columns}, strict=False)
     seed = derive(study.spec.seed, "permutations", "item_clusters")
     under = "items" if study.spec.annotations is None else "annotations"
-    estimates = item_clusters(frame, table, group=group, seed=seed)
+    estimates = item_clusters(frame, table, seed=seed)
     return [replace(estimate, details={**estimate.details, "under": under}) for estimate in estimates]
 
 
@@ -68,30 +68,32 @@ def item_columns(study: StudySource) -> dict[str, list[str | None]]:
     }
 
 
-def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str | None) -> list[Estimate]:
+def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
     """The estimates; those whose interval resamples the items of undeclared groups one by one say so.
 
     What groups do is a matter of the quantity: that authors write of one subject each makes the shares of
     labels alike, and may leave accuracy as it is.
     """
     real = [estimate for estimate in found if estimate.details.get("clustered")]
-    return [_doubted(estimate, real, group or "item") for estimate in estimates] if real else list(estimates)
-
-
-def _doubted(estimate: Estimate, real: Sequence[Estimate], unit: str) -> Estimate:
-    """The estimate, with a warning where groups make its own quantity alike."""
-    if estimate.low is None or estimate.unit.removesuffix(AND_PROMPT) != unit:
-        return estimate
-    most = max(real, key=lambda cluster: _effect(cluster, estimate.measure))
-    column, effect = most.cell["column"], _effect(most, estimate.measure)
-    if effect < WIDER**2:
-        return estimate
-    who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else f"items of one {column}"
-    warning = IntervalWarning(
-        f"{who} are labelled alike (design effect {effect:.1f}): the interval may be too narrow until the "
-        f"study declares group: {column}"
-    )
-    return replace(estimate, warnings=(*estimate.warnings, warning))
+    result = []
+    for estimate in estimates:
+        most = max(real, key=lambda cluster: _effect(cluster, estimate.measure), default=None)
+        effect = 1.0 if most is None else _effect(most, estimate.measure)
+        if most is not None and estimate.unit.removesuffix(AND_PROMPT) == "item" and effect >= WIDER**2:
+            column = most.cell["column"]
+            who = (
+                "items whose texts are nearly the same"
+                if column == NEAR_DUPLICATES
+                else f"items of one {column}"
+            )
+            warning = IntervalWarning(
+                f"{who} are labelled alike (design effect {effect:.1f}): the interval may be too narrow "
+                f"until the study declares group: {column}"
+            )
+            if estimate.low is not None:
+                estimate = replace(estimate, warnings=(*estimate.warnings, warning))
+        result.append(estimate)
+    return result
 
 
 def _effect(cluster: Estimate, measure: str) -> float:
@@ -136,19 +138,16 @@ def widened(
     wider = []
     for estimate in estimates:
         other = over.get((estimate.measure, *estimate.cell.items()))
-        if estimate.cell.get("group") == column:  # one of these groups: its items are all there is of it
-            other = None
-        if other is None or estimate.low is None or estimate.high is None:
-            wider.append(estimate)
-            continue
-        details = {**estimate.details, "grouped": column, "groups": groups}
-        if other.low is None or other.high is None:
-            wider.append(replace(estimate, low=None, high=None, details=details))
-        elif other.high - other.low > estimate.high - estimate.low:
-            low, high = min(estimate.low, other.low), max(estimate.high, other.high)
-            wider.append(replace(estimate, low=low, high=high, details=details))
-        else:
-            wider.append(estimate)
+        one_group = estimate.cell.get("group") == column  # its items are all there is of it
+        if other is not None and estimate.interval is not None and not one_group:
+            details = {**estimate.details, "grouped": column, "groups": groups}
+            (low, high), own = estimate.interval, other.interval
+            if own is None:
+                estimate = replace(estimate, low=None, high=None, details=details)
+            elif own[1] - own[0] > high - low:
+                low, high = min(low, own[0]), max(high, own[1])
+                estimate = replace(estimate, low=low, high=high, details=details)
+        wider.append(estimate)
     return wider
 
 

@@ -216,7 +216,7 @@ class MeasuredStudy:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
         if self.frame.is_empty() or all(estimate.low is None for estimate in estimates):
             return estimates
-        return doubted(estimates, self.seen_clusters, self.group)
+        return doubted(estimates, self.seen_clusters)
 
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""

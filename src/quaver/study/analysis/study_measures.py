@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate, Numbers
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec
@@ -27,12 +26,12 @@ _CONDITION = ("model", "decoding")
 
 
 def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]) -> list[MeasureSpec]:
-    """The measures of an audit: compliance, evaluators compared, parse rates, and what is missing.
+    """The measures of an audit: compliance, evaluators compared, and parse rates.
 
     Returns:
         Compliance by variant and by each factor that varies; of several evaluators, what they read
         differently and the shares of gaps recovered; the calibration of stated confidence, for its parse
-        rates; and where the first evaluator left answers without a label, the bounds that these leave.
+        rates.
     """
     if frame.is_empty():
         return []
@@ -48,17 +47,12 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
     for name in stated:
         if name in evaluators:
             specs.append(MeasureSpec(use="verbal_calibration", evaluator=name))
-    first = rows_with(frame, "evaluator", evaluators[0])
-    if first["label"].null_count():
-        specs.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0]))
-        specs.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0], by=_CONDITION))
     return specs
 
 
 _MEASURES_FEWEST: Final = {"coder_agreement": 1, "alternative_annotator": 3}
 """The measures of coders, and how many coders each needs."""
 _POOLED: Final = ("model", "decoding")
-_CHANCE: Final = "probability of being drawn"
 
 
 def coder_measures(spec: StudySpec, asked: Collection[str]) -> list[MeasureSpec]:
@@ -98,8 +92,7 @@ def with_gold_coders(
 ) -> tuple[Measurement, pl.DataFrame]:
     """A measure of coders, and a frame, with the coders of the gold sample beside those of the items' table.
 
-    A measure that names its coders, and any other measure, stay as they are. If all coders are the sample's,
-    each item counts for those that it was drawn from.
+    A measure that names its coders, and any other measure, stay as they are.
     """
     own = study.spec.items.coder_columns
     if one.measure not in _MEASURES_FEWEST or tuple(one.options.get("coders", own)) != tuple(own):
@@ -111,9 +104,6 @@ def with_gold_coders(
     columns = table.rename(names).with_columns(pl.col("item").cast(frame.schema["item"]))
     wide = frame.join(columns, on="item", how="left", maintain_order="left")
     options = {**one.options, "coders": (*own, *names.values())}
-    if not own and "probability" not in options and "gold_drawn" in wide.columns:
-        chance = pl.when("gold_drawn").then("gold_probability").alias(_CHANCE)
-        wide, options = wide.with_columns(chance), {**options, "probability": _CHANCE}
     return one._replace(options=options), wide
 
 
