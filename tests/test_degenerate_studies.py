@@ -57,7 +57,7 @@ def opened(
     rows = [f"i{n},Text {n} {'x' * n},{gold[n % len(gold)] if gold else ''}" for n in range(items)]
     measures: list[dict[str, Any]] = [{"use": name} for name in MEASURES]
     measures += [{"use": name, "classes": True} for name in ("sensitivity", "consistency")]
-    few = [one if one["use"] == "missing_bounds" else {**one, "resamples": 100} for one in measures]
+    few = [{**one, "resamples": 100} for one in measures]
     study: dict[str, Any] = {
         "name": "Tiny",
         "task": {"labels": ["positive", "negative"]},
