@@ -112,17 +112,19 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
         known = (own >= 0) & (others >= 0).any(1) & (answer >= (0 if missing == "drop" else -1))
         alike = [_alike(label, others, values) for label in (answer, own)]
         rows[name] = known, alike[0] >= alike[1] - 1e-12, alike[1] >= alike[0] - 1e-12, alike
-    told = {name: one for name, one in rows.items() if one[0].any()}
-    if not told:
+    compared = {name: one for name, one in rows.items() if one[0].any()}
+    if not compared:
         yield from _undefined(cell, "no item with two coders")
         return
     raw = [
         _p(cell, known, np.asarray(coder.astype(np.float64) - model), epsilon)
-        for known, model, coder, _ in told.values()
+        for known, model, coder, _ in compared.values()
     ]
-    adjusted = dict(zip(told, scipy.stats.false_discovery_control(raw, method="by").tolist(), strict=True))
-    counts = np.stack([known for known, *_ in told.values()], 1)
-    above = np.stack([known & model for known, model, *_ in told.values()], 1)
+    adjusted = dict(
+        zip(compared, scipy.stats.false_discovery_control(raw, method="by").tolist(), strict=True)
+    )
+    counts = np.stack([known for known, *_ in compared.values()], 1)
+    above = np.stack([known & model for known, model, *_ in compared.values()], 1)
     share = Ratio(above.astype(np.float64), counts.astype(np.float64))
     bare = int((answer < 0).sum())
     shape = Statistic(
@@ -132,7 +134,7 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
         excluded={"item without a label of the model": bare} if bare else {},
     )
     agreed = {
-        name: [float(one[known].mean()) for one in alike] for name, (known, _, _, alike) in told.items()
+        name: [float(one[known].mean()) for one in alike] for name, (known, _, _, alike) in compared.items()
     }
     for name, (known, _, coder, _) in rows.items():
         where, n = {"coder": name}, int(known.sum())
@@ -147,7 +149,7 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
             "coder_advantage": float(coder[known].mean()),
             **dict(zip(("with_model", "with_coder"), agreed[name], strict=True)),
         }
-        column, warnings = list(told).index(name), () if n >= _SMALL else (few,)
+        column, warnings = list(compared).index(name), () if n >= _SMALL else (few,)
         touched = cell.units.touched(known)
         one = replace(shape, where=where, column=column, n=touched, warnings=warnings, details=details)
         yield cell.estimated(one)
@@ -166,10 +168,15 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
     verdict = Statistic(method=_METHOD, part="_won", where={"coder": ALL}, reason="a verdict has no draws")
     yield replace(
         cell.estimated(verdict),
-        value=won / len(told),
+        value=won / len(compared),
         reason=None,
         n=int(counts.any(1).sum()),
-        details={"coders": len(told), "won": won, "epsilon": epsilon, "passes": won / len(told) >= _PASSED},
+        details={
+            "coders": len(compared),
+            "won": won,
+            "epsilon": epsilon,
+            "passes": won / len(compared) >= _PASSED,
+        },
     )
 
 
