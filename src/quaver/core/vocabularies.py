@@ -30,9 +30,10 @@ def check_sides(given: pl.DataFrame, where: str, option: str = "--labels") -> No
     Raises:
         QuaverError: They do not meet; it says what stands beside what, and which option merges them.
     """
-    own = {side: {*labels} for side, labels in given.group_by("side").agg(pl.col("label").unique()).rows()}
+    by_side = given.group_by("side", maintain_order=True).agg(pl.col("label").unique())
+    own = {side: {*labels} for side, labels in by_side.rows()}
     having = Counter(label for labels in own.values() for label in labels)
-    for side in sorted(own):
+    for side in own:
         if _do_meet(own[side], {one for one, number in having.items() if number > (one in own[side])}):
             continue
         is_own = pl.col("side") == side
