@@ -130,9 +130,7 @@ def _check_resolved(source: Bundle, written: StudySource, check: Checked) -> Non
 
 def _alike(source: Bundle, written: Labels) -> bool:
     names = ["model", "variant", "decoding", "item", "repeat", "label", "status"]
-    there, now = (
-        frame.select(names).cast(pl.String) for frame in (source.annotations, written.imported.frame)
-    )
+    there, now = (frame.select(names).cast(pl.String) for frame in (source.annotations, written.imported[1]))
     return bool(there.equals(now))
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final
 
+from quaver.core.label_decisions import outside_label_set
+from quaver.core.labels import CellLabel, LabelCells
 from quaver.core.number_format import text_of
 from quaver.core.records import OF_SETS, Label, LabelSet, Level, Numbers, Output, Variant
 from quaver.errors import ItemError, SpecError
@@ -243,3 +245,67 @@ def _called_after(words: Sequence[str], own: Sequence[str]) -> bool:
     shorter, longer = sorted((words, own), key=len)
     rest = iter(longer)
     return bool(shorter) and all(word in rest for word in shorter)
+
+
+NOTHING = CellLabel(None, "empty", "an empty cell")
+
+
+class CellReader:
+    """Reads the cells of a variable.
+
+    Args:
+        labels: Its label set.
+        also: Other texts of cells, each with its label, or None where it stands for no label.
+        unlabelled: More texts that stand for no label.
+    """
+
+    def __init__(
+        self, labels: LabelSet, also: Mapping[str, str | None] | None = None, unlabelled: Iterable[str] = ()
+    ) -> None:
+        self._labels, also = labels, also or {}
+        self._is_number, self._several = isinstance(labels, Numbers), labels.level in OF_SETS
+        single = single_labels(labels)
+        self._codes = [label.code for label in single]
+        self._known = [*also, *self._codes]
+        none = [text for text, code in also.items() if code is None]
+        given = {text: code for text, code in also.items() if code is not None}
+        self._cells = LabelCells(single, given, [*none, *unlabelled], labels.level)
+
+    def read(self, cell: Any, where: str = "") -> CellLabel | None:
+        """What a cell means; None where that is not known.
+
+        Raises:
+            ItemError: The cell holds a table.
+        """
+        if self._several and isinstance(cell, list | tuple):
+            return self._set(cell)
+        text = text_of(cell, where)
+        if not text:
+            return NOTHING
+        if self._several:
+            return self._set(text)
+        if self._is_number and (number := number_in(text, self._labels.level)) is not None:
+            return CellLabel(number, "valid", None)
+        return self._cells.read(text)
+
+    def _set(self, cell: Any) -> CellLabel | None:
+        given = cell_labels(cell, self._known)
+        parts = [self._cells.read(one) for one in given]
+        own = [part.label for part in parts if part is not None and part.label is not None]
+        if None in parts:
+            return None
+        if given and not own:
+            return CellLabel(None, "no_label", text_of(given[0]))
+        return CellLabel(set_of(own, self._codes), "valid", None)
+
+    def outside(self, what: str, where: str, texts: list[str], fix: str) -> ItemError:
+        """The error of cells whose meaning is not known."""
+        if not self._is_number:
+            return outside_label_set(what, where, texts, self._known, fix)
+        return ItemError(
+            f"{what} is no number",
+            where=where,
+            expected="a number of 0 or more" if self._labels.level == "ratio" else "a number",
+            found=texts[0][:80],
+            fix="write it with digits and a point; leave the cell empty where there is none",
+        )

@@ -11,11 +11,9 @@ from typing import Final, Literal
 
 import polars as pl
 
-from quaver.core.label_decisions import outside_label_set
-from quaver.core.label_values import cell_labels, labels_in, number_in, set_of, single_labels
-from quaver.core.labels import CellLabel, LabelCells
+from quaver.core.label_values import CellReader
 from quaver.core.number_format import composed
-from quaver.core.records import OF_SETS, LabelSet, Numbers
+from quaver.core.records import LabelSet, Numbers
 from quaver.core.spreadsheet import plain_cell, safe_cell
 from quaver.errors import ItemError, nearest
 
@@ -141,10 +139,7 @@ class ReturnedLabels:
     """
 
     def __init__(self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = ()) -> None:
-        self._labels, self._codes = labels, labels.codes
-        self._sets = {frozenset(labels_in(code)): code for code in labels.codes}
-        self._single = [label.code for label in single_labels(labels)]
-        self._cells = LabelCells(labels.labels, level=labels.level)
+        self._is_number, self._reader = isinstance(labels, Numbers), CellReader(labels)
         self._texts = texts
         self._others = set(others)
         self._ids = SheetIds([*texts, *self._others])
@@ -156,13 +151,13 @@ class ReturnedLabels:
         Rows may stand in any order, lack, or stand there twice with the same label. A row without a label is
         left out. A label may be written in capitals or small letters, where no other label is meant.
         """
-        if isinstance(self._labels, Numbers):
+        if self._is_number:
             _check_points(rows)
         found: dict[tuple[str, str], Returned] = {}
         outside: list[Returned] = []
         kept: list[tuple[str | None, ...]] = []
         for row in rows:
-            read = self._label(row.label.strip())
+            read = self._reader.read(row.label)
             if read is not None and read.label is None:
                 continue
             item = self._item(row)
@@ -172,38 +167,16 @@ class ReturnedLabels:
             coder = plain_cell(row.coder).removesuffix(ADJUDICATES)
             first = found.setdefault((item, coder), row)
             if first is not row:
-                if self._label(first.label.strip()) != read:
+                if self._reader.read(first.label) != read:
                     raise _twice(item, first, row)
                 continue
             as_role = "adjudicator" if row.coder.endswith(ADJUDICATES) and role == "coder" else role
             kept.append((item, coder, as_role, read.label, row.note or None, source, now))
         if outside:
             texts = list(dict.fromkeys(row.label.strip() for row in outside))
-            raise outside_label_set(
-                f"the label of item {outside[0].item!r}",
-                outside[0].where,
-                texts,
-                self._single or ["a number"],
-                "use the codes; leave the cell empty where there is no label",
-            )
+            fix = "use the codes; leave the cell empty where there is no label"
+            raise self._reader.outside(f"the label of item {outside[0].item!r}", outside[0].where, texts, fix)
         return pl.DataFrame(kept, schema=CODED_COLUMNS, orient="row")
-
-    def _label(self, text: str) -> CellLabel | None:
-        """The meaning of a cell; None for a text that is not known."""
-        read = self._cells.read(text)
-        if read is not None:
-            return read
-        if isinstance(self._labels, Numbers):
-            number = number_in(text, self._labels.level)
-            return None if number is None else CellLabel(number, "valid", None)
-        if self._labels.level not in OF_SETS:
-            return None
-        cells = [self._cells.read(one) for one in cell_labels(text)]
-        own = {cell.label for cell in cells if cell is not None and cell.label in self._single}
-        if len(own) < len(cells):
-            return None
-        known = frozenset(label for label in own if label is not None)
-        return CellLabel(self._sets.get(known) or set_of(known, self._single), "valid", None)
 
     def _item(self, row: Returned) -> str:
         """The id of the item that a row is about."""

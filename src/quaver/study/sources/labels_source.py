@@ -18,8 +18,8 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of, written_prompt
 from quaver.collect.store.spill import Receipt
 from quaver.collect.store.store_lock import sole_writer
-from quaver.core.records import Call
-from quaver.design.calls.annotation_table import Imported, read_imported
+from quaver.core.records import Call, Response
+from quaver.design.calls.annotation_table import read_imported
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import lock_document
 from quaver.design.prompts.rendering import messages_of
@@ -36,8 +36,8 @@ class Imports(StudySource):
     """A study file that names a table of ``annotations`` instead of items, prompt and models."""
 
     @cached_property
-    def imported(self) -> Imported:
-        """The table, and the design that it shows."""
+    def imported(self) -> tuple[Experiment, pl.DataFrame, list[Response]]:
+        """The design that the table shows, its annotations, and its raw answers."""
         spec = self.spec.annotations
         if spec and (self.positions.home / spec.source).resolve() == self.files.annotations.resolve():
             raise SpecError(
@@ -51,7 +51,7 @@ class Imports(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants and conditions, as the table shows them."""
-        experiment = self.imported.experiment
+        experiment = self.imported[0]
         check_design(experiment)
         return experiment
 
@@ -59,7 +59,7 @@ class Imports(StudySource):
     def calls(self) -> int:
         """How many labels or answers the table has; one with several fields counts once."""
         asked = self.spec.annotations
-        return self.imported.frame.height // max(1, len(asked.fields) if asked else 0)
+        return self.imported[1].height // max(1, len(asked.fields) if asked else 0)
 
     def _lock(self, rules: dict[str, str]) -> dict[str, Any]:
         document = lock_document(self.spec, self.experiment, self.served, rules)
@@ -84,7 +84,7 @@ class Labels(Imports):
 
         The study's folder keeps it as ``annotations.parquet``, as it does with labels that were scored.
         """
-        frame = self.imported.frame
+        frame = self.imported[1]
         if self.folder.is_dir() and not self._is_kept(frame):
             with suppress(StoreError):  # a folder that cannot be written can be measured all the same
                 self.files.write_annotations(frame)
@@ -155,14 +155,14 @@ class Answers(Imports):
         }
         items = {item.id: index for index, item in enumerate(experiment.items)}
         identities = {name: facts["identity"] for name, facts in self.served.items()}
-        places = self.imported.frame.select("model", "variant", "decoding", "item", "repeat")
+        places = self.imported[1].select("model", "variant", "decoding", "item", "repeat")
         for row, (model, variant, decoding, item, repeat) in enumerate(places.iter_rows()):
             place = json.dumps([identities[model], model, variant, decoding, item, repeat])
             key = blake2b(place.encode(), digest_size=16).digest()
             yield Call(key, conditions[model, variant, decoding], items[item], repeat), row
 
     def _receipts(self, sources: dict[str, int]) -> Iterator[Receipt]:
-        experiment, answers, now = self.experiment, self.imported.answers, time.time()
+        experiment, answers, now = self.experiment, self.imported[2], time.time()
         variants = {variant.id: variant for variant in experiment.variants}
         for call, row in self._calls():
             condition, item = experiment.conditions[call.condition], experiment.items[call.item]
