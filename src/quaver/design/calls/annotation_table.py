@@ -167,9 +167,9 @@ def _variants(
     firsts: dict[str, Row] = {}
     for at, name in distinct.select("", " ").iter_rows():
         first, row = firsts.setdefault(name, rows[at]), rows[at]
-        if column := next((one for one in said if row.text(one) != first.text(one)), None):
+        if moved := next((one for one in said if row.text(one) != first.text(one)), None):
             raise ItemError(
-                f"the variant {name!r} has two values of {column!r}",
+                f"the variant {name!r} has two values of {moved!r}",
                 where=row.where,
                 expected="one prompt for each variant",
                 found=f"another one at {first.where}",
