@@ -31,7 +31,7 @@ from quaver.collect.store.response_tables import SUMMED
 from quaver.comparison.paired_comparison import compare
 from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError
-from quaver.score.evaluators.marked_label import MarkedLabel
+from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.score.parsing.evaluator import Answer
 from quaver.study.imports.label_import import import_annotations
 from quaver.study.sources import archive

@@ -118,7 +118,7 @@ def test_what_is_remembered_is_bounded() -> None:
     one = annotator(first=FirstLabel())
     for start in range(0, 30_000, 10_000):
         one.frame([(0, 0, k, Response(f"Dole {k}"), None) for k in range(start, start + 10_000)])
-    assert len(one._readings[""][0]._known) <= 20_000
+    assert len(one._groups[""][0][0]._known) <= 20_000
 
 
 def test_a_factor_may_not_be_named_as_a_column() -> None:

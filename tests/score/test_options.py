@@ -13,7 +13,6 @@ from quaver.score.evaluators.marked_answer import FinalLine, FirstCharacter
 from quaver.score.evaluators.named_label import LabelMatch, Pattern
 from quaver.score.evaluators.scored_label import ByOutput, LabelScores
 from quaver.score.parsing.evaluator import Evaluator, ambiguous, tied
-from quaver.score.parsing.parsed_answer import Answer
 from quaver.testing.tasks import TASKS, task
 
 
@@ -171,12 +170,6 @@ def test_a_pattern_that_is_none_is_told_so(pattern: str) -> None:
 def test_a_pattern_made_to_hurt_takes_linear_time(pattern: str) -> None:
     # With backtracking these take longer than the age of the universe.
     assert reading(Pattern(pattern=pattern), "tone", "a" * 100_000 + "c").label is None
-
-
-def test_many_at_once_are_read_as_one_by_one() -> None:
-    reader = Pattern(pattern=r"(\w+)itive").reader(*TASKS["tone"])
-    answers = [Answer(Response(text)) for text in ("positive", "negative", "", "posit")]
-    assert reader.many(answers) == [reader(answer) for answer in answers]
 
 
 def by_output(text: str, output: str, evaluator: Evaluator | None = None) -> Reading:

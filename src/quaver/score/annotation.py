@@ -6,6 +6,7 @@ import gc
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,52 +18,57 @@ from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS, Ans
 from quaver.core.label_values import TaskField, fields_in
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
-from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
-from quaver.score.parsing.evaluator import Evaluator, readers_of
+from quaver.score.distinct_readings import DistinctReadings, reads_of
+from quaver.score.parsing.evaluator import Evaluator, Reader, readers_of
 from quaver.score.parsing.label_forms import forms_of
-from quaver.score.parsing.statuses import Judge
 
 
-def columns_of(
+def _columns(
     conditions: Sequence[Condition],
     items: Sequence[Item],
     variants: Mapping[str, Variant],
-    fields: Sequence[TaskField] = (),
+    decodings: Mapping[str, Decoding],
+    fields: Sequence[TaskField],
 ) -> tuple[dict[str, pl.Series], dict[str, pl.Series]]:
     """The columns that depend on the condition (a row each), and those that depend on the item."""
-    of_condition: dict[str, list[str | None]] = {
-        "model": [condition.model for condition in conditions],
-        "variant": [condition.variant for condition in conditions],
-        "decoding": [condition.decoding for condition in conditions],
-    }
-    of_item: dict[str, list[str | None]] = {
-        "item": [item.id for item in items],
-        "gold": [item.gold for item in items],
-    }
     taken = dict.fromkeys([*ANNOTATION_COLUMNS, *([FIELD] if fields else [])], "annotations")
-    for name in dict.fromkeys(name for variant in variants.values() for name in variant.factors):
-        _claim(name, "a factor of the variants", taken)
-        of_condition[name] = [variants[condition.variant].factors.get(name) for condition in conditions]
-    covariates: dict[str, pl.Series] = {}
-    for name in dict.fromkeys(name for variant in variants.values() for name in variant.covariates):
-        _claim(name, "a covariate of the variants", taken)
-        values = [variants[condition.variant].covariates.get(name) for condition in conditions]
-        covariates[name] = _typed(name, values)
-    for name in dict.fromkeys(name for item in items for name in item.groups):
-        _claim(name, "a group of the items", taken)
-        of_item[name] = [item.groups.get(name) for item in items]
-    sample = {
-        name: pl.Series([None] * len(items), dtype=ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS[1:]
+
+    def claimed(names: Iterable[str], claimant: str) -> Iterator[str]:
+        for name in dict.fromkeys(names):
+            if name in taken:
+                raise SpecError(
+                    f"two columns of the annotations would be named {name!r}",
+                    found=f"{name!r} of {taken[name]}, and {claimant}",
+                    fix="give one of them another name",
+                )
+            taken[name] = claimant
+            yield name
+
+    asked = [variants[condition.variant] for condition in conditions]
+    of_condition = {
+        name: _texts(name, (getattr(one, name) for one in conditions))
+        for name in ("model", "variant", "decoding")
     }
-    return _categorical(of_condition) | covariates, _categorical(of_item) | sample
+    for name in claimed((n for v in variants.values() for n in v.factors), "a factor of the variants"):
+        of_condition[name] = _texts(name, (variant.factors.get(name) for variant in asked))
+    for name in claimed((n for v in variants.values() for n in v.covariates), "a covariate of the variants"):
+        of_condition[name] = _typed(name, [variant.covariates.get(name) for variant in asked])
+    for name in dict.fromkeys(name for decoding in decodings.values() for name in decoding.grid):
+        values = [getattr(decodings[condition.decoding], name) for condition in conditions]
+        of_condition[name] = pl.Series(name, values, dtype=pl.Float64)
+    of_item = {
+        "item": _texts("item", (item.id for item in items)),
+        "gold": _texts("gold", (item.gold for item in items)),
+    }
+    for name in claimed((n for item in items for n in item.groups), "a group of the items"):
+        of_item[name] = _texts(name, (item.groups.get(name) for item in items))
+    for name in GOLD_COLUMNS[1:]:
+        of_item[name] = pl.Series(name, [None] * len(items), dtype=ANNOTATION_COLUMNS[name])
+    return of_condition, of_item
 
 
-def _of_field(field: TaskField, items: Sequence[Item]) -> dict[str, pl.Series]:
-    """What is a field's own: its name, once, and its gold label of each item."""
-    return {
-        FIELD: pl.Series(FIELD, [field.name], dtype=pl.Categorical),
-        "gold": pl.Series("gold", [item.golds.get(field.name) for item in items], dtype=pl.Categorical),
-    }
+def _texts(name: str, values: Iterable[str | None]) -> pl.Series:
+    return pl.Series(name, list(values), dtype=pl.Categorical)
 
 
 def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
@@ -72,31 +78,7 @@ def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Boolean)
     if all(isinstance(value, int | float) for value in known):
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
-    texts = [None if value is None else str(value) for value in values]
-    return pl.Series(name, texts, dtype=pl.Categorical)
-
-
-def grid_columns(conditions: Sequence[Condition], decodings: Mapping[str, Decoding]) -> dict[str, pl.Series]:
-    """The options that grids vary, with a row for each condition."""
-    names = dict.fromkeys(name for decoding in decodings.values() for name in decoding.grid)
-    return {
-        name: pl.Series(name, [getattr(decodings[c.decoding], name) for c in conditions], dtype=pl.Float64)
-        for name in names
-    }
-
-
-def _claim(name: str, claimant: str, taken: dict[str, str]) -> None:
-    if name in taken:
-        raise SpecError(
-            f"two columns of the annotations would be named {name!r}",
-            found=f"{name!r} of {taken[name]}, and {claimant}",
-            fix="give one of them another name",
-        )
-    taken[name] = claimant
-
-
-def _categorical(columns: Mapping[str, list[str | None]]) -> dict[str, pl.Series]:
-    return {name: pl.Series(name, values, dtype=pl.Categorical) for name, values in columns.items()}
+    return _texts(name, (None if value is None else str(value) for value in values))
 
 
 def annotate(
@@ -145,8 +127,12 @@ def read(
     about: Response | None = None,
 ) -> Reading:
     """Read one response with one evaluator, including its status and marks."""
+    forms = forms_of(labels, variant)
+    readings = DistinctReadings(reads_of(evaluator), [[evaluator.reader(labels, variant)]], [forms])
     rows = AnswerRows.of([(0, 0, 0, response, about)])
-    return alone(evaluator, labels, variant).of(np.zeros(1, np.intp), rows).reading(0)
+    reading: Reading
+    _, ((truncated,), (looping,), (reading,)) = readings.of(np.zeros(1, np.intp), rows)
+    return replace(reading, truncated=truncated, looping=looping) if truncated or looping else reading
 
 
 class Annotator:
@@ -183,33 +169,35 @@ class Annotator:
     ) -> None:
         fields = fields_in(labels)
         self._codes = [field.labels.codes for field in fields] or [labels.codes]
-        self._of_condition, self._of_item = columns_of(conditions, items, variants, fields)
+        self._of_condition, self._of_item = _columns(conditions, items, variants, decodings or {}, fields)
         if gold is not None:
             self._of_item |= {column.name: column for column in gold}
-        self._of_field = [_of_field(field, items) for field in fields] or [{}]
-        self._is_asked = [
-            None if all(own) else np.array(own)
-            for field in fields
-            if (own := [field.is_asked(variant) for variant in variants.values()])
-        ] or [None]
-        self._of_condition |= grid_columns(conditions, decodings or {})
+        self._fields = fields
+        self._golds = [_texts("gold", (item.golds.get(field.name) for item in items)) for field in fields]
+        asked = [[field.is_asked(variant) for variant in variants.values()] for field in fields]
+        self._is_asked = [None if all(own) else np.array(own) for own in asked] or [None]
         places = {name: index for index, name in enumerate(variants)}
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
         self._follow_ups = [condition.follow_up for condition in conditions]
-        judges = [Judge(forms_of(labels, variant)) for variant in variants.values()]
-        reading: dict[str, list[Named]] = defaultdict(list)
+        forms = [forms_of(labels, variant) for variant in variants.values()]
+        self._groups: dict[str, list[_Group]] = defaultdict(list)
+        together: dict[tuple[str, str], list[tuple[str, int, list[Reader]]]] = defaultdict(list)
         for name, evaluator in evaluators.items():
-            by_variant = [readers_of(evaluator, labels, variant) for variant in variants.values()]
-            reading[(of or {}).get(name, "")] += [
-                Named(name, reads_of(evaluator), [own[field] for own in by_variant], field)
-                for field in range(len(self._codes))
-            ]
-        self._readings = {follow_up: _groups(some, judges) for follow_up, some in reading.items()}
-        self._order = {
-            # Those that read pairs come last.
-            follow_up: [(one.name, one.field) for one in sorted(some, key=lambda one: one.reads == "pair")]
-            for follow_up, some in reading.items()
-        }
+            reads, by_variant = (
+                reads_of(evaluator),
+                [readers_of(evaluator, labels, variant) for variant in variants.values()],
+            )
+            # One that reads pairs sets marks of its own, and comes last.
+            alike = f"~{name}" if reads == "pair" else reads
+            for field in range(len(self._codes)):
+                own = [readers[field] for readers in by_variant]
+                together[(of or {}).get(name, ""), alike].append((name, field, own))
+        for (follow_up, alike), some in together.items():
+            reads = "pair" if alike.startswith("~") else alike
+            readings = DistinctReadings(reads, [own for *_, own in some], forms)
+            self._groups[follow_up].append((readings, [(name, field) for name, field, _ in some]))
+        self._order = [(name, field) for name in evaluators for field in range(len(self._codes))]
+        self._order.sort(key=lambda place: reads_of(evaluators[place[0]]) == "pair")
         extra = {
             name: column.dtype
             for name, column in {**self._of_condition, **self._of_item}.items()
@@ -221,75 +209,73 @@ class Annotator:
     def frame(self, rows: Sequence[Row] | AnswerRows) -> pl.DataFrame:
         """The annotations of some responses: a row for each evaluator and response that it reads."""
         answers = rows if isinstance(rows, AnswerRows) else AnswerRows.of(rows)
-        frames = [frame for name, some in self._by_follow_up(answers) for frame in self._frames(name, some)]
+        apart: dict[str, list[int]] = defaultdict(list)  # the answers themselves, and those to each follow-up
+        if any(self._follow_ups):
+            for index, condition in enumerate(answers.conditions):
+                apart[self._follow_ups[condition]].append(index)
+        elif len(answers):
+            apart[""] = [*range(len(answers))]
+        frames = [frame for name, places in apart.items() for frame in self._frames(name, answers.at(places))]
         if not frames:
             return pl.DataFrame(schema=self.schema)
         return pl.concat(frames).select(self.schema.names())
 
-    def _by_follow_up(self, answers: AnswerRows) -> Iterator[tuple[str, AnswerRows]]:
-        """The answers themselves and those to each follow-up, apart."""
-        if not any(self._follow_ups):
-            yield from [("", answers)] if len(answers) else []
-            return
-        apart: dict[str, list[int]] = defaultdict(list)
-        for index, condition in enumerate(answers.conditions):
-            apart[self._follow_ups[condition]].append(index)
-        yield from ((name, answers.at(some)) for name, some in apart.items())
-
     def _frames(self, follow_up: str, rows: AnswerRows) -> Iterator[pl.DataFrame]:
-        """A frame for each evaluator that reads this follow-up, or the answers themselves."""
-        groups = self._readings.get(follow_up)
+        """A frame for each evaluator and field that reads this follow-up, or the answers themselves."""
+        groups = self._groups.get(follow_up)
         if not groups:
             return
-        at_condition = np.array(rows.conditions, np.intp)
-        at_item = np.array(rows.items, np.intp)
-        shared = {name: column.gather(at_condition) for name, column in self._of_condition.items()}
-        shared |= {name: column.gather(at_item) for name, column in self._of_item.items()}
+        condition, item = np.array(rows.conditions, np.intp), np.array(rows.items, np.intp)
+        shared = {name: column.gather(condition) for name, column in self._of_condition.items()}
+        shared |= {name: column.gather(item) for name, column in self._of_item.items()}
         shared["repeat"] = pl.Series(rows.repeats, dtype=pl.Int32)
-        variants = self._variant[at_condition]
+        variants = self._variant[condition]
         made: dict[tuple[str, int], pl.DataFrame] = {}
-        for group in groups:
-            found = group.of(variants, rows)
-            marks = {
-                "truncated": pl.Series(found.truncated, dtype=pl.Boolean).gather(found.codes),
-                "looping": pl.Series(found.looping, dtype=pl.Boolean).gather(found.codes),
-            }
-            for evaluator, readings in zip(group.evaluators, found.readings, strict=True):
-                columns = self._read_columns(readings, found.codes, self._codes[evaluator.field])
-                name = pl.Series([evaluator.name], dtype=pl.Categorical).new_from_index(0, len(rows))
-                own = {
-                    name: column.new_from_index(0, len(rows)) if len(column) == 1 else column.gather(at_item)
-                    for name, column in self._of_field[evaluator.field].items()
-                }
-                frame = pl.DataFrame(shared | marks | {"evaluator": name} | columns | own)
-                asked = self._is_asked[evaluator.field]
-                made[evaluator.name, evaluator.field] = (
-                    frame if asked is None else frame.filter(asked[variants])
+        for readings, places in groups:
+            codes, (truncated, looping, *columns) = readings.of(variants, rows)
+            marks = pl.DataFrame(
+                {"truncated": truncated, "looping": looping}, schema=dict.fromkeys(_MARKS, pl.Boolean)
+            )
+            for (name, field), column in zip(places, columns, strict=True):
+                own = pl.DataFrame(shared).with_columns(
+                    *marks[codes], *_read_columns(column, codes, self._codes[field]), evaluator=_text(name)
                 )
-        yield from (made[place] for place in self._order[follow_up])
+                if self._fields:
+                    gold = self._golds[field].gather(item)
+                    own = own.with_columns(gold, _text(self._fields[field].name).alias(FIELD))
+                asked = self._is_asked[field]
+                made[name, field] = own if asked is None else own.filter(asked[variants])
+        yield from (made[place] for place in self._order if place in made)
 
-    @staticmethod
-    def _read_columns(
-        readings: Sequence[Reading], codes: NDArray[np.intp], labels: Sequence[str]
-    ) -> dict[str, pl.Series]:
-        """The columns that depend on the evaluator, from readings and which of them is whose."""
-        places, which = distinct(map(id, readings), len(readings))
-        at_reading = which[codes]
-        some = [readings[position] for position in places]
-        probabilities = [
-            None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in labels]
-            for one in some
-        ]
-        columns = {
-            "label": pl.Series([one.label for one in some], dtype=pl.Categorical),
-            "status": pl.Series([one.status for one in some], dtype=pl.Categorical),
-            "reason": pl.Series([one.reason for one in some], dtype=pl.String),
-            "confidence": pl.Series([one.confidence for one in some], dtype=pl.Float64),
-            "probabilities": pl.Series(probabilities, dtype=pl.List(pl.Float64)),
-            "label_coverage": pl.Series([one.label_coverage for one in some], dtype=pl.Float64),
-            "mass_coverage": pl.Series([one.mass_coverage for one in some], dtype=pl.Float64),
-        }
-        return {name: column.gather(at_reading) for name, column in columns.items()}
+
+_Group = tuple[DistinctReadings, Sequence[tuple[str, int]]]
+"""Evaluators that are shown the same: their readings, and the name and field of each."""
+
+_MARKS = ("truncated", "looping")
+_READ = ("label", "status", "reason", "confidence", "label_coverage", "mass_coverage")
+
+
+def _text(value: str) -> pl.Expr:
+    return pl.lit(value, dtype=pl.Categorical)
+
+
+def _read_columns(
+    readings: Sequence[Reading], codes: NDArray[np.intp], labels: Sequence[str]
+) -> pl.DataFrame:
+    """The columns that depend on the evaluator, from distinct answers' readings and which is whose."""
+    places: dict[int, int] = {}  # few readings differ
+    which = np.array([places.setdefault(id(one), len(places)) for one in readings], np.intp)
+    some = [*{id(one): one for one in readings}.values()]
+    columns = {
+        name: pl.Series([getattr(one, name) for one in some], dtype=ANNOTATION_COLUMNS[name])
+        for name in _READ
+    }
+    probabilities = [
+        None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in labels]
+        for one in some
+    ]
+    columns["probabilities"] = pl.Series(probabilities, dtype=ANNOTATION_COLUMNS["probabilities"])
+    return pl.DataFrame(columns)[which[codes]]
 
 
 @contextmanager
@@ -302,11 +288,3 @@ def no_search_for_cycles() -> Iterator[None]:
     finally:
         if searched:
             gc.enable()
-
-
-def _groups(evaluators: Sequence[Named], judges: Sequence[Judge]) -> list[DistinctReadings]:
-    """Evaluators that are shown the same, together; one that reads pairs sets its own marks."""
-    apart: dict[str, list[Named]] = defaultdict(list)
-    for evaluator in evaluators:
-        apart[f"pair {evaluator.name}" if evaluator.reads == "pair" else evaluator.reads].append(evaluator)
-    return [DistinctReadings(some, judges) for some in apart.values()]

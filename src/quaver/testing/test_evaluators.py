@@ -117,7 +117,7 @@ class TestEveryEvaluator:
         assert found == [(reading.label, reading.status, reading.reason) for reading in alone]
 
     @pytest.mark.parametrize("task", TASKS)
-    @settings(max_examples=25)
+    @settings(max_examples=25, deadline=None)
     @given(response=RESPONSES)
     def test_any_answer_is_read_and_read_alike_twice(self, name: str, task: str, response: Response) -> None:
         labels, variant = TASKS[task]
@@ -125,7 +125,7 @@ class TestEveryEvaluator:
         check(reading, labels)
         assert reading == read(response, made(name), labels, variant)
 
-    @settings(max_examples=25)
+    @settings(max_examples=25, deadline=None)
     @given(response=RESPONSES)
     def test_any_follow_up_is_read(self, name: str, response: Response) -> None:
         labels, variant = TASKS["names"]

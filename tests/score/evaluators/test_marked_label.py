@@ -12,7 +12,7 @@ from tests.score.shapes import Shape, shapes
 from quaver.core import registry
 from quaver.core.records import Label, Response
 from quaver.score.annotation import read
-from quaver.score.evaluators.marked_label import MarkedLabel
+from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.testing.tasks import TASKS, task
 
 READ_OTHERWISE: dict[str, str] = {}

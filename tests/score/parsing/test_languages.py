@@ -4,7 +4,7 @@ import pytest
 
 from quaver.core.records import Label, Response
 from quaver.score.annotation import read
-from quaver.score.evaluators.marked_label import MarkedLabel
+from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.score.parsing.languages import language_of, languages, phrases_in
 from quaver.testing.tasks import task
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quaver.core.annotations import Reading
 from quaver.core.records import Response, Token
 from quaver.score.parsing.label_forms import forms_of
-from quaver.score.parsing.languages import languages
-from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Answer
-from quaver.score.parsing.statuses import _IN_SIMPLE_DECLINES, Judge, loops, verbal_confidence
+from quaver.score.parsing.statuses import loops, settled, verbal_confidence
 from quaver.testing.tasks import TASKS
 
-JUDGES = Judge(forms_of(*TASKS["names"]))
+FORMS = forms_of(*TASKS["names"])
 
 
 class Judged(NamedTuple):
@@ -30,17 +27,9 @@ class Judged(NamedTuple):
     looping: bool
 
 
-def judged_together(responses: Sequence[Response]) -> list[Judged]:
-    many = ManyAnswers(
-        [one.text for one in responses], [one.finish for one in responses], responses.__getitem__
-    )
-    found = JUDGES(many)
-    marks = zip(found.truncated, found.looping, strict=True)
-    return [Judged(found.text.get(at), found.tokens.get(at), *mark) for at, mark in enumerate(marks)]
-
-
 def judge(response: Response) -> Judged:
-    return judged_together([response])[0]
+    of_text, of_tokens = (settled(Answer(response), FORMS, of_tokens=one) for one in (False, True))
+    return Judged(of_text, of_tokens, response.finish == "length", loops(response.text))
 
 
 def status(text: str, **more: object) -> str | None:
@@ -184,54 +173,6 @@ def test_marks_stand_beside_any_status() -> None:
     assert (judged.text.status, judged.truncated, judged.looping) == ("empty", True, True)
 
 
-@pytest.mark.parametrize("beginning", languages()["en"]["declines"])
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_whatever_declines_has_one_of_the_words_that_are_looked_for_first(
-    beginning: str, data: st.DataObject
-) -> None:
-    said = data.draw(st.from_regex(beginning, fullmatch=False))
-    assert any(word in said for word in _IN_SIMPLE_DECLINES)
-
-
-PIECES = st.sampled_from(
-    [
-        *("I'm sorry", "but", "Dole", "I cannot say", "as an AI", ".", "\n", "Désolé", "x" * 90, "<think>"),
-        *(
-            "</think>",
-            "<|im_end|>",
-            "so so so so so so so so so",
-            "ab" * 15,
-            "  ",
-            "\x00",
-            "\ud800",
-            "“Dole”",
-        ),
-    ]
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    texts=st.lists(
-        st.lists(PIECES, max_size=6).map(" ".join) | st.text(max_size=60), min_size=20, max_size=60
-    ),
-    finish=st.sampled_from(["stop", "length", "error", "content_filter"]),
-)
-def test_many_are_judged_as_one_by_one(texts: list[str], finish: Any) -> None:
-    responses = [Response(text, finish if at % 7 == 0 else "stop") for at, text in enumerate(texts)]
-    assert judged_together(responses) == [judge(one) for one in responses]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.text() | PIECES, min_size=20, max_size=40))
-def test_many_have_the_texts_of_each(texts: list[str]) -> None:
-    many = ManyAnswers(texts, ["stop"] * len(texts), lambda at: Response(texts[at]))
-    each = [Answer(Response(text)) for text in texts]
-    assert many.texts.to_list() == [one.text for one in each]
-    assert many.folded.to_list() == [one.folded for one in each]
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -298,7 +239,7 @@ def test_none_or_several_do_not_parse(text: str, reason: str) -> None:
 
 
 def test_a_failed_answer_states_nothing() -> None:
-    assert verbal_confidence(Response("90%", "error")).value is None
+    assert verbal_confidence(Response("90%", "error"))[0] is None
 
 
 @given(st.integers(0, 1000))
@@ -306,7 +247,7 @@ def test_the_three_forms_of_one_number_agree(thousandths: int) -> None:
     percent = f"{thousandths / 10:.1f}"
     said = f"{percent}% or {thousandths / 1000:.3f} or {percent} out of 100"
     forms = [f"{percent}%", f"{thousandths / 1000:.3f}", f"{percent} out of 100"]
-    values = {verbal_confidence(Response(form)).value for form in forms}
+    values = {verbal_confidence(Response(form))[0] for form in forms}
     assert values == {thousandths / 1000}, said
 
 

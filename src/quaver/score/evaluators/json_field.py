@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -13,7 +12,7 @@ from quaver.core.annotations import Reading
 from quaver.core.label_values import labels_in, number_in, set_of
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Level, Variant
-from quaver.score.parsing.evaluator import Answer, Held, Reader, ambiguous, no_label, valid
+from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.parsed_answer import fold
 
@@ -30,7 +29,6 @@ _TOKEN = re.compile(rf"{_PART.pattern}|(?P<sign>=>|[{{}}\[\]:=,])", re.DOTALL)
 _COLON = re.compile(r"\s*[:=]>?\s*\[?\s*")
 _MOST = 10_000
 _NONE = no_label("no JSON object")
-_HELD = Held(["{"], "", _NONE)
 
 
 class JsonField:
@@ -62,71 +60,53 @@ class JsonField:
         """Make the reader for one variant's answers."""
         field = fold(composed(self._field or variant.label_field or "label").strip())
         if variant.output == "labels":
-            return _JsonValueReader(forms_of(labels, variant), field, labels.codes, labels.level)
+            return Rule(_value, (field, labels.level, forms_of(labels, variant), labels.codes))
         if variant.output == "number":
-            return _JsonValueReader(None, field, (), labels.level)
-        return _JsonFieldReader(forms_of(labels, variant), field)
+            return Rule(_value, (field, labels.level))
+        return Rule(_label, (forms_of(labels, variant), field))
 
 
-@dataclass(frozen=True, slots=True)
-class _JsonFieldReader:
-    forms: Forms
-    field: str
-
-    def __call__(self, answer: Answer) -> Reading:
-        start = answer.text.find("{")
-        if start < 0:
-            return _NONE
-        values = list(_values(answer.text, start, self.field))
-        found = {self.forms.whole(value) or self.forms.whole(bare(value)) for value in values} - {()}
-        codes = {code for some in found for code in some}
-        if len(codes) == 1:
-            return valid(codes.pop())
-        if codes:
-            return ambiguous(codes)
-        return no_label(f"no field {self.field}" if not values else "the field holds no label")
-
-    held = _HELD
+def _label(answer: Answer, forms: Forms, field: str) -> Reading:
+    start = answer.text.find("{")
+    if start < 0:
+        return _NONE
+    values = list(_values(answer.text, start, field))
+    found = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
+    codes = {code for some in found for code in some}
+    if codes:
+        return valid(*codes) if len(codes) == 1 else ambiguous(codes)
+    return no_label(f"no field {field}" if not values else "the field holds no label")
 
 
-@dataclass(frozen=True, slots=True)
-class _JsonValueReader:
-    """Reads a field of which several labels may apply, or whose values are numbers."""
+def _value(
+    answer: Answer, field: str, level: Level, forms: Forms | None = None, codes: tuple[str, ...] = ()
+) -> Reading:
+    """A field of which several labels may apply, or whose values are numbers."""
+    start = answer.text.find("{")
+    if start < 0:
+        return _NONE
+    values = _candidates(answer, start, field)
+    readings = [_set(value, forms, codes) if forms else _number(value, level) for value in values]
+    found = list(dict.fromkeys(one.label for one in readings if one.label is not None))
+    if found:
+        return valid(found[0]) if len(found) == 1 else ambiguous(found)
+    return readings[0] if readings else no_label(f"no field {field}")
 
-    forms: Forms | None
-    field: str
-    codes: tuple[str, ...]
-    level: Level
 
-    held = _HELD
+def _set(value: Any, forms: Forms, codes: tuple[str, ...]) -> Reading:
+    given = _listed(value)
+    if given is None:
+        return no_label("the field holds no list")
+    found = [forms.whole(one) or forms.whole(bare(one)) for one in given]
+    if not all(len(some) == 1 for some in found):
+        return no_label("the field holds what is no label")
+    return valid(set_of((some[0] for some in found), codes))
 
-    def __call__(self, answer: Answer) -> Reading:
-        start = answer.text.find("{")
-        if start < 0:
-            return _NONE
-        readings = [
-            self._set(value) if self.forms else self._number(value)
-            for value in _candidates(answer, start, self.field)
-        ]
-        found = list(dict.fromkeys(one.label for one in readings if one.label is not None))
-        if found:
-            return valid(found[0]) if len(found) == 1 else ambiguous(found)
-        return readings[0] if readings else no_label(f"no field {self.field}")
 
-    def _set(self, value: Any) -> Reading:
-        assert self.forms is not None
-        given = _listed(value)
-        if given is None:
-            return no_label("the field holds no list")
-        found = [self.forms.whole(one) or self.forms.whole(bare(one)) for one in given]
-        if not all(len(codes) == 1 for codes in found):
-            return no_label("the field holds what is no label")
-        return valid(set_of((codes[0] for codes in found), self.codes))
-
-    def _number(self, value: Any) -> Reading:
-        text = repr(value) if type(value) in (int, float) else value if isinstance(value, str) else ""
-        number = number_in(text, self.level)
-        return no_label("the field holds no number") if number is None else valid(number)
+def _number(value: Any, level: Level) -> Reading:
+    text = repr(value) if type(value) in (int, float) else value if isinstance(value, str) else ""
+    number = number_in(text, level)
+    return no_label("the field holds no number") if number is None else valid(number)
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, takewhile
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
-from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
+from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, forms_of, word_pattern
 from quaver.score.parsing.parsed_answer import fold
 
@@ -92,26 +91,14 @@ class FirstCharacter:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return _FirstCharacterReader(choices_of(forms_of(labels, variant)))
+        return Rule(_first_character, (choices_of(forms_of(labels, variant)),))
 
 
-@dataclass(frozen=True, slots=True)
-class _FirstCharacterReader:
-    choices: Choices
-
-    def __call__(self, answer: Answer) -> Reading:
-        return read_first_character(answer, self.choices)
-
-
-def read_first_character(answer: Answer, choices: Choices) -> Reading:
-    """Read an answer by the rule of `FirstCharacter`."""
+def _first_character(answer: Answer, choices: Choices) -> Reading:
     if not choices.codes:
         return no_label("no answer of this variant is one character")
     character, codes = choices.first_character(answer.text)
-    return _reading(character, codes or choices.lone_line(answer.text))
-
-
-def _reading(character: str, codes: tuple[str, ...]) -> Reading:
+    codes = codes or choices.lone_line(answer.text)
     if len(codes) == 1:
         return valid(codes[0])
     return ambiguous(codes, "share the form") if codes else no_label(f'the first character is "{character}"')
@@ -140,35 +127,29 @@ class FinalLine:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return _FinalLineReader(forms_of(labels, variant), self._marked)
+        return Rule(_final, (forms_of(labels, variant), self._marked))
 
 
-@dataclass(frozen=True, slots=True)
-class _FinalLineReader:
-    forms: Forms
-    marked: bool
-
-    def __call__(self, answer: Answer) -> Reading:
-        # Going backwards, the last line comes first.
-        end = len(answer.folded)
-        for _ in range(_MOST):
-            end = answer.folded.rfind(_MARK, 0, end)
-            if end < 0:
-                break
-            if end and answer.folded[end - 1].isalnum():  # as in "semifinal"
-                continue
-            rest = _REST.match(answer.folded, end + len(_MARK))
-            codes = self.forms.given(answer, rest.end()) if rest else ()
-            if codes:
-                return valid(codes[0]) if len(codes) == 1 else ambiguous(codes, "share the form")
-        return _NONE if self.marked else self._last_line(answer)
-
-    def _last_line(self, answer: Answer) -> Reading:
-        begin = answer.text.rfind("\n") + 1
-        last = {code for one in self.forms.mentions(answer, begin) for code in one.codes}
-        if len(last) == 1:
-            return valid(*last)
-        return ambiguous(last, "in the last line") if last else _NONE
+def _final(answer: Answer, forms: Forms, marked: bool) -> Reading:
+    # Going backwards, the last line comes first.
+    end = len(answer.folded)
+    for _ in range(_MOST):
+        end = answer.folded.rfind(_MARK, 0, end)
+        if end < 0:
+            break
+        if end and answer.folded[end - 1].isalnum():  # as in "semifinal"
+            continue
+        rest = _REST.match(answer.folded, end + len(_MARK))
+        codes = forms.given(answer, rest.end()) if rest else ()
+        if codes:
+            return valid(codes[0]) if len(codes) == 1 else ambiguous(codes, "share the form")
+    if marked:
+        return _NONE
+    begin = answer.text.rfind("\n") + 1
+    last = {code for mention in forms.mentions(answer, begin) for code in mention.codes}
+    if len(last) == 1:
+        return valid(*last)
+    return ambiguous(last, "in the last line") if last else _NONE
 
 
 _WHAT = "(?:answer|label|option|choice|classification|category|class|vote|rating)"
@@ -223,25 +204,18 @@ class AnswerMarkers:
         forms = forms_of(labels, variant)
         choices = choices_of(forms)
         lone = forms_of(labels, variant, longest=1) if choices.codes else forms
+        return Rule(_announced, (forms, lone, choices))
 
-        return _AnswerMarkersReader(forms, lone, choices)
 
-
-@dataclass(frozen=True, slots=True)
-class _AnswerMarkersReader:
-    forms: Forms
-    lone: Forms
-    choices: Choices
-
-    def __call__(self, answer: Answer) -> Reading:
-        codes = _marked(answer, self.forms)
-        reason = None
-        if not codes:
-            codes = self.lone.last(answer)
-            reason = "the last choice, without a marker"
-        if not codes:
-            return read_first_character(answer, self.choices)
-        return valid(codes[0], reason) if len(codes) == 1 else ambiguous(codes, "share the form")
+def _announced(answer: Answer, forms: Forms, lone: Forms, choices: Choices) -> Reading:
+    codes = _marked(answer, forms)
+    reason = None
+    if not codes:
+        codes = lone.last(answer)
+        reason = "the last choice, without a marker"
+    if not codes:
+        return _first_character(answer, choices)
+    return valid(codes[0], reason) if len(codes) == 1 else ambiguous(codes, "share the form")
 
 
 def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:

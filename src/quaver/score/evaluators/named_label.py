@@ -1,10 +1,9 @@
-"""Evaluators that look for a label's name: as the whole answer, the first or only one, by a pattern."""
+"""Evaluators that look for a label's name: as the whole answer, the first, the only or a marked one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import polars as pl
 
@@ -12,11 +11,19 @@ from quaver.core.annotations import Reading
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Variant
 from quaver.errors import SpecError
-from quaver.score.parsing.evaluator import Answer, Held, Reader, ambiguous, no_label, valid
+from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
-from quaver.score.parsing.many_answers import in_columns
+from quaver.score.parsing.label_marks import HOW, continued, named
 
-_NONE = no_label("the answer is not a label alone")
+_NOT_ALONE: Final = no_label("the answer is not a label alone")
+_NONE: Final = no_label("no label in the text")
+_DENIED: Final = no_label("what the text names, it denies")
+
+
+def _reading(codes: Sequence[str], otherwise: Reading) -> Reading:
+    if len(codes) == 1:
+        return valid(codes[0])
+    return ambiguous(codes, "share the form") if codes else otherwise
 
 
 class Exact:
@@ -28,32 +35,14 @@ class Exact:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return _ExactReader(forms_of(labels, variant))
+        return Rule(_exact, (forms_of(labels, variant),))
 
 
-@dataclass(frozen=True, slots=True)
-class _ExactReader:
-    forms: Forms
-
-    def __call__(self, answer: Answer) -> Reading:
-        codes = self.forms.whole(answer.text) or self.forms.whole(_bare(answer.text))
-        if len(codes) == 1:
-            return valid(codes[0])
-        return ambiguous(codes, "share the form") if codes else _NONE
-
-    @property
-    def held(self) -> Held:
-        return Held(self.forms.words, self.forms.letter, _NONE)
-
-
-def _bare(text: str) -> str:
-    text = text.removesuffix(".").rstrip()
+def _exact(answer: Answer, forms: Forms) -> Reading:
+    text = answer.text.removesuffix(".").rstrip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
         text = text[1:-1].strip().removesuffix(".").rstrip()
-    return text
-
-
-_LABEL_NONE = no_label("no label in the text")
+    return _reading(forms.whole(answer.text) or forms.whole(text), _NOT_ALONE)
 
 
 class FirstLabel:
@@ -66,25 +55,11 @@ class FirstLabel:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return _FirstLabelReader(forms_of(labels, variant))
+        return Rule(_first, (forms_of(labels, variant),))
 
 
-@dataclass(frozen=True, slots=True)
-class _FirstLabelReader:
-    forms: Forms
-
-    def __call__(self, answer: Answer) -> Reading:
-        return _reading(self.forms.first(answer))
-
-    @property
-    def held(self) -> Held:
-        return Held(self.forms.words, self.forms.letter, _LABEL_NONE)
-
-
-def _reading(codes: Sequence[str]) -> Reading:
-    if len(codes) == 1:
-        return valid(codes[0])
-    return ambiguous(codes, "share the form") if codes else _LABEL_NONE
+def _first(answer: Answer, forms: Forms) -> Reading:
+    return _reading(forms.first(answer), _NONE)
 
 
 class LabelMatch:
@@ -103,27 +78,17 @@ class LabelMatch:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return _LabelMatchReader(forms_of(labels, variant), variant.explains, self._several == "first")
+        return Rule(_only, (forms_of(labels, variant), variant.explains, self._several == "first"))
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelMatchReader:
-    forms: Forms
-    explains: bool
-    takes_first: bool
-
-    def __call__(self, answer: Answer) -> Reading:
-        if self.explains:
-            answer = answer.before_explanation()
-        found = self.forms.distinct(answer)
-        if len(found) < 2:
-            return valid(*found) if found else _LABEL_NONE
-        first = self.forms.first(answer) if self.takes_first else ()
-        return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
-
-    @property
-    def held(self) -> Held:
-        return Held(self.forms.words, self.forms.letter, _LABEL_NONE)
+def _only(answer: Answer, forms: Forms, explains: bool, takes_first: bool) -> Reading:
+    if explains:
+        answer = answer.before_explanation()
+    found = forms.distinct(answer)
+    if len(found) < 2:
+        return valid(*found) if found else _NONE
+    first = forms.first(answer) if takes_first else ()
+    return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
 
 
 class Pattern:
@@ -156,42 +121,17 @@ class Pattern:
             ) from error
         self._group = min(2, len(groups))
 
-    def reader(self, labels: LabelSet, variant: Variant) -> PatternReader:
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return PatternReader(self._pattern, self._group, forms_of(labels, variant))
+        return Rule(_by_pattern, (forms_of(labels, variant), self._pattern, self._group))
 
 
-class PatternReader:
-    """Reads answers with an expression, many at once, which is ten times as fast as one by one."""
-
-    def __init__(self, pattern: str, group: int, forms: Forms) -> None:
-        self._pattern = pattern
-        self._group = group
-        self._forms = forms
-
-    def __call__(self, answer: Answer) -> Reading:
-        """Read one answer."""
-        return self.many([answer])[0]
-
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        """Read some answers."""
-        if in_columns(answers):
-            texts = answers.texts
-        else:
-            texts = pl.Series([answer.text for answer in answers], dtype=pl.String)
-        known: dict[str | None, Reading] = {}
-        found = texts.str.extract(self._pattern, self._group).to_list()
-        for one in dict.fromkeys(found):
-            known[one] = self._reading(one)
-        return [*map(known.__getitem__, found)]
-
-    def _reading(self, found: str | None) -> Reading:
-        if found is None:
-            return no_label("the pattern matches nowhere")
-        codes = self._forms.whole(found.strip()) or self._forms.whole(bare(found))
-        if len(codes) == 1:
-            return valid(codes[0])
-        return ambiguous(codes, "share the form") if codes else no_label("what matches is no label")
+def _by_pattern(answer: Answer, forms: Forms, pattern: str, group: int) -> Reading:
+    found = pl.Series([answer.text], dtype=pl.String).str.extract(pattern, group)[0]
+    if found is None:
+        return no_label("the pattern matches nowhere")
+    codes = forms.whole(found.strip()) or forms.whole(bare(found))
+    return _reading(codes, no_label("what matches is no label"))
 
 
 class Constrained(Exact):
@@ -204,3 +144,40 @@ class Constrained(Exact):
     """
 
     of: ClassVar[str] = "constrained"
+
+
+class MarkedLabel:
+    r"""The label that the answer marks as its answer, else the only label that it names.
+
+    The marks, the strongest first: *final* (behind "final answer:", in ``\boxed{…}`` or ``[[…]]``);
+    *announced* (behind "answer:", "label =", "the answer is" and the like in 30 languages, in a field or
+    tag of such a name, in a box that is ticked); *alone* (a line, a bold phrase, a field or a tag to
+    itself); *chosen* ("I would say", "classified as", behind an arrow, the only label of a sentence that
+    begins with "therefore" and the like); *first* (the answer begins with it, and punctuation or a reason
+    follows). The strongest mark counts: one label that has it is the answer's, several are ambiguous.
+    Without a mark, several labels that are named are ambiguous: it is never the first of them.
+
+    Labels are found by the rules of ``label_forms``. No mark counts on a label that is one of a list
+    ("positive, negative or neutral"), or that is asked about ("positive?"). No mention of a label is one
+    that is struck out or has an unticked box, the number of a step or of a list, a digit that counts ("1
+    hashtag"), "no" before a noun, and "none of …". Where the first line is a label alone and a next text
+    follows ("Text: …"), the answer ends before it.
+    """
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        return Rule(_marked, (forms_of(labels, variant),))
+
+
+def _marked(answer: Answer, forms: Forms) -> Reading:
+    found = named(continued(answer, forms), forms)
+    codes = found.codes
+    if len(codes) == 1:
+        return valid(*codes)
+    if not codes:
+        return _DENIED if found.denied else _NONE
+    strength, labels = found.marked
+    if not labels:
+        return ambiguous(codes, "named, none marked")
+    how = f"marked: {HOW[strength]}"
+    return valid(*labels, how) if len(labels) == 1 else ambiguous(labels, how)

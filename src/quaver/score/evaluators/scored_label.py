@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -15,8 +13,8 @@ from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import (
     Answer,
     Given,
-    Held,
     Reader,
+    Rule,
     ambiguous,
     evaluator_within,
     no_label,
@@ -36,13 +34,6 @@ class Score(NamedTuple):
     value: float
 
 
-class _Pairs(NamedTuple):
-    """Scores by label, and how many are in a different clause from their label."""
-
-    scores: Mapping[str, float]
-    apart: int
-
-
 def paired(text: str, mentions: Sequence[Mention], scores: Sequence[Score]) -> Mapping[str, float] | Reading:
     """The score of each label that an answer names; a reading without a label if the pairing is unclear."""
     named = [code for mention in mentions for code in mention.codes]
@@ -54,12 +45,12 @@ def paired(text: str, mentions: Sequence[Mention], scores: Sequence[Score]) -> M
         found = dict(zip(distinct, (score.value for score in scores), strict=True))
         return found if _sums(found) else _NO_SUM
     ways = [_beside(text, mentions, scores, behind=behind) for behind in (True, False)]
-    whole = [way for way in ways if way is not None and way.scores.keys() == distinct.keys()]
-    summing = [way for way in whole if _sums(way.scores)]
+    whole = [way for way in ways if way is not None and way[0].keys() == distinct.keys()]
+    summing = [way for way in whole if _sums(way[0])]
     if not summing:
         return _NO_SUM if whole else no_label("a label without a score of its own")
-    nearest = min(way.apart for way in summing)
-    likely = [way.scores for way in summing if way.apart == nearest]
+    nearest = min(apart for _, apart in summing)
+    likely = [found for found, apart in summing if apart == nearest]
     if any(way != likely[0] for way in likely):
         return ambiguous(distinct, "could each have the other's score")
     return likely[0]
@@ -75,8 +66,11 @@ def _sums(scores: Mapping[str, float]) -> bool:
 
 def _beside(
     text: str, mentions: Sequence[Mention], scores: Sequence[Score], *, behind: bool
-) -> _Pairs | None:
-    """The scores right after their labels, or right before them; None if a label would have two."""
+) -> tuple[Mapping[str, float], int] | None:
+    """The scores right after their labels, or right before them, and how many are in another clause.
+
+    None if a label would have two.
+    """
     places: list[Mention | Score] = sorted([*mentions, *scores], key=lambda place: place.start)
     found: dict[str, float] = {}
     apart = 0
@@ -91,7 +85,7 @@ def _beside(
         for code in mention.codes:
             if found.setdefault(code, score.value) != score.value:
                 return None
-    return _Pairs(found, apart)
+    return found, apart
 
 
 # It begins with one of three characters, which makes searching fast; what precedes it is checked by
@@ -154,12 +148,10 @@ class LabelScores:
             UnknownName: ``score_of`` is no label.
             SpecError: The prompt asks for the score of another label, or there are more than two labels.
         """
-        of = self._scored(labels.codes, variant)
-        return _LabelScoresReader(
-            forms_of(labels, variant), labels.codes, of, self._threshold, variant.explains
-        )
+        of = self._label(labels.codes, variant)
+        return Rule(_scored, (forms_of(labels, variant), labels.codes, of, self._threshold, variant.explains))
 
-    def _scored(self, codes: Sequence[str], variant: Variant) -> str:
+    def _label(self, codes: Sequence[str], variant: Variant) -> str:
         """The code of the label that a lone score belongs to; empty if none is named."""
         of = self._score_of
         if of is not None and of not in codes:
@@ -182,40 +174,27 @@ class LabelScores:
         return of or variant.score_of
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelScoresReader:
-    forms: Forms
-    codes: tuple[str, ...]
-    of: str
-    threshold: float
-    explains: bool
-
-    def __call__(self, answer: Answer) -> Reading:
-        if self.explains:
-            answer = answer.before_explanation()
-        mentions = [mention for mention in self.forms.mentions(answer) if mention.codes]
-        scores = list(islice(_scores(answer, mentions), _SCORES_MOST))
-        named = {code for mention in mentions for code in mention.codes}
-        if not named or named == {self.of}:
-            return self._lone({score.value for score in scores})
+def _scored(
+    answer: Answer, forms: Forms, codes: tuple[str, ...], of: str, threshold: float, explains: bool
+) -> Reading:
+    if explains:
+        answer = answer.before_explanation()
+    mentions = [mention for mention in forms.mentions(answer) if mention.codes]
+    scores = list(islice(_scores(answer, mentions), _SCORES_MOST))
+    named = {code for mention in mentions for code in mention.codes}
+    if named and named != {of}:
         reading = paired(answer.text, mentions, scores)
-        return reading if isinstance(reading, Reading) else _highest(reading, self.codes)
-
-    @property
-    def held(self) -> Held:
-        return Held([*self.forms.words, *string.digits], self.forms.letter, _SCORES_NONE)
-
-    def _lone(self, scores: set[float]) -> Reading:
-        if len(scores) != 1:
-            return no_label("scores without a label") if scores else _SCORES_NONE
-        of = self.of
-        if not of:
-            return no_label("a lone score, and nothing says of which label: score_of does")
-        other = next(code for code in self.codes if code != of)
-        score = scores.pop()
-        label = of if score >= self.threshold else other
-        probabilities = {of: score, other: 1 - score}
-        return Reading(label, "valid", "a lone score", False, False, probabilities, probabilities[label])
+        return reading if isinstance(reading, Reading) else _highest(reading, codes)
+    lone = {score.value for score in scores}
+    if len(lone) != 1:
+        return no_label("scores without a label") if lone else _SCORES_NONE
+    if not of:
+        return no_label("a lone score, and nothing says of which label: score_of does")
+    score = lone.pop()
+    other = next(code for code in codes if code != of)
+    label = of if score >= threshold else other
+    probabilities = {of: score, other: 1 - score}
+    return Reading(label, "valid", "a lone score", False, False, probabilities, probabilities[label])
 
 
 def _scores(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Score]:

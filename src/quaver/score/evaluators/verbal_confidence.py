@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
-import numpy as np
-
-from quaver.core.annotations import AnswerRows, Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Variant
-from quaver.score.distinct_readings import DistinctReadings, alone
-from quaver.score.parsing.evaluator import Answer, Given, Reader, evaluator_within
-from quaver.score.parsing.statuses import verbal_confidence
+from quaver.score.parsing.evaluator import Answer, Given, Reader, Rule, evaluator_within
+from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.statuses import read_alone, verbal_confidence
 
 _NOT_STORED: Final = Response("", finish="error", error="no answer is stored")
 
@@ -37,24 +34,11 @@ class VerbalConfidence:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers and the follow-ups about them."""
-        return _VerbalConfidenceReader(alone(self._evaluator, labels, variant))
+        return Rule(_confident, (self._evaluator.reader(labels, variant), forms_of(labels, variant)))
 
 
-@dataclass(frozen=True, slots=True)
-class _VerbalConfidenceReader:
-    labels: DistinctReadings
-
-    def __call__(self, answer: Answer) -> Reading:
-        return self.many([answer])[0]
-
-    def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        about = [(0, 0, 0, answer.about or _NOT_STORED, None) for answer in answers]
-        found = self.labels.of(np.zeros(len(about), np.intp), AnswerRows.of(about))
-        return [_with_confidence(found.reading(index), answer) for index, answer in enumerate(answers)]
-
-
-def _with_confidence(reading: Reading, answer: Answer) -> Reading:
-    confidence = verbal_confidence(answer)
-    why = confidence.reason and f"confidence: {confidence.reason}"
-    reason = "; ".join(part for part in (reading.reason, why) if part) or None
-    return replace(reading, confidence=confidence.value, probabilities=None, reason=reason)
+def _confident(answer: Answer, reader: Reader, forms: Forms) -> Reading:
+    reading = read_alone(answer.about or _NOT_STORED, reader, forms)
+    confidence, why = verbal_confidence(answer)
+    reason = "; ".join(part for part in (reading.reason, why and f"confidence: {why}") if part) or None
+    return replace(reading, confidence=confidence, probabilities=None, reason=reason)

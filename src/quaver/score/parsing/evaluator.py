@@ -8,9 +8,10 @@ reads the answer and decides between a label, ``ambiguous`` and ``no_label``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -62,29 +63,27 @@ def tied(labels: Iterable[str], probabilities: Mapping[str, float]) -> Reading:
     return Reading(None, "valid", reason, probabilities=probabilities)
 
 
-__all__ = ["Answer", "Evaluator", "Held", "Reader"]
-
-
-class Held(NamedTuple):
-    """What an answer must hold for a reader to look at it; all others are read alike.
-
-    Attributes:
-        words: It holds one of these in lower case,
-        pattern: or, as it is, what this regular expression of Rust's matches; empty for none.
-        otherwise: The reading of an answer of plain ASCII that holds neither.
-    """
-
-    words: Sequence[str]
-    pattern: str
-    otherwise: Reading
+__all__ = ["Answer", "Evaluator", "Reader", "Rule"]
 
 
 Reader = Callable[[Answer], Reading]
 """Reads one answer. It is pure, never raises, and returns the status ``valid``, ``ambiguous`` or ``no_label``
-(made by ``quaver.score.parsing.evaluator``). Marks and other statuses are set elsewhere.
+(made by ``quaver.score.parsing.evaluator``). Marks and other statuses are set elsewhere."""
 
-A reader may have an attribute ``held`` (a `Held`), which saves looking at most answers, or a method
-``many`` that reads a list of answers at once."""
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A reader that is a function of an answer and of what was known before it.
+
+    Two that are equal read alike, so that an answer to several variants is read once.
+    """
+
+    read: Callable[..., Reading]
+    known: tuple[Hashable, ...]
+
+    def __call__(self, answer: Answer) -> Reading:
+        """Read one answer."""
+        return self.read(answer, *self.known)
 
 
 class Evaluator(Protocol):
@@ -171,19 +170,11 @@ def evaluator_within(given: Given, where: str) -> Evaluator:
     try:
         checked = model.model_validate(options)
     except ValidationError as error:
-        wrong = error.errors(include_url=False)
-        option = str(wrong[0]["loc"][0]) if wrong[0]["loc"] else name
-        if wrong[0]["type"] == "missing":
-            raise SpecError(
-                f"the evaluator {name!r} needs the option {option!r}",
-                where=where,
-                expected=f"{{use: {name}, {option}: …}}",
-                found=excerpt(given),
-            ) from None
+        option = str(error.errors()[0]["loc"][0])
         raise SpecError(
-            "this value does not fit",
+            "this value does not fit" if option in options else f"the option {option!r} is missing",
             where=f"{where}: {name}: {option}",
-            expected=expectation([one for one in wrong if one["loc"][:1] == wrong[0]["loc"][:1]]),
+            expected=expectation([one for one in error.errors() if one["loc"][:1] == (option,)]),
             found=excerpt(options.get(option)),
         ) from None
     evaluator: Evaluator = plugin(**{one: getattr(checked, one) for one in checked.model_fields_set})

@@ -169,16 +169,6 @@ def letter_patterns(small: str) -> list[str]:
     return [capital, alone, set_off]
 
 
-def simple_letters(letters: Sequence[str]) -> str:
-    """A regular expression of Rust's that matches ASCII wherever these patterns do; empty for no letters."""
-    small = "".join(letter for letter in letters if letter.isascii())
-    if not small:
-        return ""
-    edge = "[^0-9A-Za-z]"
-    behind = r"""[)\]:"'`*]|[.,;]?[ \t]*$"""
-    return rf"(?m)(?:^|{edge})(?:[{small.upper()}](?:$|{edge})|[{small}](?:{behind}))"
-
-
 Codes = tuple[str, ...]
 
 _SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
@@ -222,9 +212,6 @@ class Forms:
     Attributes:
         answers: Codes by folded answer, the variant's answers alone.
         table: Codes by folded form, all of them.
-        words: A simple answer (see `ManyAnswers`) that has none of them in lower case, and does not match
-            ``letter``, has no form.
-        letter: A regular expression of Rust's for the forms that are letters; empty without any.
     """
 
     def __init__(self, labels: LabelSet, answers: Mapping[str, str], longest: int | None = None) -> None:
@@ -240,8 +227,6 @@ class Forms:
         letters = sorted(form for form in self.table if len(form) == 1 and form.upper() != form)
         words = sorted(self.table.keys() - set(letters), key=len, reverse=True)
         self._words = _either(map(word_pattern, words))
-        self.words = sorted({max(form.split(" "), key=len) for form in words})
-        self.letter = simple_letters(letters)
         self._letters = _either(pattern for letter in letters for pattern in letter_patterns(letter))
 
     def whole(self, text: str) -> Codes:

@@ -23,19 +23,16 @@ Marks, beside any status:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
-from typing import Final, NamedTuple
-
-import polars as pl
 
 from quaver.core.annotations import Reading
 from quaver.core.records import Response
 from quaver.score.parsing.label_forms import Forms, bare
 from quaver.score.parsing.label_marks import CHOSEN, marks_of
 from quaver.score.parsing.languages import languages, phrases
-from quaver.score.parsing.many_answers import ManyAnswers
-from quaver.score.parsing.parsed_answer import Answer, Shown
+from quaver.score.parsing.parsed_answer import Answer
 
 _OPENING = 200
 _DECLINES = re.compile(
@@ -46,24 +43,6 @@ _DECLINES = re.compile(
     )
     + ")"
 )
-_IN_SIMPLE_DECLINES: Final = (
-    *("sorry", "apolog", "regret", "unable", "declin", "refus", "impossible", "n ai", "a ai", "artificial"),
-    *(
-        "guage model",
-        "responsible",
-        "i can",
-        "i co",
-        "i wo",
-        "i wi",
-        "i am not",
-        "i do",
-        "i'm not",
-        "rather not",
-    ),
-    *("not possible", *sorted(filter(str.isascii, phrases("sorry")))),
-)
-"""Whatever plain ASCII declines has one of these; looking for them is ten times as fast."""
-
 _LOOP_WINDOW, _LOOP_KEY, _LOOP_LEAST, _LOOP_COPIES, _LOOP_UNIT, _LOOP_LACKING = 2000, 6, 24, 4, 500, 2
 
 
@@ -93,89 +72,36 @@ def loops(text: str) -> bool:
     return False
 
 
-class Judged(NamedTuple):
-    """Answers before any evaluator has read them.
+def settled(answer: Answer, forms: Forms, *, of_tokens: bool = False) -> Reading | None:
+    """The reading of an answer that no evaluator has to read, by the rules of this module.
 
-    Attributes:
-        text: The readings for evaluators of text, by place, of those that are settled: not for reading any
-            more.
-        tokens: The same for evaluators of tokens.
-        truncated: The mark of each.
-        looping: The mark of each.
-    """
-
-    text: Mapping[int, Reading]
-    tokens: Mapping[int, Reading]
-    truncated: list[bool]
-    looping: list[bool]
-
-
-class Judge(NamedTuple):
-    """Decides the statuses and marks that do not depend on the evaluator.
-
-    Attributes:
+    Args:
+        answer: The answer.
         forms: How the labels may be written.
+        of_tokens: Whether evaluators read the tokens and not the text.
     """
-
-    forms: Forms
-
-    def __call__(self, answers: ManyAnswers) -> Judged:
-        """Judge some answers by the rules of this module."""
-        failed = {
-            index: _outcome(answers.shown(index)) for index in answers.ending("error", "content_filter")
-        }
-        text: dict[int, Reading] = dict(failed)
-        tokens: dict[int, Reading] = dict(failed)
-        for index in _to_look_at(answers):
-            if index in failed:
-                continue
-            answer = answers[index]
-            if not answer.text:
-                text[index] = _empty(answer)
-                if not answers.shown(index).tokens:
-                    tokens[index] = text[index]
-            elif _declines(answer.folded) and not _gives_label(answer, self.forms):
-                text[index] = _DECLINED
-        truncated, looping = ([False] * len(answers) for _ in range(2))
-        for index in answers.ending("length"):
-            truncated[index] = True
-        for index in _to_compare(answers):
-            looping[index] = loops(answers.shown(index).text)
-        return Judged(text, tokens, truncated, looping)
+    response = answer.response
+    if response.finish == "error":
+        return Reading(None, "error", response.error or "no error message")
+    if response.finish == "content_filter":
+        return Reading(None, "refused", response.error or "a provider's filter")
+    if not answer.text and not (of_tokens and response.tokens):
+        if answer.unfinished:
+            return Reading(None, "empty", "thinking that never ended")
+        return Reading(None, "empty", "thinking only" if answer.thought else "no text")
+    if not of_tokens and _declines(answer.folded) and not _gives_label(answer, forms):
+        return _DECLINED
+    return None
 
 
-def _to_look_at(answers: ManyAnswers) -> Iterable[int]:
-    """The answers that may be empty, or may decline."""
-    if answers.said is None:
-        return range(len(answers))
-    may = answers.folded.str.slice(0, 2 * _OPENING).str.contains_any([*_IN_SIMPLE_DECLINES])
-    places: list[int] = (~answers.simple | may | (answers.texts == "")).arg_true().to_list()
-    return places
-
-
-def _to_compare(answers: ManyAnswers) -> Iterable[int]:
-    """The answers that may repeat themselves to their end: their last characters occur before."""
-    if answers.said is None:
-        return range(len(answers))
-    text = pl.lit(answers.texts)
-    again = text.str.head(-1).str.contains(text.str.tail(_LOOP_KEY), literal=True)
-    places: list[int] = pl.select(again | ~pl.lit(answers.simple)).to_series().arg_true().to_list()
-    return places
+def read_alone(response: Response, reader: Callable[[Answer], Reading], forms: Forms) -> Reading:
+    """One response as a reader of text reads it, with its marks."""
+    answer = Answer(response)
+    reading = settled(answer, forms) or reader(answer)
+    return replace(reading, truncated=response.finish == "length", looping=loops(response.text))
 
 
 _DECLINED = Reading(None, "refused", "the answer declines")
-
-
-def _outcome(response: Response | Shown) -> Reading:
-    if response.finish == "error":
-        return Reading(None, "error", response.error or "no error message")
-    return Reading(None, "refused", response.error or "a provider's filter")
-
-
-def _empty(answer: Answer) -> Reading:
-    if answer.unfinished:
-        return Reading(None, "empty", "thinking that never ended")
-    return Reading(None, "empty", "thinking only" if answer.thought else "no text")
 
 
 def _declines(folded: str) -> bool:
@@ -202,19 +128,7 @@ _LOOK_BACK = 10
 _MOST = 1000
 
 
-class VerbalConfidence(NamedTuple):
-    """A model's stated confidence.
-
-    Attributes:
-        value: From 0 to 1; None if the answer does not parse.
-        reason: Why it does not.
-    """
-
-    value: float | None
-    reason: str | None = None
-
-
-def verbal_confidence(said: Response | Answer) -> VerbalConfidence:
+def verbal_confidence(said: Response | Answer) -> tuple[float | None, str | None]:
     """Read the confidence that an answer states.
 
     The well-formed values, in the order in which a number is tried: a percentage (``85%``,
@@ -225,19 +139,22 @@ def verbal_confidence(said: Response | Answer) -> VerbalConfidence:
     holds exactly one distinct well-formed value: ``0.85 (85%)`` does, two values or a range
     (``80-90%``) do not. Thinking is not read. The first 1,000 numbers count.
 
+    Returns:
+        The confidence from 0 to 1, None if the answer does not parse; and why it does not.
+
     >>> verbal_confidence(Response("I am 85% sure, that is 0.85."))
-    VerbalConfidence(value=0.85, reason=None)
+    (0.85, None)
     >>> verbal_confidence(Response("80 to 90%"))
-    VerbalConfidence(value=None, reason='a range')
+    (None, 'a range')
     """
     answer = said if isinstance(said, Answer) else Answer(said)
     if answer.response.finish in ("error", "content_filter"):
-        return VerbalConfidence(None, "no answer")
+        return None, "no answer"
     text = answer.folded
     if not text:
-        return VerbalConfidence(None, "no text")
+        return None, "no text"
     if bare(text) in ("0", "1") and text.strip("-−+") == text:
-        return VerbalConfidence(float(bare(text)))
+        return float(bare(text)), None
     values: set[float] = set()
     outside = False
     for match in islice(_NUMBER.finditer(text), _MOST):
@@ -250,16 +167,16 @@ def verbal_confidence(said: Response | Answer) -> VerbalConfidence:
             continue
         before = text[max(0, start - _LOOK_BACK) : start]
         if _RANGE_BEFORE.search(before) or _RANGE_AFTER.match(text, match.end()):
-            return VerbalConfidence(None, "a range")
+            return None, "a range"
         if value <= 1:
             values.add(value)
         else:
             outside = True
     if len(values) == 1:
-        return VerbalConfidence(values.pop())
+        return values.pop(), None
     if values:
-        return VerbalConfidence(None, "several values")
-    return VerbalConfidence(None, "a value outside 0 to 1" if outside else "no well-formed value")
+        return None, "several values"
+    return None, "a value outside 0 to 1" if outside else "no well-formed value"
 
 
 def _value(match: re.Match[str]) -> float | None:

@@ -13,14 +13,14 @@ import polars as pl
 
 from quaver.core import registry
 from quaver.core.label_values import fields_in
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, Response
 from quaver.report.findings.decision import recommendations
 from quaver.score.annotation import annotate
 from quaver.score.distinct_readings import reads_of
 from quaver.score.parsing.evaluator import reads_fields
 from quaver.score.parsing.label_forms import Forms, forms_of
 from quaver.score.parsing.label_marks import marks_of
-from quaver.score.parsing.parsed_answer import Answer, Shown
+from quaver.score.parsing.parsed_answer import Answer
 from quaver.study.analysis.annotation_frame import annotator_of, with_gold_of
 from quaver.study.sources.study_source import StudySource
 
@@ -179,7 +179,7 @@ def _examples(study: StudySource, sides: pl.DataFrame, model: str) -> Iterator[d
                 if conditions[condition].follow_up:
                     continue
                 if at in places:
-                    answer = Answer(Shown(chunk.said.texts[index], "stop", None, False))
+                    answer = Answer(Response(chunk.said.texts[index]))
                     yield {
                         "item": places[at]["item"],
                         **_shown(answer, forms[conditions[condition].variant], places[at]),

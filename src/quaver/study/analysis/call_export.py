@@ -211,7 +211,7 @@ def _indexed(first: Sequence[str], rows: Sequence[Mapping[str, object]], index: 
 
 def _thinking(output: str | None, own: str | None) -> str | None:
     """What a model thought, in a field of its own and between marks in its output."""
-    return "\n\n".join(one for one in (own, without_thinking(str(output)).thinking) if one) or None
+    return "\n\n".join(one for one in (own, without_thinking(str(output))[1]) if one) or None
 
 
 def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
