@@ -67,7 +67,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", "study.yaml", "out.jsonl"),
     ("export", "study.yaml", "out.csv"),
     ("export", "study.yaml", "out.parquet"),
-    ("evaluators", "study.yaml"),
     ("compare", "study.yaml", "--by", "paraphrase", "--resamples", "100", "--json"),
     ("gold", "study.yaml", "--n", "3", "--format", "csv"),
     ("gold", "study.yaml"),

@@ -98,10 +98,3 @@ def test_answers_can_be_read_without_quaver(study: Study) -> None:
         (rows,) = db.execute("SELECT count(*) FROM answers").fetchone()
     assert rows == VOTERS * 16 * 3
     assert {"model", "variant", "decoding", "item", "repeat", "text", "messages"} <= set(names)
-
-
-def test_the_engine_makes_no_noise_of_its_own(study: Study) -> None:
-    for rows in study.noise(prompts=2).values():
-        for row in rows:
-            assert row.other_text == row.other_top == 0, row
-            assert row.identical == row.answers, row

@@ -26,8 +26,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rescore": ("rescore", "study.yaml"),
     "measure": ("measure", "study.yaml", "inter_pss", "compliance", "conclusions"),
     "measure json": ("measure", "study.yaml", "inter_pss", "--json"),
-    "evaluators": ("evaluators", "study.yaml"),
-    "evaluators json": ("evaluators", "study.yaml", "--json"),
     "compare": ("compare", "study.yaml", "--by", "model", "--resamples", "100"),
     "compare json": ("compare", "study.yaml", "--by", "model", "--resamples", "100", "--json"),
     "gold forecast": ("gold", "study.yaml", "--n", "5", "--forecast"),

@@ -312,7 +312,7 @@ def test_imported_annotations(tmp_path: Path) -> None:
         assert opened.report().exists()
         assert opened.status() == study.status()
         with pytest.raises(StoreError) as caught:
-            opened.noise(2)
+            opened.run()
         assert caught.value.found == opened.source.kind
 
 

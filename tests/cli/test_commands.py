@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from ruamel.yaml import YAML
 from tests.cli.commands import FUNCTIONS, environment, here, numbers, quaver, status
 from tests.studies import ITEMS, STUDY, written
 
@@ -124,27 +123,6 @@ def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path: Path
 def test_the_schema_is_json(command: Command) -> None:
     schema = json.loads(command(Path.cwd(), "schema").stdout)
     assert schema["properties"]["repeats"]["minimum"] == 1
-
-
-def test_the_hook_before_commits_checks_study_files(tmp_path: Path, command: Command) -> None:
-    root = Path(__file__).parents[2]
-    (hook,) = YAML(typ="safe").load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    program, *words = hook["entry"].split()
-    assert (program, hook["language"]) == ("quaver", "python")
-    fine = root / "examples" / "ci" / "prompts" / "tickets.yaml"
-    for name, old, new in (("key", "labels:", "labls:"), ("column", "ticket }}", "tikcet }}")):
-        (tmp_path / f"{name}.yaml").write_text(
-            fine.read_text()
-            .replace("../tickets.csv", str(root / "examples/ci/tickets.csv"))
-            .replace(old, new)
-        )
-    done = command(tmp_path, *words, str(fine))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    done = command(tmp_path, *words, str(fine), "key.yaml", "column.yaml")
-    assert done.returncode == 2
-    assert "labls" in done.stderr
-    assert "tikcet" in done.stderr
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["column.yaml", "key.yaml"]
 
 
 def test_the_version_is_printed(tmp_path: Path, command: Command) -> None:
@@ -298,22 +276,6 @@ def test_cells_of_a_table_are_plain() -> None:
 )
 def test_times_are_said_as_people_say_them(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text
-
-
-def test_evaluators_are_compared(folder: Path, command: Command) -> None:
-    command(folder, "run", "study.yaml", *SAME)
-    alone = command(folder, "evaluators", "study.yaml", *SAME)
-    assert "undefined" in alone.stdout
-    command(folder, "rescore", "study.yaml", "--evaluator", "exact", "--evaluator", "json_field", *SAME)
-    shown = command(folder, "evaluators", "study.yaml", *SAME)
-    assert shown.returncode == 0, shown.stderr
-    assert "first exact, second json_field" in shown.stdout
-    (warning,) = [line for line in shown.stdout.splitlines() if line.startswith("Warning: ")]
-    assert {"exact", "json_field", "100.0%", "5%"} <= set(re.split(r"[\s:,]+", warning))
-    turned = command(folder, "evaluators", "study.yaml", "--first", "json_field", "--json", *SAME)
-    estimates = [json.loads(line) for line in turned.stdout.splitlines()]
-    assert {(one["cell"]["first"], one["cell"]["second"]) for one in estimates} == {("json_field", "exact")}
-    assert estimates[0]["details"]["gained"] == 6
 
 
 def test_measure_summarises_and_counts_what_is_undefined_unless_asked(folder: Path, command: Command) -> None:

@@ -14,7 +14,6 @@ from tests.cli.commands import environment
 from typer.testing import CliRunner
 
 from quaver.cli.main import COMMANDS, EVERYDAY, GROUPS, app
-from quaver.core import registry
 
 
 def help_of(*command: str) -> str:
@@ -93,33 +92,6 @@ def completed(folder: Path, line: str) -> list[str]:
 def test_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
     assert completed(tmp_path, "quaver mea") == ["measure"]
     assert completed(tmp_path, "quaver measure --und") == ["--undefined"]
-
-
-def test_a_shell_completes_study_files_and_bundles_alone(tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text("name: a\ntask:\n  labels: [a, b]\n")
-    (tmp_path / "compose.yaml").write_text("services: {}\n")
-    (tmp_path / "packed.quaver.zip").touch()
-    (tmp_path / "other.zip").touch()
-    (tmp_path / "later").mkdir()
-    (tmp_path / "later" / "study.yaml").write_text("task: {labels: [a, b]}\n")
-    assert completed(tmp_path, "quaver run ") == ["later/study.yaml", "packed.quaver.zip", "study.yaml"]
-    assert completed(tmp_path, "quaver compare study.yaml later/") == ["later/study.yaml"]
-    assert completed(tmp_path, "quaver run nowhere/") == []
-
-
-def test_a_shell_completes_kinds_and_names_of_plugins() -> None:
-    def offered(name: str, parameter: str, incomplete: str) -> list[str]:
-        made = typer.main.get_command(app([name])).commands[name]  # type: ignore[attr-defined]
-        (one,) = (one for one in made.params if one.name == parameter)
-        return [
-            item.value
-            for item in one.shell_complete(made.make_context(name, [], resilient_parsing=True), incomplete)
-        ]
-
-    assert offered("init", "kind", "s") == ["stability", "sensitivity"]
-    assert offered("measure", "name", "") == registry.names("measures")
-    assert offered("compare", "measure", "inter_m") == ["inter_model"]
-    assert offered("rescore", "evaluator", "exa") == ["exact"]
 
 
 def test_the_module_of_every_command_is_in_a_group() -> None:

@@ -72,7 +72,6 @@ def _marks(folder: Path) -> list[str]:
 _TIME = "2026-01-01T00:00:00+00:00"
 _OPTIONS = {"prompts": 1, "parts": 1, "first": 1, "confirmed": 0, "whole": True, "error": 0.1}
 DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
-    "noise.json": lambda text: {text: []},
     "canary.json": lambda text: {
         "options": _OPTIONS,
         "pool": [{"item": text, "variant": "v", "prompt": "p"}],

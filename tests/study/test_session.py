@@ -308,7 +308,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json", "noise.json"])
+@pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json"])
 @pytest.mark.parametrize("damage", ["{not closed", "[]", "\ud800"])
 def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
     tmp_path: Path, name: str, damage: str
@@ -326,7 +326,6 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
         ("paraphrases.json", '{"spent": [{"model": "m"}]}', r"spent\.0\.asked"),
         ("paraphrases.json", '{"drafts": {"a": 1}}', "drafts"),
         ("paraphrases.json", '{"spent": [5]}', r"spent\.0"),
-        ("noise.json", '{"fake": [{"way": "again"}]}', r"fake\.0\.answers"),
         ("study.lock.json", '{"models": ["fake"]}', "models"),
     ],
 )
@@ -355,8 +354,6 @@ def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> No
         study.measure("accuracy", by="model")
     with pytest.raises(QuaverError, match=r"^evaluators: "):
         study.rescore([])
-    with pytest.raises(QuaverError, match=r"^prompts: "):
-        study.noise(0)
     with pytest.raises(QuaverError, match="width"):
         study.charts(width=0)
 

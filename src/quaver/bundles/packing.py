@@ -42,10 +42,7 @@ from quaver.study.sources.archive import MANIFEST, Opened, is_archive, members_i
 from quaver.study.sources.bundle_source import FORM, PACKED, Bundle, places_in
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.outgoing_check import check_outgoing
-from quaver.study.sources.study_folder import FIELDS, FileName
-
-_KEPT: tuple[FileName, ...] = ("noise.json",)
-"""Files of the study's folder that go with it as they are."""
+from quaver.study.sources.study_folder import FIELDS
 
 
 class Packed(NamedTuple):
@@ -216,13 +213,10 @@ def _without_texts(study: Study, folder: Path) -> Texts:
 def _written(
     study: Study, folder: Path, lock: Mapping[str, Any], annotations: pl.DataFrame, items: Sequence[Any]
 ) -> None:
-    """What does not follow from other files of the bundle: design, items, labels, what was noted beside."""
+    """What does not follow from other files of the bundle: design, items and labels."""
     write_json(folder / "study.lock.json", lock)
     write_json(folder / "items.json", items)
     annotations.write_parquet(folder / "annotations.parquet")
-    for name in _KEPT:
-        if kept := study.source.files.read(name):
-            write_json(folder / name, kept)
 
 
 def _pack_parts(study: Study, folder: Path, *, texts: bool) -> None:

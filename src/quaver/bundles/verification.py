@@ -43,7 +43,6 @@ UNKNOWN = {
     "labels": "whether the labels are those that were given: no raw answers are in the bundle",
     "withheld": "whether the labels of answers that were withheld are what these answers say",
     "table": "whether items and prompts are those of the study's own tables, which are not in the bundle",
-    "noise": "whether noise.json is what was measured of the engine",
     "design": "whether the design stood before its results, unless you have its digest (--design)",
     "digest": "whether this is the archive that was published, unless you have its digest (--digest)",
 }
@@ -149,7 +148,6 @@ def _unknown(source: Bundle) -> Iterator[str]:
         "texts": not source.has_texts,
         "withheld": source.withheld > 0,
         "table": Path(own).name not in source.opened["files"],
-        "noise": bool(source.files.read("noise.json")),
         "design": True,
         "digest": True,
     }

@@ -12,9 +12,7 @@ from quaver.cli.console import JsonOption, print_json, printer, say, screen, tab
 from quaver.cli.study_options import (
     FieldOption,
     FunctionOption,
-    one_of_plugins,
     open_both,
-    studies,
     study_file,
 )
 from quaver.core.number_format import short_name
@@ -80,11 +78,11 @@ _MOST_FLIPS = 20
 
 
 def command(
-    before: Annotated[Path, typer.Argument(autocompletion=studies)],
-    after: Annotated[Path | None, typer.Argument(autocompletion=studies)] = None,
+    before: Annotated[Path, typer.Argument()],
+    after: Annotated[Path | None, typer.Argument()] = None,
     by: str | None = None,
     reference: str | None = None,
-    measure: Annotated[list[str] | None, typer.Option(autocompletion=one_of_plugins("measures"))] = None,
+    measure: list[str] | None = None,
     fail_if: Annotated[list[str] | None, typer.Option(metavar="BOUND")] = None,
     fail_unless: Annotated[list[str] | None, typer.Option(metavar="BOUND")] = None,
     margin: Annotated[float | None, typer.Option(min=0)] = None,

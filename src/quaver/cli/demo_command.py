@@ -79,8 +79,6 @@ def command(
     status = show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
-    if not study.noise():
-        study.noise(prompts=4)
     report = study.report()
     screen.print(_table(study))
     screen.print("Agreement between prompt variants that show the same text (1 is perfect, 0 is chance):")

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import say, screen, table
-from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, figures_of_papers, studies_of
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, studies_of
 
 
 def command(
     study: StudyArgument,
-    name: Annotated[str | None, typer.Argument(autocompletion=figures_of_papers)] = None,
+    name: Annotated[str | None, typer.Argument()] = None,
     to: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
     width: Annotated[int, typer.Option(min=200)] = 720,
     model: Annotated[list[str] | None, typer.Option()] = None,

@@ -11,7 +11,6 @@ import typer
 
 from quaver.cli.console import screen, table
 from quaver.cli.label_file_options import SeparatorOption, SheetOption, parts, separator_of
-from quaver.cli.study_options import kinds_of_study
 from quaver.core.replaced_file import replace_text
 from quaver.design.study_kinds import KINDS, PAPERS, listed, study_of_kind
 from quaver.errors import QuaverError
@@ -22,7 +21,6 @@ def command(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            autocompletion=kinds_of_study,
             help=f"The kind of study: {', '.join(KINDS)}; or a paper: {', '.join(PAPERS)}. "
             "Without one, the file has every key.",
         ),

@@ -42,7 +42,6 @@ GROUPS = {
         "compare",
         "gold",
         "accept",
-        "evaluators",
         "rescore",
         "agreement",
     ),
@@ -53,7 +52,6 @@ GROUPS = {
         "export",
         "bundle",
         "verify",
-        "doctor",
     ),
     "Extend": ("schema",),
 }
@@ -100,7 +98,7 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         epilog="`quaver help --all` shows every command, `quaver COMMAND --help` explains one and shows "
-        "examples. After `quaver --install-completion`, the Tab key completes commands and study files.",
+        "examples. After `quaver --install-completion`, the Tab key completes commands and options.",
     )
     result.callback()(_options)
     for name in commands:

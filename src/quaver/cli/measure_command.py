@@ -10,8 +10,8 @@ import typer
 
 from quaver.cli.console import JsonLinesOption, print_estimates, say, say_study, show, table
 from quaver.cli.run_display import say_quality
-from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, one_of_plugins, studies_of
-from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, studies_of
+from quaver.cli.terminal_tables import estimates_tables
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def command(
     study: StudyArgument,
-    name: Annotated[list[str] | None, typer.Argument(autocompletion=one_of_plugins("measures"))] = None,
+    name: Annotated[list[str] | None, typer.Argument()] = None,
     undefined: bool = False,
     as_json: JsonLinesOption = False,
     field: FieldOption = None,
@@ -59,7 +59,6 @@ def _show(opened: Study, estimates: Sequence[Estimate], undefined: bool) -> None
     heads, rows = summarized(measured)
     if len(rows) > 1:
         show([table(heads, rows, "Summary")])
-    show(estimates_tables([estimate for estimate in measured if undefined or estimate.value is not None]))
-    show(conclusion_tables([estimate for estimate in estimates if "conclusion" in estimate.cell]))
+    show(estimates_tables([estimate for estimate in estimates if undefined or estimate.value is not None]))
     if not undefined and (because := undefined_because(measured)):
         say(f"{because}. `--undefined` lists them.")

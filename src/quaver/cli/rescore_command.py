@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from quaver.cli.console import say, screen, table
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, open_study
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
 def command(
     study: StudyArgument = HERE,
-    evaluator: Annotated[list[str] | None, typer.Option(autocompletion=one_of_plugins("evaluators"))] = None,
+    evaluator: list[str] | None = None,
     function: FunctionOption = None,
 ) -> None:
     """Read the stored answers again, with these evaluators or others.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from quaver.cli.console import say, screen, table
-from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, studies_of, tables_of_papers
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, studies_of
 
 TableForm = Literal["markdown", "latex", "html", "csv"]
 """A format that a table is printed in."""
@@ -19,7 +19,7 @@ TableLayout = Literal["long", "paper"]
 
 def command(
     study: StudyArgument,
-    name: Annotated[str | None, typer.Argument(autocompletion=tables_of_papers)] = None,
+    name: Annotated[str | None, typer.Argument()] = None,
     form: Annotated[TableForm, typer.Option("--as", "--format")] = "markdown",
     item: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
     layout: TableLayout = "long",

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import printer
-from quaver.cli.study_options import studies
 
 
 def command(
-    path: Annotated[Path, typer.Argument(metavar="BUNDLE", autocompletion=studies)],
+    path: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     digest: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
     design: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
 ) -> None:

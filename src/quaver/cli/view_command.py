@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from quaver.cli.console import say
-from quaver.cli.study_options import HERE, FieldOption, studies
+from quaver.cli.study_options import HERE, FieldOption
 
 
 def command(
-    study: Annotated[list[Path] | None, typer.Argument(autocompletion=studies)] = None,
+    study: Annotated[list[Path] | None, typer.Argument()] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535)] = None,
     no_open: bool = False,
     at: str = "",

@@ -123,15 +123,6 @@ class Probed(Protocol):
 
 
 @runtime_checkable
-class Steadied(Protocol):
-    """A model that knows what would make its answers repeat themselves."""
-
-    def steadied_by(self) -> str:
-        """What to change so that the same call gets the same answer; empty where nothing is known."""
-        ...
-
-
-@runtime_checkable
 class Grouped(Protocol):
     """A model that answers so fast that passing answers on one by one would take longer than asking.
 

@@ -102,10 +102,6 @@ class LlamaCpp:
             "threads_wait": waiting(),
         }
 
-    def steadied_by(self) -> str:
-        """The other mode."""
-        return "`mode: repeatable`" if self._mode == "fast" else ""
-
     def prepare(self, repeats: int) -> None:
         """Make room for this many repeats in parallel."""
         wanted = self._slots or max(1, min(repeats, _MOST_SLOTS, _CELLS // self._context))

@@ -216,12 +216,6 @@ class OpenAICompatible(ServedModel):
             **self._facts,
         }
 
-    def steadied_by(self) -> str:
-        """How the server is started so that its answers repeat themselves."""
-        if self._is_repeatable or not self._kind.steady:
-            return ""
-        return f"start the server with: {self._kind.steady.replace('MODEL', self._model)}"
-
     def close(self) -> None:
         """Forget what was learnt about the server."""
         super().close()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 import polars as pl
 from pydantic import Field
 
-from quaver.collect.run.model_answers import Noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.core.arguments import excerpt, guarded
 from quaver.core.rows import Estimates
@@ -23,7 +22,7 @@ from quaver.errors import QuaverError
 from quaver.report.findings.quality import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.collection.round_of_calls import RunAsked
-from quaver.study.collection.study_run import noise, planned, run, watching_in_notebook
+from quaver.study.collection.study_run import planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
@@ -207,23 +206,6 @@ class Study:
     def status(self) -> StudyStatus:
         """What is answered, spent and failed, and how fast it goes. You can ask while the study runs."""
         return status(self.source)
-
-    @guarded
-    def noise(self, prompts: int | None = None) -> dict[str, list[Noise]]:
-        """The engines' own noise: what they change in an answer to the same prompt.
-
-        Args:
-            prompts: Measure it on this many of the study's prompts, and keep the result for the report: each
-                is asked some eight times of each model. If left out, you get what was measured before.
-
-        Returns:
-            By model, comparisons with a cold engine; empty where nothing was measured.
-
-        Raises:
-            StoreError: This source asks no model.
-            QuaverError: It is not a number of prompts.
-        """
-        return self.source.files.read_noise() if prompts is None else noise(asking(self.source), prompts)
 
     # ---------------------------------------------------------------------- score
 

@@ -34,7 +34,6 @@ NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
     "plan": (lambda study, _: study.plan(), ("can_ask",)),
     "a pilot": (lambda study, _: study.plan(pilot=1), ("can_ask",)),
     "run": (lambda study, _: study.run(), ("can_ask",)),
-    "measure noise": (lambda study, _: study.noise(2), ("can_ask",)),
     "make paraphrases": (lambda study, _: study.variants.make(), ("can_ask",)),
     "show variants": (lambda study, _: list(study.variants), ("has_texts",)),
     "rescore": (lambda study, _: study.rescore(), ("has_answers",)),
@@ -53,7 +52,6 @@ AGREES: dict[str, Operation] = {
     "one measure": lambda study, _: list(study.measure("label_shares")),
     "quality": lambda study, _: study.quality(),
     "charts": lambda study, _: sorted(study.charts()),
-    "noise": lambda study, _: study.noise(),
     "the items": lambda study, _: [(one.id, one.gold) for one in study.experiment.items],
     "the variants": lambda study, _: [one.id for one in study.experiment.variants],
     "calls in the lock": lambda study, _: study.source.lock().get("calls"),
@@ -101,7 +99,6 @@ def _asked(home: Path) -> Study:
     YAML().dump(given, home / "study.yaml")
     study = Study.open(home, functions={"one": answer})
     study.run()
-    study.noise(2)
     return study
 
 

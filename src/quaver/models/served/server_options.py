@@ -44,7 +44,7 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) 
             found=f"mode: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
             fix=f"leave `mode` out, and start the server with: {steady}"
             if steady
-            else "leave `mode` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
+            else "leave `mode` out, or `preset: llamacpp_server`",
         )
     if repeats == "shared" or concurrency not in (None, 1):
         raise SpecError(

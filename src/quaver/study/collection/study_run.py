@@ -8,16 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from importlib import import_module
-from itertools import islice
 from typing import Any
 
 from quaver.collect.run.journal import Journal
-from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.model import Model, Probed
-from quaver.core.records import Request
 from quaver.design.spec import MeasureSpec, RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
@@ -134,24 +131,6 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
             collecting.close()
         journal.ended(outcome)
         return outcome
-
-
-def noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
-    """The engines' own noise by model, measured on some of the study's prompts, spread over it, and kept."""
-    if prompts < 1:
-        raise QuaverError(
-            "not a number of prompts", where="prompts", expected="1 or more", found=str(prompts)
-        )
-    first = next(iter(study.spec.decoding))
-    step = max(1, study.plan.order.survey.prompts // prompts)
-
-    def some(model: str) -> list[Request]:
-        wanted = (r for r in study.plan.requests(model) if r.decoding.name == first)
-        return list(islice(wanted, 0, step * prompts, step))
-
-    result = {name: engine_noise(model, some(name)) for name, model in study.models.items()}
-    study.files.write_noise(result)
-    return result
 
 
 _SECONDS = 0.5

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
@@ -14,7 +13,6 @@ import polars as pl
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from quaver.collect.run.model_answers import Noise
 from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import document_bytes, document_in, replace_document, writing
 from quaver.core.transaction import Transaction
@@ -108,7 +106,6 @@ class _LabelledFile(TypedDict):
 
 
 FileName = Literal[
-    "noise.json",
     "canary.json",
     "occasions.json",
     "study.lock.json",
@@ -118,7 +115,6 @@ FileName = Literal[
 ]
 
 _FILES: Mapping[FileName, _File] = {
-    "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
     "canary.json": _File(_Canary, "put back a copy of it, or begin anew with quaver watch --renew"),
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
@@ -198,18 +194,6 @@ class StudyFolder:
             return
         self.make()
         replace_document(self.path / name, document)
-
-    def read_noise(self) -> dict[str, list[Noise]]:
-        """The engines' own noise by model; empty where it was not measured."""
-        names = [field.name for field in fields(Noise)]
-        return {
-            model: [Noise(**{name: row[name] for name in names if name in row}) for row in rows]
-            for model, rows in self.read("noise.json").items()
-        }
-
-    def write_noise(self, noise: Mapping[str, Sequence[Noise]]) -> None:
-        """Keep the engines' own noise."""
-        self.write("noise.json", {model: [asdict(row) for row in rows] for model, rows in noise.items()})
 
     def write_annotations(self, frame: pl.DataFrame) -> None:
         """Keep the annotation frame."""
