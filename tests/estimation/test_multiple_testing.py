@@ -15,8 +15,7 @@ from scipy.stats import binomtest
 
 from quaver.estimation.intervals import effective
 from quaver.estimation.multiple_testing import holm, level_of
-from quaver.measures import distribution_shift
-from quaver.measures.correctness.evaluator_flips import differences
+from quaver.measures import differences, distribution_shift
 from quaver.measures.correctness.factor_effects import factor_effects
 
 

@@ -25,7 +25,7 @@ FUNCTIONS = {
     "deviations": "quaver.measures.variation.label_movement",
     "item_stability": "quaver.measures.variation.item_sensitivity",
     "label_movement": "quaver.measures.variation.label_movement",
-    "mcnemar": "quaver.measures.correctness.evaluator_flips",
+    "mcnemar": "quaver.measures.correctness.robustness",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "reliability_curve": "quaver.measures.calibration.calibration_error",
     "spearman": "quaver.estimation.rank_correlation",

@@ -9,8 +9,7 @@ from scipy import stats
 
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.multiple_testing import holm
-from quaver.measures.correctness.evaluator_flips import differences, evaluator_flips, mcnemar
-from quaver.measures.correctness.recovered_share import recovered_share
+from quaver.measures import differences, evaluator_flips, mcnemar, recovered_share
 
 
 def rows(

@@ -1,29 +1,28 @@
-"""Two sides of the same items: evaluators that read one answer differently, and differences in accuracy.
+"""Evaluators that read the same answers differently: what that changes, and how much of a gap it closes.
 
-The answers are the same, so every comparison is paired, answer by answer; intervals resample items.
+The answers are the same, so every comparison is paired, answer by answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Ratio, Units
-from quaver.estimation.cells import Missing, guarded
+from quaver.estimation.arrangement import Columns
+from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import quotient, share_of
-from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
-from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.variation.item_sensitivity import mean_defined
 from quaver.measures.variation.label_shares import ASKING
 
 WORTH_A_WARNING: Final = 0.05
@@ -124,7 +123,7 @@ def evaluator_flips(
                 Statistic(method="two evaluators compared", n=0, reason="fewer than two evaluators")
             )
         for one, other in pairs:
-            yield from _Pair(cell, one, other).estimates()
+            yield from _compared(cell, one, other)
 
 
 def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> list[tuple[str, str]]:
@@ -142,76 +141,52 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
     return [(one, other) for other in others] if one else []
 
 
-class _Pair:
-    """Two evaluators' labels of the answers of a cell, arrays of items × strata."""
+def _compared(cell: Cell, first: str, second: str) -> Iterator[Estimate]:
+    """The five estimates of two evaluators, from the answers that both have read."""
+    (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
+    both, gold = read_a & read_b, cell.gold_codes[:, None]
+    unpaired = int((read_a ^ read_b).sum())
 
-    def __init__(self, cell: Cell, first: str, second: str) -> None:
-        self._cell, self._names = cell, (first, second)
-        (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
-        self._both = read_a & read_b
-        self._unpaired = int((read_a ^ read_b).sum())
-        gold = cell.gold_codes[:, None]
-        self._judged = self._both & (gold >= 0)
-        self._right, self._now = self._judged & (a == gold), self._judged & (b == gold)
-        given, other = a >= 0, b >= 0
-        kinds = (a == b, ~given & other, given & ~other, given & other & (a != b))
-        self._kinds = [kind & self._both for kind in kinds]
-
-    def estimates(self) -> Iterator[Estimate]:
-        """The five."""
-        yield self._flips()
-        yield from map(self._cell.estimated, self._accuracies())
-
-    def _accuracies(self) -> Iterator[Statistic]:
-        was, now, judged = (marked.sum(1) for marked in (self._right, self._now, self._judged))
-        gold = Statistic(
-            method="accuracy, no label counted wrong",
-            reason="no gold labels" if self._both.any() else "no answer was read by both",
+    def share(
+        part: str, method: str, above: NDArray[Any], below: NDArray[Any], reason: str, low: float = 0.0
+    ) -> Statistic:
+        """Σ above / Σ below over items."""
+        statistic = Statistic(
+            part=part,
+            method=method,
+            reason=reason,
+            where={"first": first, "second": second},
+            excluded={"read by one evaluator alone": unpaired} if unpaired else {},
+            details={"answers": int(below.sum()), "counted": int(above.sum())},
         )
-        first, second = (f"accuracy by {name}, no label counted wrong" for name in self._names)
-        gain = "accuracy by the second evaluator less that by the first, paired, no label counted wrong"
-        yield self._share(was, judged, replace(gold, part="_accuracy_first", method=first))
-        yield self._share(now, judged, replace(gold, part="_accuracy_second", method=second))
-        yield self._share(now - was, judged, replace(gold, part="_accuracy_gain", method=gain), low=-1.0)
-        newly = replace(
-            gold,
-            part="_newly_wrong",
-            method="share of the answers right by the first evaluator that are wrong by the second",
-        )
-        if judged.any():
-            newly = replace(newly, reason="no answer was right by the first evaluator")
-        yield self._share((self._right & ~self._now).sum(1), was, newly)
+        return share_of(cell, above.sum(1), below.sum(1), statistic, low=low)
 
-    def _flips(self) -> Estimate:
-        counts = {kind: int(marked.sum()) for kind, marked in zip(_FLIPS, self._kinds, strict=True)}
-        flips = Statistic(
-            method="share of the answers that the two evaluators read differently",
-            reason="no answer was read by both",
-            details=counts,
-        )
-        flipped = (self._both & ~self._kinds[0]).sum(1)
-        estimate = self._cell.estimated(self._share(flipped, self._both.sum(1), flips))
-        if estimate.value is None or estimate.value <= WORTH_A_WARNING:
-            return estimate
-        first, second = self._names
+    kinds = (a == b, (a < 0) & (b >= 0), (a >= 0) & (b < 0), (a >= 0) & (b >= 0) & (a != b))
+    counts = {kind: int((marked & both).sum()) for kind, marked in zip(_FLIPS, kinds, strict=True)}
+    method = "share of the answers that the two evaluators read differently"
+    flips = share("", method, both & ~kinds[0], both, "no answer was read by both")
+    estimate = cell.estimated(replace(flips, details={**counts, **flips.details}))
+    if estimate.value is not None and estimate.value > WORTH_A_WARNING:
         warning = (
             f"{first} and {second} read {estimate.value:.1%} of the answers differently: "
             f"more than {WORTH_A_WARNING:.0%}"
         )
-        return replace(estimate, warnings=(warning, *estimate.warnings))
-
-    def _share(
-        self, above: NDArray[np.int64], below: NDArray[np.int64], statistic: Statistic, *, low: float = 0.0
-    ) -> Statistic:
-        """The statistic Σ above / Σ below over items."""
-        first, second = self._names
-        statistic = replace(
-            statistic,
-            where={"first": first, "second": second},
-            excluded={"read by one evaluator alone": self._unpaired} if self._unpaired else {},
-            details={**statistic.details, "answers": int(below.sum()), "counted": int(above.sum())},
-        )
-        return share_of(self._cell, above, below, statistic, low=low)
+        estimate = replace(estimate, warnings=(warning, *estimate.warnings))
+    yield estimate
+    judged = both & (gold >= 0)
+    was, now = (judged & (codes == gold) for codes in (a, b))
+    why, unlabelled = (
+        "no gold labels" if both.any() else "no answer was read by both",
+        "no label counted wrong",
+    )
+    by = "accuracy by {}, no label counted wrong"
+    yield cell.estimated(share("_accuracy_first", by.format(first), was, judged, why))
+    yield cell.estimated(share("_accuracy_second", by.format(second), now, judged, why))
+    gain = f"accuracy by the second evaluator less that by the first, paired, {unlabelled}"
+    yield cell.estimated(share("_accuracy_gain", gain, now.astype(int) - was, judged, why, -1.0))
+    newly = "share of the answers right by the first evaluator that are wrong by the second"
+    why = "no answer was right by the first evaluator" if judged.any() else why
+    yield cell.estimated(share("_newly_wrong", newly, was & ~now, was, why))
 
 
 def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -226,161 +201,118 @@ def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np
     return cell.codes[:, :, index], cell.rows[:, :, index] >= 0
 
 
-_MCNEMAR = (
-    "McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22, 2417"
-)
+_METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
+_NO_GAP = 1e-9
+"""Means of the same accuracies in another order differ in the last digit: that is no gap."""
+_MAYBE_NO_GAP = "by its own interval there may be no gap, so that the share of it has no interval"
 
 
 @measure(
-    title="How much more often one is correct than another, on the same items",
-    axis="difference in accuracy",
-    section="accuracy",
-    unit="difference",
+    title="How much of a prompt’s gap in accuracy another evaluator closes",
+    axis="share of the gap (1: all of it)",
+    section="answers",
     better="higher",
     null=0.0,
-    source=_MCNEMAR,
-    missing=("wrong", "drop"),
-    compares=("variant", "text"),
-    estimands=("fixed", "population"),
+    compares=("evaluator", "model", "variant"),
+    pairs_evaluators=True,
 )
-def differences(
-    data: MeasureInput,
-    *,
-    between: str | Sequence[str] = "variant",
-    reference: str | None = None,
-    missing: Missing,
+def recovered_share(
+    data: MeasureInput, *, first: str | None = None, second: str | None = None, variant: str | None = None
 ) -> Iterator[Estimate]:
-    """Each condition's accuracy less that of a reference, or of all others, on the same items.
+    """How much of a prompt's gap in accuracy another evaluator closes.
 
-    Mean over items of d_u = (share right in the condition) − (share right in the reference; without one,
-    the mean over the other conditions), over items that both answered. Paired: the interval resamples
-    items, each with both its sides. Undefined where there are fewer than two conditions, or no such items.
-
-    In ``details``: ``p`` of McNemar's test (see `mcnemar`), and ``p_holm``, adjusted for the comparisons
-    in the cell (Holm 1979), which the interval is not; ``accuracy`` and ``reference_accuracy`` on these
-    items.
+    For each variant and model, with f the variant's accuracy by the first evaluator, r its accuracy by the
+    second (repaired), and m the mean over the other variants of their accuracies by the first: (r − f) / (m
+    − f). Undefined where there is no gap to recover (m ≤ f), no other variant, or no gold labels. An answer
+    without a label is wrong. ``by`` cannot hold the evaluator or the variant. Where the gap itself may be
+    none by its own interval, the share has none, since it may be any number (Fieller 1954, Journal of the
+    Royal Statistical Society B 16, 175-185).
 
     Args:
-        between: The column (or columns) whose values are the conditions: ``"variant"``, ``"model"``, a
-            factor …
-        reference: The condition to compare the others with: its columns' values, joined by ``" | "``.
+        first: The evaluator under suspicion; by default the first by name, in a study the study's first.
+        second: The evaluator that repairs it; by default each of the others in turn.
+        variant: The variant whose gap it is; by default each in turn.
 
     Returns:
-        An estimate for each cell and condition (but the reference); the cell holds the condition.
+        An estimate for each cell, pair of evaluators, variant and model.
 
     Raises:
-        UnknownColumn: The reference does not occur.
+        UnknownName: An evaluator has no rows, or there is no such variant.
 
-    Of four items v gets all right and w two: two discordant pairs, all one way, p = 2·0.5² = 0.5:
+    Variant p is right in 1 of 4 by x and in 2 of 4 by y; variant q in 3 of 4 by x: (2 − 1) / (3 − 1).
 
     >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
-    ...                       "label": list("aaaa" "aabb"), "gold": ["a"] * 8})
-    >>> found = differences(frame, reference="w")[0]
-    >>> found.cell, found.value, found.details["p"]
-    ({'variant': 'v'}, 0.5, 0.5)
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 3, "variant": ["p"] * 8 + ["q"] * 4,
+    ...     "evaluator": ["x"] * 4 + ["y"] * 4 + ["x"] * 4, "gold": "a", "label": list("abbbaabbaaab")})
+    >>> recovered_share(frame, variant="p", resamples=0)[0].value
+    0.5
     """
-    conditions = (between,) if isinstance(between, str) else tuple(between)
-    raters = [role for role in ASKING if role not in conditions]
-    method = f"paired difference in accuracy, unanswered {treatment(missing)}"
-    for cell in data.cells(raters=raters, within=conditions, gold=True):
-        statistics = _differences(cell, judge(cell, missing), reference, Statistic(method=method, n=0))
-        yield from adjusted([_with_its_test(cell.estimated(statistic)) for statistic in statistics])
+    parts = data.cells(raters=("evaluator",), within=ASKING, gold=True)
+    pairs = pairs_of(parts, first, second)
+    for cell in parts:
+        places = [
+            [_role(stratum, role, data.columns or {}) for role in ("variant", "model")]
+            for stratum in cell.strata
+        ]
+        variants = sorted({one for one, _ in places})
+        if variant is not None and variant not in variants:
+            raise UnknownName("variant", variant, variants, where="variant")
+        if not pairs:
+            yield cell.estimated(Statistic(method=_METHOD, n=0, reason="fewer than two evaluators"))
+        for one, other in pairs:
+            yield from _recovered(cell, (one, other), places, variants if variant is None else [variant])
 
 
-def _with_its_test(estimate: Estimate) -> Estimate:
-    """With an interval that holds 0 where McNemar's test, which is exact, does not reject it."""
-    if (
-        estimate.low is None
-        or estimate.high is None
-        or estimate.details["p"] <= 1 - estimate.confidence_level
-    ):
-        return estimate
-    return replace(estimate, low=min(estimate.low, 0.0), high=max(estimate.high, 0.0))
-
-
-def _differences(
-    cell: Cell, judged: Judged, reference: str | None, statistic: Statistic
-) -> Iterator[Statistic]:
-    names = [" | ".join(where.values()) for where in cell.strata]
-    statistic = replace(statistic, excluded=judged.excluded)
-    if reference is not None and cell.strata and reference not in names:
-        raise UnknownColumn(reference, names, where="reference")
-    asked = judged.asked.sum(2).astype(np.float64)
-    right = judged.right.sum(2).astype(np.float64)
-    if judged.reason or (asked > 0).any(0).sum() < 2:
-        yield replace(statistic, reason=judged.reason or "fewer than two conditions")
-        return
-    own = quotient(right, asked)
-    other = _others(own) if reference is None else own[:, [names.index(reference)]]
-    apart = own - other
-    known = np.isfinite(apart)
-    under = Ratio(np.where(known, apart, 0), known.astype(float))
-    single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
-    for index, name in enumerate(names):
-        if name == reference:
-            continue
-        some = known[:, index]
-        one = replace(statistic, where=cell.strata[index], n=cell.units.touched(some))
-        if not some.any():
-            yield replace(one, reason="no items that both answered")
-            continue
-        beside = np.broadcast_to(other, own.shape)[some, index]
-        yield replace(
-            one,
-            under=under,
-            column=index,
-            ends=(-1.0, 1.0),
-            details={
-                "against": reference or "the mean of the others",
-                **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test
-                "accuracy": float(own[some, index].mean()),
-                "reference_accuracy": float(beside.mean()),
-                **mcnemar(apart[some, index], _units(cell.units, some), single=single),
-            },
+def _recovered(
+    cell: Cell, pair: tuple[str, str], places: Sequence[Sequence[str]], wanted: Sequence[str]
+) -> Iterator[Estimate]:
+    """The shares of some variants, by model."""
+    first, repaired = (_judged_by(cell, evaluator) for evaluator in pair)
+    models, variants = (sorted({place[at] for place in places}) for at in (1, 0))
+    size = cell.units.touched(np.asarray(first.denominator.any(1)))
+    reason = None if first.denominator.any() else "no gold labels" if cell.items else "no annotations"
+    for variant, model in product(wanted, models):
+        others = [[name, model] for name in variants if name != variant]
+        of = np.array(
+            [[list(place) == one for place in places] for one in ([variant, model], *others)], float
         )
 
+        def under(weights: Floats, of: Floats = of) -> Floats:
+            """The share, the gap, and what both are made of: the accuracies, and the others' mean."""
+            by_first, by_second = (
+                quotient(weights @ each.numerator @ of.T, weights @ each.denominator @ of.T)
+                for each in (first, repaired)
+            )
+            low, better, mean = by_first[:, 0], by_second[:, 0], mean_defined(by_first[:, 1:])
+            return np.stack([quotient(better - low, mean - low, _NO_GAP), mean - low, low, better, mean], 1)
 
-def _others(own: Floats) -> Floats:
-    """The mean over the other columns, of those that are defined."""
-    known = np.isfinite(own)
-    total, count = np.where(known, own, 0).sum(1, keepdims=True), known.sum(1, keepdims=True)
-    left = count - known
-    rest = total - np.where(known, own, 0)
-    return quotient(rest, left)
+        values = under(np.ones((1, len(cell.items))))[0, 2:].tolist()
+        known = zip(("first", "repaired", "others"), values, strict=True)
+        where = {"first": pair[0], "second": pair[1], "variant": variant}
+        statistic = Statistic(
+            method=_METHOD,
+            under=under if reason is None else None,
+            n=size,
+            reason=reason or ("no gap to recover" if len(variants) > 1 else "no other variant"),
+            where={**where, "model": model} if model else where,
+            details={name: value for name, value in known if np.isfinite(value)},
+        )
+        estimate = cell.estimated(statistic)
+        if estimate.low is not None and not (cell.estimated(replace(statistic, column=1)).low or 0) > 0:
+            warnings = (*estimate.warnings, _MAYBE_NO_GAP)
+            estimate = replace(estimate, low=None, high=None, warnings=warnings)
+        yield estimate
 
 
-def _units(units: Units, some: Any) -> Any:
-    return None if units.clusters is None else units.clusters[some]
+def _judged_by(cell: Cell, evaluator: str) -> Ratio:
+    """Right answers of an evaluator, of its answers to items with a gold label, by item and stratum."""
+    codes, read = labels_by(cell, evaluator)
+    gold = cell.gold_codes[:, None]
+    judged = read & (gold >= 0)
+    return Ratio((judged & (codes == gold)).astype(float), judged.astype(float))
 
 
-@guarded
-def mcnemar(apart: Floats, clusters: Any = None, *, single: bool = True) -> dict[str, Any]:
-    """Whether answers to the same items are right equally often in two conditions.
-
-    With one answer on each side and items on their own: the exact binomial test on the discordant pairs.
-    With repeats, or groups of items, the pairs in a unit depend on each other: χ² = (Σ_k d_k)² / Σ_k d_k²
-    with one degree of freedom, where d_k is unit k's sum of differences (Durkalski et al. 2003); with one
-    pair a unit that is McNemar's own χ².
-
-    Args:
-        apart: Each item's share right in one condition less that in the other.
-        clusters: Each item's group, where groups are the units.
-        single: Whether each item has one answer on each side.
-
-    Returns:
-        ``p`` and ``test``; for the exact test ``better`` and ``worse`` (discordant pairs), else ``chi2``.
-
-    Nine items better and one worse, p = 2·(1 + 10)/2¹⁰:
-
-    >>> round(mcnemar(np.array([1.0] * 9 + [-1.0] + [0.0] * 5))["p"] * 1024, 9)
-    22.0
-    """
-    if single and clusters is None:
-        better, worse = int((apart > 0).sum()), int((apart < 0).sum())
-        tail = float(special.bdtr(min(better, worse), better + worse, 0.5)) if better + worse else 1.0
-        return {"p": min(1.0, 2 * tail), "test": "exact McNemar", "better": better, "worse": worse}
-    sums = apart if clusters is None else np.bincount(clusters, apart)
-    square = float((sums**2).sum())
-    chi2 = float(sums.sum() ** 2 / square) if square > 1e-15 else 0.0
-    return {"p": float(special.chdtrc(1, chi2)), "test": "McNemar by unit", "chi2": chi2}
+def _role(stratum: Mapping[str, str], role: str, columns: Columns) -> str:
+    """The value of a role in a stratum; nothing where the role makes the cells or does not exist."""
+    names = columns.get(role, role)
+    return " | ".join(stratum[n] for n in ((names,) if isinstance(names, str) else names) if n in stratum)

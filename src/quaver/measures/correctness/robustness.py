@@ -1,30 +1,31 @@
-"""Robustness: how far accuracy lies apart between variants, beside what noise alone would show."""
+"""Robustness: how far accuracy lies apart between conditions, beside what noise alone would show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Presentation
-from quaver.errors import UnknownName
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.cells import Missing
+from quaver.estimation.bootstrap import Floats, Ratio, Units
+from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import over_strata, quotient
-from quaver.estimation.measure_input import MeasureInput, judge, treatment
-from quaver.estimation.paired_differences import Gap, gap
+from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
+from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.paired_differences import gap
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.variation.label_shares import ASKING
 
 
 @measure(
@@ -50,7 +51,6 @@ from quaver.estimation.statistic import Cell, Statistic
 def spread(
     data: MeasureInput,
     *,
-    variants: Sequence[str] | None = None,
     sizes: Mapping[str, float] | None = None,
     missing: Missing,
 ) -> Iterator[Estimate]:
@@ -69,14 +69,9 @@ def spread(
     value among these; ``lowest`` and ``highest``, the variants.
 
     Args:
-        variants: The names of those to compare (a name is the values of the variant's columns, joined by
-            ``" | "``); by default all.
         sizes: Each model's size (parameters, say): then, with ``by=["model"]``, the last estimate is
             ``spread_size_correlation``, Spearman's correlation of the models' spreads with their sizes
             (`rank_correlation.covariate_correlation`; undefined for fewer than three models).
-
-    Raises:
-        UnknownName: A variant does not occur.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
@@ -86,21 +81,9 @@ def spread(
     """
     role = (data.columns or {}).get("variant", "variant")
     of = (role,) if isinstance(role, str) else tuple(role)
-    estimates = []
     # Where the variants' columns are in ``by`` there is one variant a cell, and the reason says so.
-    for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
-        answers = _Accuracies(cell, of, missing, variants)
-        statistic = Statistic(
-            method=f"highest less lowest accuracy of {answers.variants} variants, "
-            f"unanswered {treatment(missing)}",
-            excluded=answers.excluded,
-            n=answers.n,
-            reason=answers.reason,
-        )
-        estimate = cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell))
-        estimates.append(
-            answers.of_others(estimate, data.estimand, cell.units) if estimate.low is not None else estimate
-        )
+    parts = data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True)
+    estimates = [_spread(cell, of, data.estimand, missing) for cell in parts]
     yield from estimates
     if sizes is not None:
         confidence_level, seed = data.resampling.confidence_level, data.resampling.seed
@@ -108,114 +91,74 @@ def spread(
         yield replace(correlation, measure="spread_size_correlation")
 
 
-class _Part(NamedTuple):
-    """The variants of one model and decoding: their names and their columns."""
+def _spread(cell: Cell, of: Sequence[str], estimand: Estimand, missing: Missing) -> Estimate:
+    """The mean spread over a cell's models and decodings."""
+    judged = judge(cell, missing)
+    right, asked = (answers.sum(2).astype(np.float64) for answers in (judged.right, judged.asked))
+    strata: dict[tuple[str, ...], list[int]] = {}
+    for place in np.flatnonzero(asked.any(0)).tolist():
+        rest = tuple(value for name, value in cell.strata[place].items() if name not in of)
+        strata.setdefault(rest, []).append(place)
+    parts = [np.array(places) for places in strata.values() if len(places) > 1]
+    count = max((part.size for part in parts), default=0)
+    statistic = Statistic(
+        method=f"highest less lowest accuracy of {count} variants, unanswered {treatment(missing)}",
+        excluded=judged.excluded,
+        n=cell.units.touched(asked[:, np.concatenate(parts)].any(1)) if parts else 0,
+        reason=judged.reason or (None if parts else "fewer than two variants"),
+    )
+    if statistic.reason:
+        return cell.estimated(statistic)
+    accuracies = Ratio(right, asked)
 
-    names: tuple[str, ...]
-    columns: Ints
+    def spreads(weights: Floats) -> Floats:
+        values = accuracies(weights)
+        return np.stack([_range(values[:, part]) for part in parts], 1)
 
+    ends = np.cumsum([part.size for part in parts])[:-1]
 
-class _Accuracies:
-    """Right and counted answers of each item to each variant, within each model and decoding."""
+    def mean_range(shares: Floats) -> Floats:
+        return np.asarray(np.mean([np.ptp(some, axis=1)[:, 0] for some in np.split(shares, ends, axis=1)], 0))
 
-    def __init__(
-        self, cell: Cell, of: Sequence[str], missing: Missing, variants: Sequence[str] | None
-    ) -> None:
-        judged = judge(cell, missing)
-        self.right = judged.right.sum(2).astype(np.float64)
-        self.asked = judged.asked.sum(2).astype(np.float64)
-        self.excluded = judged.excluded
-        self.parts = list(self._split(cell, of, variants))
-        used = np.concatenate([np.zeros(0, np.int64), *(part.columns for part in self.parts)])
-        self.n = cell.units.touched(self.asked[:, used].any(1)) if used.size else 0
-        self.variants = max((part.columns.size for part in self.parts), default=0)
-        self.reason = judged.reason or (None if self.parts else "fewer than two variants")
-
-    def _split(self, cell: Cell, of: Sequence[str], variants: Sequence[str] | None) -> Iterator[_Part]:
-        rest = [tuple(v for k, v in where.items() if k not in of) for where in cell.strata]
-        names = [" | ".join(v for k, v in where.items() if k in of) for where in cell.strata]
-        for name in variants or ():
-            if name not in names and cell.strata:
-                raise _unknown(name, names)
-        wanted = set(names) if variants is None else set(variants)
-        for one in dict.fromkeys(rest):
-            columns = [
-                index
-                for index, other in enumerate(rest)
-                if other == one and names[index] in wanted and self.asked[:, index].any()
-            ]
-            if len(columns) > 1:
-                yield _Part(tuple(names[index] for index in columns), np.array(columns))
-
-    def accuracies(self, weights: Floats) -> Floats:
-        """Accuracy of each column under item weights; NaN where nothing was asked."""
-        total = weights @ self.asked
-        return quotient(weights @ self.right, total)
-
-    def spreads(self, accuracies: Floats) -> Floats:
-        """The spread in each part, shape (samples, parts)."""
-        with np.errstate(invalid="ignore"):
-            each = [_range(accuracies[:, part.columns]) for part in self.parts]
-        return np.stack(each, 1)
-
-    def extremes(self) -> dict[str, Any]:
-        """The variants at either end; of several parts how many there are."""
-        if len(self.parts) > 1:
-            return {"averaged_over": len(self.parts)}
-        part = self.parts[0]
-        each = self.accuracies(np.ones((1, self.right.shape[0])))[0, part.columns]
-        low, high = int(each.argmin()), int(each.argmax())
-        return {
-            "lowest": part.names[low],
-            "lowest_accuracy": float(each[low]),
-            "highest": part.names[high],
-            "highest_accuracy": float(each[high]),
-        }
-
-    def of_others(self, estimate: Estimate, estimand: Estimand, units: Units) -> Estimate:
-        """The estimate with the interval for other prompts than these, the mean of the parts'."""
-        if estimand == "fixed":
-            return estimate
-        every = self.accuracies(np.ones((1, self.right.shape[0])))[0]
-        intervals = []
-        for part in self.parts:
-            own = every[part.columns]
-            wide = float(np.ptp(own))
-            corrected = corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units)
-            real = (corrected / wide) ** 2 if wide else 0.0
-            intervals.append(range_of_others(own, real, estimate.confidence_level))
-        low, high = np.mean(intervals, axis=0).tolist()
-        said = f"{estimate.method.rpartition('; ')[0]}; interval of the range of normal numbers"
-        ends = [estimate.low or 0.0, estimate.high or 1.0]
-        details = {**estimate.details, "fixed": tuple(ends)}
-        low, high = min(low, ends[0]), max(high, ends[1])
-        return replace(estimate, low=low, high=high, estimand=estimand, method=said, details=details)
-
-    def corrected(self, units: Units) -> float:
-        """The mean corrected spread over the parts."""
-        each = [
-            corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units)
-            for part in self.parts
-        ]
-        return float(np.mean(each))
-
-    def gap(self, units: Units, resampling: Resampling) -> Gap:
-        """The noise in the mean spread over the parts."""
-        parts = [
-            level_deviations(self.right[:, part.columns, None], self.asked[:, part.columns, None])
-            for part in self.parts
-        ]
-        ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-
-        def spread(shares: Floats) -> Floats:
-            each = [np.ptp(part, axis=1)[:, 0] for part in np.split(shares, ends, axis=1)]
-            return np.asarray(np.mean(each, axis=0))
-
-        return gap(np.concatenate(parts, 1), units, spread, resampling, "spread")
+    deviations = [level_deviations(right[:, part, None], asked[:, part, None]) for part in parts]
+    noise = gap(np.concatenate(deviations, 1), cell.units, mean_range, cell.resampling, "spread")
+    corrected = [corrected_spread(right[:, part], asked[:, part], cell.units) for part in parts]
+    every = accuracies(np.ones((1, len(right))))[0]
+    details: dict[str, Any] = {"corrected": float(np.mean(corrected)), "variants": count, **noise.details}
+    value = float(np.mean([np.ptp(every[part]) for part in parts]))
+    warnings: tuple[str, ...] = ()
+    if details.get("floor_high", -1.0) >= value:
+        warnings = (
+            f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
+            f"up to {details['floor_high']:.3g})",
+        )
+    details |= _extremes(cell, of, every, parts[0]) if len(parts) == 1 else {"averaged_over": len(parts)}
+    under, bounds = over_strata(spreads), (0.0, 1.0)
+    statistic = replace(statistic, under=under, details=details, warnings=warnings, ends=bounds)
+    estimate = cell.estimated(replace(statistic, reach=noise.reach))
+    if estimand == "fixed" or estimate.low is None or estimate.high is None:
+        return estimate
+    level = cell.resampling.confidence_level
+    wide = [range_of_others(every[part], one, level) for part, one in zip(parts, corrected, strict=True)]
+    low, high = np.mean(wide, axis=0).tolist()
+    return replace(
+        estimate,
+        low=min(low, estimate.low),
+        high=max(high, estimate.high),
+        estimand=estimand,
+        method=f"{estimate.method.rpartition('; ')[0]}; interval of the range of normal numbers",
+        details={**estimate.details, "fixed": (estimate.low, estimate.high)},
+    )
 
 
-def _unknown(name: str, names: Sequence[str]) -> UnknownName:
-    return UnknownColumn(name, dict.fromkeys(names), where="variants")
+def _extremes(cell: Cell, of: Sequence[str], accuracies: Floats, places: Ints) -> dict[str, Any]:
+    """The variants at either end."""
+    result: dict[str, Any] = {}
+    for end, place in (("lowest", accuracies[places].argmin()), ("highest", accuracies[places].argmax())):
+        where = cell.strata[places[place]]
+        result[end] = " | ".join(value for name, value in where.items() if name in of)
+        result[f"{end}_accuracy"] = float(accuracies[places[place]])
+    return result
 
 
 def _range(values: Floats) -> Floats:
@@ -258,39 +201,13 @@ def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -
     return wide * float(np.sqrt(max(0.0, 1 - noise / between))) if between > 1e-15 else 0.0
 
 
-def _spread(statistic: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
-    under = over_strata(lambda weights: answers.spreads(answers.accuracies(weights)))
-    value, resampling = float(cell.draws(under).point[0]), cell.resampling
-    known, corrected = answers.gap(cell.units, resampling), answers.corrected(cell.units)
-    details: dict[str, Any] = {
-        "corrected": corrected,
-        "variants": answers.variants,
-        **known.details,
-        **answers.extremes(),
-    }
-    warnings: tuple[str, ...] = ()
-    if details.get("floor_high", -1.0) >= value:
-        warnings = (
-            f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
-            f"up to {details['floor_high']:.3g})",
-        )
-    return replace(
-        statistic,
-        under=under,
-        details=details,
-        warnings=warnings,
-        ends=(0.0, 1.0),
-        reach=known.reach,
-    )
-
-
-def range_of_others(accuracies: Floats, real: float, confidence_level: float) -> Interval:
+def range_of_others(accuracies: Floats, corrected: float, confidence_level: float) -> Interval:
     """The interval of the true range of Q accuracies, for prompts like these.
 
     The variance s² of the accuracies is (σ² + ν) χ²/(Q − 1), and the share of it that is not noise is
-    ``real``. The interval is d_Q σ, with d_Q the expected range of Q standard normal numbers, over the
-    interval of σ² that χ² and ν leave. Simulated with 100 and 300 items and 3 to 30 prompts whose accuracies
-    have standard deviations of 0.015 to 0.14, it covers in 89 to 100%.
+    (corrected spread / spread)². The interval is d_Q σ, with d_Q the expected range of Q standard normal
+    numbers, over the interval of σ² that χ² and ν leave. Simulated with 100 and 300 items and 3 to 30 prompts
+    whose accuracies have standard deviations of 0.015 to 0.14, it covers in 89 to 100%.
 
     Source: Searle, Casella & McCulloch (1992), Variance Components, sections 3.5 and 3.6.
 
@@ -299,12 +216,13 @@ def range_of_others(accuracies: Floats, real: float, confidence_level: float) ->
 
     Two prompts with the accuracies 0.8 and 0.7 say next to nothing of others:
 
-    >>> found = range_of_others(np.array([0.8, 0.7]), 0.9, 0.95)
+    >>> found = range_of_others(np.array([0.8, 0.7]), 0.1 * 0.9**0.5, 0.95)
     >>> round(found.low, 2), found.high
     (0.03, 1.0)
     """
     count, tail = accuracies.size, (1 - confidence_level) / 2
-    variance = float(accuracies.var(ddof=1))
+    variance, wide = float(accuracies.var(ddof=1)), float(np.ptp(accuracies))
+    real = (corrected / wide) ** 2 if wide else 0.0
     expected, noise, freedom = _normal_range(count), variance * (1 - real), count - 1
     ends = [freedom * variance / float(special.chdtri(freedom, share)) for share in (tail, 1 - tail)]
     least, most = (expected * max(0.0, end - noise) ** 0.5 for end in ends)
@@ -321,3 +239,163 @@ def _normal_range(count: int) -> float:
     x = np.linspace(-9, 9, 18_001)
     below = special.ndtr(x)
     return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))
+
+
+_MCNEMAR = (
+    "McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22, 2417"
+)
+
+
+@measure(
+    title="How much more often one is correct than another, on the same items",
+    axis="difference in accuracy",
+    section="accuracy",
+    unit="difference",
+    better="higher",
+    null=0.0,
+    source=_MCNEMAR,
+    missing=("wrong", "drop"),
+    compares=("variant", "text"),
+    estimands=("fixed", "population"),
+)
+def differences(
+    data: MeasureInput,
+    *,
+    between: str | Sequence[str] = "variant",
+    reference: str | None = None,
+    missing: Missing,
+) -> Iterator[Estimate]:
+    """Each condition's accuracy less that of a reference, or of all others, on the same items.
+
+    Mean over items of d_u = (share right in the condition) − (share right in the reference; without one,
+    the mean over the other conditions), over items that both answered. Paired: the interval resamples
+    items, each with both its sides. Undefined where there are fewer than two conditions, or no such items.
+
+    In ``details``: ``p`` of McNemar's test (see `mcnemar`), and ``p_holm``, adjusted for the comparisons
+    in the cell (Holm 1979), which the interval is not; ``accuracy`` and ``reference_accuracy`` on these
+    items.
+
+    Args:
+        between: The column (or columns) whose values are the conditions: ``"variant"``, ``"model"``, a
+            factor …
+        reference: The condition to compare the others with: its columns' values, joined by ``" | "``.
+
+    Returns:
+        An estimate for each cell and condition (but the reference); the cell holds the condition.
+
+    Raises:
+        UnknownColumn: The reference does not occur.
+
+    Of four items v gets all right and w two: two discordant pairs, all one way, p = 2·0.5² = 0.5:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
+    ...                       "label": list("aaaa" "aabb"), "gold": ["a"] * 8})
+    >>> found = differences(frame, reference="w")[0]
+    >>> found.cell, found.value, found.details["p"]
+    ({'variant': 'v'}, 0.5, 0.5)
+    """
+    conditions = (between,) if isinstance(between, str) else tuple(between)
+    raters = [role for role in ASKING if role not in conditions]
+    method = f"paired difference in accuracy, unanswered {treatment(missing)}"
+    for cell in data.cells(raters=raters, within=conditions, gold=True):
+        statistics = _differences(cell, judge(cell, missing), reference, Statistic(method=method, n=0))
+        yield from adjusted([_with_its_test(cell.estimated(statistic)) for statistic in statistics])
+
+
+def _with_its_test(estimate: Estimate) -> Estimate:
+    """With an interval that holds 0 where McNemar's test, which is exact, does not reject it."""
+    if (
+        estimate.low is None
+        or estimate.high is None
+        or estimate.details["p"] <= 1 - estimate.confidence_level
+    ):
+        return estimate
+    return replace(estimate, low=min(estimate.low, 0.0), high=max(estimate.high, 0.0))
+
+
+def _differences(
+    cell: Cell, judged: Judged, reference: str | None, statistic: Statistic
+) -> Iterator[Statistic]:
+    names = [" | ".join(where.values()) for where in cell.strata]
+    statistic = replace(statistic, excluded=judged.excluded)
+    if reference is not None and cell.strata and reference not in names:
+        raise UnknownColumn(reference, names, where="reference")
+    asked = judged.asked.sum(2).astype(np.float64)
+    right = judged.right.sum(2).astype(np.float64)
+    if judged.reason or (asked > 0).any(0).sum() < 2:
+        yield replace(statistic, reason=judged.reason or "fewer than two conditions")
+        return
+    own = quotient(right, asked)
+    other = _others(own) if reference is None else own[:, [names.index(reference)]]
+    apart = own - other
+    known = np.isfinite(apart)
+    under = Ratio(np.where(known, apart, 0), known.astype(float))
+    single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
+    for index, name in enumerate(names):
+        if name == reference:
+            continue
+        some = known[:, index]
+        one = replace(statistic, where=cell.strata[index], n=cell.units.touched(some))
+        if not some.any():
+            yield replace(one, reason="no items that both answered")
+            continue
+        beside = np.broadcast_to(other, own.shape)[some, index]
+        yield replace(
+            one,
+            under=under,
+            column=index,
+            ends=(-1.0, 1.0),
+            details={
+                "against": reference or "the mean of the others",
+                **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test
+                "accuracy": float(own[some, index].mean()),
+                "reference_accuracy": float(beside.mean()),
+                **mcnemar(apart[some, index], _units(cell.units, some), single=single),
+            },
+        )
+
+
+def _others(own: Floats) -> Floats:
+    """The mean over the other columns, of those that are defined."""
+    known = np.isfinite(own)
+    total, count = np.where(known, own, 0).sum(1, keepdims=True), known.sum(1, keepdims=True)
+    left = count - known
+    rest = total - np.where(known, own, 0)
+    return quotient(rest, left)
+
+
+def _units(units: Units, some: Any) -> Any:
+    return None if units.clusters is None else units.clusters[some]
+
+
+@guarded
+def mcnemar(apart: Floats, clusters: Any = None, *, single: bool = True) -> dict[str, Any]:
+    """Whether answers to the same items are right equally often in two conditions.
+
+    With one answer on each side and items on their own: the exact binomial test on the discordant pairs.
+    With repeats, or groups of items, the pairs in a unit depend on each other: χ² = (Σ_k d_k)² / Σ_k d_k²
+    with one degree of freedom, where d_k is unit k's sum of differences (Durkalski et al. 2003); with one
+    pair a unit that is McNemar's own χ².
+
+    Args:
+        apart: Each item's share right in one condition less that in the other.
+        clusters: Each item's group, where groups are the units.
+        single: Whether each item has one answer on each side.
+
+    Returns:
+        ``p`` and ``test``; for the exact test ``better`` and ``worse`` (discordant pairs), else ``chi2``.
+
+    Nine items better and one worse, p = 2·(1 + 10)/2¹⁰:
+
+    >>> round(mcnemar(np.array([1.0] * 9 + [-1.0] + [0.0] * 5))["p"] * 1024, 9)
+    22.0
+    """
+    if single and clusters is None:
+        better, worse = int((apart > 0).sum()), int((apart < 0).sum())
+        tail = float(special.bdtr(min(better, worse), better + worse, 0.5)) if better + worse else 1.0
+        return {"p": min(1.0, 2 * tail), "test": "exact McNemar", "better": better, "worse": worse}
+    sums = apart if clusters is None else np.bincount(clusters, apart)
+    square = float((sums**2).sum())
+    chi2 = float(sums.sum() ** 2 / square) if square > 1e-15 else 0.0
+    return {"p": float(special.chdtrc(1, chi2)), "test": "McNemar by unit", "chi2": chi2}
