@@ -144,8 +144,6 @@ def whole_study() -> None:
     print(f"a study of {frame.height:,} annotations, by condition (the data take {_memory():.1f} GB):")
     total = 0.0
     for name in registry.names("measures"):
-        if name == "mixed_logit":
-            continue
         measure = registry.load("measures", name)
         start = time.perf_counter()
         found = measure(frame, by=["model"], seed=next(seeds))

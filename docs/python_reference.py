@@ -100,7 +100,6 @@ GROUPS = (
             "quaver.core.rows.Estimates",
             "quaver.report.page.paper_parts.Paper",
             "quaver.estimation.declaration.Measure",
-            "quaver.measures.correctness.mixed_logit.MixedLogit",
         ),
     ),
 )

@@ -20,7 +20,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
     "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
-    "mixed_logit": {"formula": "original ~ model"},
     "partiality": {"toward": "party"},
     "position_bias": {"order": "paraphrase", "backward": "short"},
     "verbosity_bias": {"padding": "paraphrase", "padded": "short"},
@@ -31,7 +30,6 @@ NEEDED: dict[str, dict[str, Any]] = {
 OF_SEVERAL = {
     "baseline",
     "evaluator_flips",
-    "mixed_logit",
     "readiness",
     "recovered_share",
     "view",

@@ -151,13 +151,16 @@ def _models() -> Named:
     ):
         found = taken("conclusion", formula=formula, effect=effect, regression=kind)
         yield name, one(found, "conclusion", variant=variant)
-    whole = measures.mixed_logit(answers("mixed_intercepts.csv"), "correct ~ treatment * temperature")
-    for term, coefficient in whole.coefficients.items():
-        shown = term.replace("Intercept", "(Intercept)").replace("[", "").replace("]", "")
-        yield f"mixed_logit {shown}", coefficient.value
-        yield f"mixed_logit se {shown}", coefficient.se
-    yield "mixed_logit sd item", whole.sd
-    yield "mixed_logit log likelihood", whole.log_likelihood
+    rows = answers("mixed_intercepts.csv").with_columns(
+        label=pl.col("correct").cast(pl.String), gold=pl.lit("1"), repeat=pl.int_range(pl.len()).over("item")
+    )
+    whole = measures.mixed_effects(rows, formula="correct ~ treatment * temperature")
+    for effect in whole[:-2]:
+        shown = effect.cell["term"].replace("Intercept", "(Intercept)").replace("[", "").replace("]", "")
+        yield f"mixed_effects {shown}", effect.value
+        yield f"mixed_effects se {shown}", effect.details["se"]
+    yield "mixed_effects sd item", whole[-2].value
+    yield "mixed_effects log likelihood", whole[-2].details["log_likelihood"]
     low, high = clopper_pearson(7, 40)
     yield "clopper_pearson 7 of 40, low", low
     yield "clopper_pearson 7 of 40, high", high

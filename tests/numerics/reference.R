@@ -163,11 +163,11 @@ d$correct <- as.integer(ave(d$right, d$item, d$treatment, d$temperature, FUN = s
 whole <- glmer(correct ~ treatment * temperature + (1 | item), d, binomial, nAGQ = 15,
   control = glmerControl("bobyqa", optCtrl = list(maxfun = 2e5, rhoend = 1e-10), tolPwrss = 1e-12))
 for (term in names(fixef(whole))) {
-  put(paste("mixed_logit", term), fixef(whole)[term], paste(of("lme4"), "glmer"))
-  put(paste("mixed_logit se", term), sqrt(diag(vcov(whole)))[term], paste(of("lme4"), "glmer"))
+  put(paste("mixed_effects", term), fixef(whole)[term], paste(of("lme4"), "glmer"))
+  put(paste("mixed_effects se", term), sqrt(diag(vcov(whole)))[term], paste(of("lme4"), "glmer"))
 }
-put("mixed_logit sd item", as.data.frame(VarCorr(whole))$sdcor, paste(of("lme4"), "glmer"))
-put("mixed_logit log likelihood", logLik(whole), paste(of("lme4"), "glmer"))
+put("mixed_effects sd item", as.data.frame(VarCorr(whole))$sdcor, paste(of("lme4"), "glmer"))
+put("mixed_effects log likelihood", logLik(whole), paste(of("lme4"), "glmer"))
 
 # ---- Intervals ------------------------------------------------------------------------------------------------
 put("clopper_pearson 7 of 40, low", binom.test(7, 40)$conf.int[1], paste(base, "binom.test"))

@@ -13,7 +13,7 @@ from tests.numerics.run import PAGE, PUBLISHED, rows, stored
 
 def least(name: str) -> float:
     """How many digits a quantity must share with R's: an optimum fewer than a formula."""
-    if not name.startswith("mixed_logit"):
+    if not name.startswith("mixed_effects"):
         return 12.0
     return 3.0 if " se " in name else 5.0
 

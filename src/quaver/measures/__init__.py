@@ -26,7 +26,6 @@ FUNCTIONS = {
     "item_stability": "quaver.measures.variation.item_sensitivity",
     "label_movement": "quaver.measures.variation.label_movement",
     "mcnemar": "quaver.measures.correctness.robustness",
-    "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "reliability_curve": "quaver.measures.calibration.calibration_error",
     "spearman": "quaver.estimation.rank_correlation",
     "view": "quaver.estimation.answer_views",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from tests.measures.correctness.counted_answers import answers as counted
 
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.measures.correctness.mixed_effects import mixed_effects
-from quaver.measures.correctness.mixed_logit import mixed_logit
 
 
 def answers(items: int = 30, seed: int = 3) -> pl.DataFrame:
@@ -31,20 +32,17 @@ def answers(items: int = 30, seed: int = 3) -> pl.DataFrame:
     )
 
 
-def test_they_are_the_numbers_of_the_fit() -> None:
+def test_the_interactions_are_tested_by_their_likelihood_ratio() -> None:
     frame = answers()
     found = mixed_effects(frame, formula="correct ~ treatment * temperature", resamples=0)
-    whole = mixed_logit(frame, "correct ~ treatment * temperature")
-    plain = mixed_logit(frame, "correct ~ treatment + temperature")
-    effects = {one.cell["term"]: one.value for one in found if one.measure == "mixed_effects"}
-    assert effects == pytest.approx({name: one.value for name, one in whole.coefficients.items()}, abs=1e-4)
+    plain = mixed_effects(frame, formula="correct ~ treatment + temperature")
     (sd,) = [one for one in found if one.measure == "mixed_effects_sd"]
-    assert (sd.cell, sd.value) == ({"term": "1 | item"}, pytest.approx(whole.sd))
+    assert sd.cell == {"term": "1 | item"}
     assert sd.low is not None
     assert sd.low < sd.value < sd.high
     last = found[-1]
     assert last.measure == "mixed_effects_interactions"
-    chi2 = 2 * (whole.log_likelihood - plain.log_likelihood)
+    chi2 = 2 * (sd.details["log_likelihood"] - plain[-1].details["log_likelihood"])
     assert (last.value, last.details["df"]) == pytest.approx((chi2, 1), abs=1e-3)
     assert last.details["p"] >= last.details["p_chi2"]
 
@@ -53,11 +51,9 @@ def test_groups_are_the_units() -> None:
     frame = answers(40).with_columns(author=pl.col("item") // 4)
     found = mixed_effects(frame, formula="correct ~ treatment", group="author", resamples=0)
     assert {(one.n, one.unit) for one in found} == {(10, "author")}
-    whole = mixed_logit(
-        frame.with_columns(correct=pl.col("label") == "a"), "correct ~ treatment", group=["author", "item"]
-    )
-    values = [(one.value, one.low) for one in found if one.measure == "mixed_effects"]
-    assert values == [pytest.approx((one.value, one.low), abs=1e-6) for one in whole.coefficients.values()]
+    alone = mixed_effects(frame, formula="correct ~ treatment", resamples=0)
+    values = [one.value for one in found if one.measure == "mixed_effects"]
+    assert values == pytest.approx([one.value for one in alone if one.measure == "mixed_effects"], abs=1e-6)
     between = mixed_effects(
         frame.with_columns(pl.col("author").cast(pl.String)),
         formula="correct ~ author",
@@ -80,3 +76,173 @@ def test_a_formula_that_cannot_be_meant_is_an_error(formula: str) -> None:
     with pytest.raises(MeasureError) as caught:
         mixed_effects(answers(4), formula=formula)
     assert caught.value.where == "formula"
+
+
+def labelled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Right and wrong answers as labels."""
+    repeat = pl.int_range(pl.len()).over("item")
+    return frame.with_columns(label=pl.col("correct").cast(pl.String), gold=pl.lit("1"), repeat=repeat)
+
+
+def fit(frame: pl.DataFrame, formula: str, group: str | None = None) -> tuple[dict[str, Estimate], Estimate]:
+    """The coefficients by name, and the standard deviation of the intercepts."""
+    found = mixed_effects(labelled(frame), formula=formula, group=group)
+    effects = {one.cell["term"]: one for one in found if one.measure == "mixed_effects"}
+    return effects, next(one for one in found if one.measure == "mixed_effects_sd")
+
+
+def simulated(groups=40, seed=3):
+    rng = np.random.default_rng(seed)
+    item, cell = np.divmod(np.arange(groups * 12), 12)
+    treatment, temperature = cell % 3, (cell // 3) / 3
+    eta = 0.6 + np.array([0, 0.5, -0.8])[treatment] - 0.6 * temperature + rng.normal(0, 1.0, groups)[item]
+    return pl.DataFrame(
+        {
+            "item": item,
+            "treatment": [f"T{k}" for k in treatment],
+            "temperature": temperature,
+            "correct": (rng.random(item.size) < 1 / (1 + np.exp(-eta))).astype(int),
+        }
+    )
+
+
+def marginal(frame, matrix, theta):
+    """Marginal log-likelihood: each group's integrand summed over a fine grid, nine deviations wide."""
+    beta, sd = theta[:-1], theta[-1]
+    y, group = frame["correct"].to_numpy(), frame["item"].to_numpy()
+    z = np.linspace(-9, 9, 1201)
+    eta = (matrix @ beta)[:, None] + sd * z
+    of_group = np.zeros((group.max() + 1, z.size))
+    np.add.at(of_group, group, y[:, None] * eta - np.logaddexp(0, eta))
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    return float(np.log((np.exp(of_group) * density).sum(1)).sum())
+
+
+def hessian(function, at, step=1e-3):
+    size = at.size
+    found = np.empty((size, size))
+    for i in range(size):
+        for j in range(size):
+            e, f = np.eye(size)[i] * step, np.eye(size)[j] * step
+            found[i, j] = function(at + e + f) - function(at + e - f) - function(at - e + f)
+            found[i, j] += function(at - e - f)
+    return found / (4 * step**2)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame = simulated()
+    found = fit(frame, "correct ~ treatment + temperature")
+    treatment = frame["treatment"].to_numpy()
+    columns = [np.ones(frame.height), treatment == "T1", treatment == "T2", frame["temperature"].to_numpy()]
+    return frame, found, np.stack(columns, 1).astype(float)
+
+
+def test_it_is_the_maximum_of_the_likelihood(fitted):
+    frame, found, matrix = fitted
+    assert list(found[0]) == ["Intercept", "treatment[T1]", "treatment[T2]", "temperature"]
+    theta = np.array([*(c.value for c in found[0].values()), found[1].value])
+    best = marginal(frame, matrix, theta)
+    assert found[1].details["log_likelihood"] == pytest.approx(best, abs=1e-6)
+    for index in range(theta.size):
+        for step in (-0.01, 0.01):
+            assert marginal(frame, matrix, theta + step * np.eye(theta.size)[index]) < best
+
+
+def test_standard_errors_are_those_of_its_curvature(fitted):
+    frame, found, matrix = fitted
+    theta = np.array([*(c.value for c in found[0].values()), found[1].value])
+    expected = np.sqrt(np.diag(np.linalg.inv(-hessian(lambda t: marginal(frame, matrix, t), theta))))
+    assert [c.details["se"] for c in found[0].values()] == pytest.approx(expected[:-1], rel=0.02)
+
+
+def test_rows_may_be_in_any_order(fitted):
+    frame, found, _ = fitted
+    other, _ = fit(frame.sample(fraction=1, shuffle=True, seed=1), "correct ~ treatment + temperature")
+    for name, one in found[0].items():
+        assert other[name].value == pytest.approx(one.value, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (simulated(4).with_columns(item=1), "too few units"),
+        (simulated(4).with_columns(correct=1), "does not vary"),
+    ],
+)
+def test_what_cannot_be_fitted_has_a_reason(frame, why):
+    (one,) = mixed_effects(labelled(frame), formula="correct ~ treatment")
+    assert why in one.reason
+
+
+INTERCEPTS = {  # lme4 1.1-31, R 4.2.2, bobyqa with rhoend 1e-10, nAGQ 15: estimate and standard error
+    "Intercept": (0.8504338094, 0.184429843),
+    "treatment[T1]": (0.1260950302, 0.174519374),
+    "treatment[T2]": (-0.8295768805, 0.169909242),
+    "treatment[T3]": (-0.0475313449, 0.172492608),
+    "treatment[T4]": (-0.9614477922, 0.170246100),
+    "treatment[T5]": (-0.2967412951, 0.170963710),
+    "temperature": (-0.7278679073, 0.133573413),
+    "treatment[T1]:temperature": (0.4957243975, 0.190477169),
+    "treatment[T2]:temperature": (0.4293562586, 0.186871391),
+    "treatment[T3]:temperature": (0.0740337791, 0.188197135),
+    "treatment[T4]:temperature": (0.3512550917, 0.187770179),
+    "treatment[T5]:temperature": (0.4630563520, 0.187217241),
+}
+
+
+def test_a_random_intercept_alone_is_that_of_lme4():
+    rows = counted("mixed_intercepts.csv")
+    found, sd = fit(rows, "correct ~ treatment * temperature")
+    for name, (value, se) in INTERCEPTS.items():
+        assert found[name].value == pytest.approx(value, abs=2e-6)
+        assert found[name].details["se"] == pytest.approx(se, rel=1e-4)
+    assert sd.value == pytest.approx(1.06512223, abs=2e-6)
+    assert sd.details["log_likelihood"] == pytest.approx(-3170.75754066, abs=1e-7)
+    assert sd.low < sd.value < sd.high
+
+
+def test_groups_are_what_intervals_take_for_independent():
+    of = {f"q{at:02}": f"a{author}" for at, author in enumerate("035120413055121224434053")}
+    rows = counted("mixed_slopes.csv").with_columns(author=pl.col("item").replace_strict(of))
+    alone, _ = fit(rows, "correct ~ treatment + temperature")
+    grouped, sd = fit(rows, "correct ~ treatment + temperature", group="author")
+    assert (sd.unit, sd.n) == ("author", 6)
+    for name, one in grouped.items():
+        assert one.value == pytest.approx(alone[name].value)
+        assert one.high - one.low > 2 * 2.57 * one.details["se"]  # t with 5 degrees of freedom
+
+
+def test_effects_that_differ_between_items_are_no_effect():
+    likely = sure = 0
+    rng = np.random.default_rng(8)
+    item, treatment = (one.ravel() for one in np.divmod(np.arange(16 * 2 * 10) // 10, 2))
+    for _ in range(30):
+        eta = rng.normal(0, 1, 16)[item] + rng.normal(0, 1, (16, 2))[item, treatment]
+        frame = pl.DataFrame(
+            {
+                "item": item,
+                "treatment": [f"T{k}" for k in treatment],
+                "correct": (rng.random(item.size) < 1 / (1 + np.exp(-eta))).astype(int),
+            }
+        )
+        one = fit(frame, "correct ~ treatment")[0]["treatment[T1]"]
+        likely += abs(one.value) > 1.96 * one.details["se"]
+        sure += one.details["p"] < 0.05
+    assert sure <= 4
+    assert likely >= sure + 4
+
+
+@pytest.mark.parametrize(("intercept", "sd"), [(0.4, 1.0), (2.0, 1.0), (4.5, 1.5)])
+def test_intervals_of_the_intercept_hold_the_truth_however_many_answers_are_right(intercept, sd):
+    """From 58 to 97% right, five answers to each of 200 items: 95% of 60 studies, less three deviations."""
+    rng, held, ends = np.random.default_rng(11), 0, []
+    for _ in range(60):
+        odds = np.repeat(intercept + sd * rng.normal(size=200), 5)
+        correct = (rng.random(1000) < 1 / (1 + np.exp(-odds))).astype(int)
+        frame = pl.DataFrame({"item": np.repeat(np.arange(200), 5), "correct": correct})
+        found = fit(frame, "correct ~ 1")[0]["Intercept"]
+        held += found.low <= intercept <= found.high
+        ends.append(found.value)
+    assert held >= 52
+    assert abs(np.median(ends) - intercept) < 0.2

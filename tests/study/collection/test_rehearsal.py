@@ -64,7 +64,6 @@ WRONG: list[dict[str, Any]] = [
     {"use": "original_agreement", "original": "curtt"},
     {"use": "coder_agreement", "coders": ["anna"]},
     {"use": "inter_pss", "view": "balanced", "across": "wordding"},
-    {"use": "spread", "variants": ["curtt"]},
     {"use": "accuracy", "group": "party"},
     {"use": "accuracy", "columns": {"label": "coded"}},
     {"use": "accuracy", "by": ["wordding"]},
