@@ -21,7 +21,7 @@ from machine import machine
 from quaver.agreement.alpha import krippendorff_alpha
 from quaver.agreement.chance_agreement import cohen_kappa
 from quaver.core import registry
-from quaver.estimation.encoding import label_counts
+from quaver.estimation.coded_columns import label_counts
 from quaver.measures.stability.prompt_stability import intra_pss
 from quaver.measures.stability.stability_curves import intra_pss_cumulative
 from quaver.measures.variation.item_sensitivity import Pairs

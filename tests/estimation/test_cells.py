@@ -4,7 +4,7 @@ import pytest
 from quaver.core.records import NO_LABEL, Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cells import cells
-from quaver.estimation.gathered import frame_of
+from quaver.estimation.coded_columns import frame_of
 
 FRAME = pl.DataFrame(
     {

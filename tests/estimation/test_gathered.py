@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 
 from quaver.core import registry
 from quaver.core.records import NO_LABEL
-from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import cells
-from quaver.estimation.gathered import Gathered
-from quaver.estimation.left_out_prompts import Prompts
-from quaver.estimation.measure_input import MeasureInput
-from quaver.measures import inter_pss
+from quaver.estimation.coded_columns import Gathered, UnknownColumn
 
 ROLES = ("variant", "repeat")
 
@@ -62,53 +57,22 @@ def test_a_cells_counts_are_those_of_the_rows(frame, missing, within):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    frames(),
-    st.sampled_from([("variant", "repeat"), ("repeat", "variant"), ("variant", None), (None, "repeat")]),
-)
-def test_a_prompt_left_out_on_counts_is_one_left_out_of_the_rows(frame, roles):
-    """Whether prompts are raters, strata, or neither (two columns of one rater)."""
-    rater, stratum = roles
-    raters = [one for one in ROLES if one != stratum] if rater is None else [rater]
-    raters = [*ROLES] if stratum is None else raters
-    within = [] if stratum is None else [stratum]
-    reading = MeasureInput(inter_pss, Gathered(frame), None, (), None, None, Resampling())
-    prompts = Prompts(reading)
-    (whole,) = reading.cells(raters=raters, within=within)
-    names = sorted(set(frame["variant"].cast(pl.String)))
-    for part, name in enumerate(names):
-        less = prompts.without(part, whole, reading.gathered)
-        if len(names) < 2:
-            assert less is None
-            continue
-        left = frame.filter(pl.col("variant").cast(pl.String) != name)
-        assert less.strata == tuple(one for one in whole.strata if _occurs(left, one))
-        assert (less.counts() == counted(left, less, stratum or "", "drop")).all()
-        assert (less.codes >= 0).sum() == left["label"].count()
-        assert less.codes.shape == (len(whole.items), len(less.strata), len(less.raters))
-
-
-def _occurs(frame: pl.DataFrame, stratum: dict[str, str]) -> bool:
-    return bool(
-        frame.filter(
-            pl.all_horizontal(pl.lit(True), *(pl.col(n).cast(pl.String) == v for n, v in stratum.items()))
-        ).height
-    )
-
-
-def test_where_a_rater_has_several_prompts_their_answers_alone_go():
-    frame = pl.DataFrame(
-        {"item": list("xxyy"), "repeat": [0, 1] * 2, "variant": list("vwwv"), "label": list("abba")}
-    )
-    reading = MeasureInput(inter_pss, Gathered(frame), None, (), None, None, Resampling())
-    (whole,) = reading.cells(raters=("repeat",))
-    less = Prompts(reading).without(0, whole, reading.gathered)
-    assert less.codes[:, 0].tolist() == [[-1, 1], [1, -1]]
-    assert less.counts()[:, 0].tolist() == [[0.0, 1.0], [0.0, 1.0]]
+@given(frames(), st.sampled_from(["", "variant"]), st.data())
+def test_some_of_the_rows_have_the_codes_of_all(frame, within, data):
+    """What is cut out of them is what is cut out of a frame of these rows, with all labels."""
+    marks = st.lists(st.booleans(), min_size=frame.height, max_size=frame.height)
+    kept = np.array(data.draw(marks))
+    strata, raters = [within] if within else [], [role for role in ROLES if role != within]
+    (whole,) = cells(Gathered(frame), raters=raters, within=strata)
+    (some,) = cells(Gathered(frame).rows(kept), raters=raters, within=strata)
+    left = frame.filter(pl.Series(kept))
+    assert some.labels == whole.labels
+    assert sorted(some.items) == sorted(set(left["item"].cast(pl.String)))
+    assert (some.counts() == counted(left, some, within, "drop")).all()
 
 
 def test_of_many_cells_the_last_ones_are_kept(monkeypatch):
-    monkeypatch.setattr("quaver.estimation.gathered._KEPT", 1)
+    monkeypatch.setattr("quaver.estimation.coded_columns._KEPT", 1)
     gathered = Gathered({"item": [1, 1, 2], "repeat": [0, 1, 0], "label": ["a", "b", "a"]})
     first = cells(gathered, raters=("repeat",))
     assert cells(gathered, raters=("repeat",))[0] is first[0]
@@ -158,7 +122,7 @@ def test_a_lazy_frame_is_never_in_memory_as_a_whole(name, monkeypatch):
     frame, measure = annotations(), registry.load("measures", name)
     expected = measure(frame, seed=1)
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
-    monkeypatch.setattr("quaver.estimation.gathered._PIECE", 7)
+    monkeypatch.setattr("quaver.estimation.coded_columns._PIECE", 7)
     assert measure(Gathered(frame.lazy()), seed=1) == expected
 
 
@@ -189,11 +153,11 @@ def test_a_missing_column_is_missed_without_reading_the_others(monkeypatch):
 def test_freed_memory_of_many_rows_is_handed_back(monkeypatch):
     libraries = []
     library = SimpleNamespace(malloc_trim=libraries.append)
-    monkeypatch.setattr("quaver.estimation.gathered.ctypes", SimpleNamespace(CDLL=lambda name: library))
-    monkeypatch.setattr("quaver.estimation.gathered.os", SimpleNamespace(name="posix"))
+    monkeypatch.setattr("quaver.estimation.coded_columns.ctypes", SimpleNamespace(CDLL=lambda name: library))
+    monkeypatch.setattr("quaver.estimation.coded_columns.os", SimpleNamespace(name="posix"))
     accuracy, gathered = registry.load("measures", "accuracy"), Gathered(annotations().lazy())
     accuracy(gathered)
     assert not libraries
-    monkeypatch.setattr("quaver.estimation.gathered._MANY", gathered.height)
+    monkeypatch.setattr("quaver.estimation.coded_columns._MANY", gathered.height)
     accuracy(gathered)
     assert libraries == [0]

@@ -13,7 +13,7 @@ from tests.report.moved import movement_of
 import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.estimation.gathered import Gathered
+from quaver.estimation.coded_columns import Gathered
 from quaver.study.analysis.measured_study import pictured
 from quaver.study.sources.study_plugins import Measurement
 

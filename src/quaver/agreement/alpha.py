@@ -9,15 +9,8 @@ from typing import Literal
 import numpy as np
 
 from quaver.agreement.coefficient import Ratings, coefficient
-from quaver.agreement.disagreement import REFERENCE, disagreement
-from quaver.agreement.stratified_alpha import (
-    ROWS_WARNING,
-    alpha_losses,
-    few_rare,
-    over_rows,
-    ranged,
-    spread_over,
-)
+from quaver.agreement.disagreement import REFERENCE, Disagreement
+from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alphas, over_rows
 from quaver.core.records import Estimate
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.statistic import Statistic
@@ -65,28 +58,18 @@ def krippendorff_alpha(
 
 
 def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
-    cell, counts = ratings.cell, ratings.cell.tally()
-    model = disagreement(counts, ratings.level, ratings.values)
-    reason = model.reasons()[0] if model.strata else "no annotations"
-    statistic = replace(
-        ratings.said(f"Krippendorff's alpha, {ratings.level}"),
-        n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
-        reason=reason,
-    )
-    if reason:
-        bound = (
-            tuple(clopper_pearson(0, statistic.n, cell.resampling.confidence_level)) if statistic.n else None
-        )
-        return replace(statistic, details={**statistic.details, "differing": 0, "share_differing": bound})
+    cell, said = ratings.cell, ratings.said(f"Krippendorff's alpha, {ratings.level}")
+    parts = [(said, range(cell.grid.shape[1]))]
+    (statistic,) = mean_alphas(cell, cell.grid, parts, ratings.level, ratings.missing)
+    statistic = replace(statistic, details=dict(said.details))
+    if statistic.under is None:
+        level = cell.resampling.confidence_level
+        bound = tuple(clopper_pearson(0, statistic.n, level)) if statistic.n else None
+        return replace(statistic, details={**said.details, "differing": 0, "share_differing": bound})
+    model = Disagreement(cell.grid, len(cell.labels), ratings.level, ratings.values)
     d, e, n = (float(part[0, 0]) for part in model.sums(np.ones((1, cell.units.items))))
-    details = {**statistic.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
+    details = {**said.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
     if contributions:
-        used = model.pairable[:, 0]
-        details["items"] = {
-            name: float(part / n)
-            for name, part, use in zip(cell.items, model.per_item[:, 0], used, strict=True)
-            if use
-        }
-    statistic = replace(statistic, warnings=(*statistic.warnings, *few_rare(cell.units, counts)))
-    spread = spread_over(alpha_losses(model, ratings.level))
-    return replace(ranged(statistic, model, [0]), under=model.alphas, spread=spread, details=details)
+        each = zip(cell.items, model.per_item[:, 0], model.pairable[:, 0], strict=True)
+        details["items"] = {name: float(part / n) for name, part, counts in each if counts}
+    return replace(statistic, details=details)

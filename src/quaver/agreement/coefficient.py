@@ -27,8 +27,7 @@ from quaver.core.records import Estimate, Label, LabelSet, Level
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cells import Declared, Missing, cells
-from quaver.estimation.encoding import encode
-from quaver.estimation.gathered import frame_of
+from quaver.estimation.coded_columns import encode, frame_of
 from quaver.estimation.measure_input import checked_keep
 from quaver.estimation.statistic import Cell, Keep, Sampler, Statistic
 

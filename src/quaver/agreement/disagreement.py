@@ -14,7 +14,7 @@ Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12; Krippendorff (20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, get_args
 
@@ -26,7 +26,8 @@ from quaver.agreement.set_distance import set_distances
 from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.encoding import Tally
+from quaver.estimation.coded_columns import label_counts
+from quaver.estimation.means import quotient
 
 REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
 
@@ -37,9 +38,11 @@ _REACH, _FASTEST, _WAVES = 36.0, 13.0, 64
 """How far apart logarithms are alike to the last digit, above which frequency waves are nothing, and how many
 are added at a time."""
 
-_ENTRIES = 2**22
-_MANY = 100
-"""From so many samples on, a product in single precision is worth its preparation."""
+MANY_LABELS = 300
+"""Of more labels no table is made: of numbers, each answer may be a label of its own."""
+
+_BLOCK = 2**13
+"""So many columns of a table are multiplied by samples' weights at a time."""
 
 
 def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None) -> Floats | None:
@@ -93,69 +96,118 @@ def _number(label: str, level: Level) -> float:
         ) from None
 
 
-def over_values(counts: Floats) -> Floats:
-    """Sums along the last axis, which is short: a product with ones takes a tenth of the time of `sum`."""
-    return np.asarray(counts @ np.ones(counts.shape[-1]))
-
-
-def squares_over_values(counts: Floats) -> Floats:
-    """Sums of squares along the last axis, without an array of the squares."""
-    return np.asarray(np.einsum("...v,...v->...", counts, counts))
-
-
 class Disagreement:
     """Observed and expected disagreement of several strata, as functions of item weights.
 
     Args:
-        counts: n_uv, shape (items, strata, values), the values in order.
+        codes: The label that each rater gave, shape (items, strata, raters); -1 where there is none.
+        labels: How many labels there are.
         level: Level of measurement.
-        values: Each value's number, for interval and ratio; of sets, the distance of each two values.
+        values: Each label's number, for interval and ratio; of sets, the distance of each two labels.
+
+    Attributes:
+        strata: How many strata there are.
+        pairable: Which items have two ratings, shape (items, strata): no others count.
+        ratings: m_u: how many ratings each item has that count, the same shape.
     """
 
-    def __init__(self, counts: Floats, level: Level = "nominal", values: Floats | None = None) -> None:
-        self._rated(over_values(counts), level, values)
-        kept = self.pairable
-        self._counts = counts if kept.all() else np.where(kept[:, :, None], counts, 0.0)
-
-    def _rated(self, m: Floats, level: Level, values: Floats | None) -> None:
-        pairable = m >= 2
-        self.pairable = pairable
-        self._m = np.where(pairable, m, 0.0)
-        self._share = np.where(pairable, 1 / np.maximum(m - 1, 1), 0.0)
-        self._level = level
+    def __init__(
+        self, codes: NDArray[Any], labels: int, level: Level = "nominal", values: Floats | None = None
+    ) -> None:
+        m = (codes >= 0).sum(2)
+        self.strata, self.pairable = codes.shape[1], m >= 2
+        self.ratings = np.where(self.pairable, m, 0.0)
+        self._share = np.where(self.pairable, 1 / np.maximum(m - 1, 1), 0.0)
+        # Which of the raters gave a label does not matter: those that count stand first, the largest first.
+        given = np.where(self.pairable[:, :, None], codes, -1)
+        self._codes = np.sort(given, 2)[:, :, ::-1][:, :, : int(self.ratings.max(initial=0.0))]
+        self._labels, self.level = max(1, labels), level
         # Centred, so that a variance of large numbers keeps its digits.
         self._values = values if values is None or level in _OF_PAIRS else values - values.mean()
-        self.strata = m.shape[1]
 
-    def _of(self, stratum: int) -> Any:
-        """The counts of one stratum, shape (items, values)."""
-        return self._counts[:, stratum]
+    @cached_property
+    def _tables(self) -> list[tuple[slice, Any]]:
+        """How often each label was given, an item a row: of some strata, or of many labels sparse of each."""
+        few = self._labels <= MANY_LABELS
+        size = max(1, _BLOCK // max(1, self._labels)) if few else 1
+        return [
+            (part, (_table if few else _sparse_table)(self._codes[:, part], self._labels))
+            for part in (slice(start, start + size) for start in range(0, self.strata, size))
+        ]
 
-    @property
-    def ratings(self) -> Floats:
-        """m_u: how many ratings each item has that count, shape (items, strata)."""
-        return self._m
+    def _totals(self, weights: Floats) -> Iterator[tuple[slice, Any, Floats]]:
+        """Strata, their table, and N under item weights, shape (samples, strata, labels)."""
+        # Single precision is twice as fast, and exact of whole numbers below 2²⁴.
+        most = float(self.ratings.max(initial=0.0)) * float(weights.sum(1).max(initial=0.0))
+        single = weights.astype(np.float32)
+        exact = most < 2**24 and bool((np.rint(single) == weights).all())
+        for part, table in self._tables:
+            totals = (single if exact else weights) @ table
+            yield part, table, totals.astype(np.float64).reshape(len(weights), -1, self._labels)
 
     @cached_property
     def totals(self) -> Floats:
-        """N_v: how often each value was given, shape (strata, values)."""
-        return np.asarray(self._counts.sum(0))
+        """N_v: how often each label was given, shape (strata, labels)."""
+        ones = np.ones((1, len(self.ratings)))
+        return np.concatenate([np.zeros((0, self._labels)), *(n[0] for _, _, n in self._totals(ones))])
+
+    def _numbers(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """What of labels is compared, from codes whose second axis, if any, are strata."""
+        if self.level == "ordinal":
+            ranks = np.cumsum(self.totals, 1) - self.totals / 2
+            return np.asarray(ranks[np.arange(self.strata)[:, None], codes])
+        return codes if self._values is None or self.level in OF_SETS else np.asarray(self._values[codes])
+
+    def _squared(self, one: NDArray[Any], other: NDArray[Any]) -> Floats:
+        """δ² of what is compared."""
+        if self.level == "nominal":
+            return np.asarray(one != other, np.float64)
+        if self.level in OF_SETS:
+            assert self._values is not None
+            return np.asarray(self._values[one, other])
+        total = one + other if self.level == "ratio" else np.ones(())
+        return np.asarray(((one - other) / np.where(total == 0, 1, total)) ** 2)
+
+    @cached_property
+    def _apart(self) -> Floats:
+        """δ² of each two labels, shape (strata or 1, labels, labels)."""
+        every = np.arange(self._labels)
+        numbers = self._numbers(every) if self.level == "ordinal" else self._numbers(every)[None]
+        return self._squared(numbers[:, :, None], numbers[:, None, :])
+
+    @cached_property
+    def per_item(self) -> Floats:
+        """Each item's Σ_vk n_uv n_uk δ²(v, k) / (m_u − 1), shape (items, strata)."""
+        items, strata, most = self._codes.shape
+        result = np.zeros((items, strata))
+        if self._labels <= min(most, MANY_LABELS):  # fewer pairs of labels than of answers
+            apart = np.broadcast_to(self._apart, (strata, *self._apart.shape[1:]))
+            for part, table in self._tables:
+                counts = table.reshape(items, -1, self._labels).transpose(1, 0, 2).astype(np.float64)
+                result[:, part] = np.einsum("siv,siv->is", counts @ apart[part], counts)
+            return result * self._share
+        numbers = self._numbers(self._codes)
+        for step in range(1, most):
+            squared = self._squared(numbers[:, :, step:], numbers[:, :, :-step])
+            result += 2 * np.where(self._codes[:, :, step:] >= 0, squared, 0.0).sum(2)
+        return result * self._share
+
+    @cached_property
+    def differs(self) -> NDArray[np.bool_]:
+        """Which items have two labels that differ, shape (items, strata), whatever rounding does to sums."""
+        least = np.where(self._codes < 0, self._labels, self._codes).min(2, initial=self._labels)
+        return np.asarray(self.pairable & (self._codes.max(2, initial=-1) != least))
 
     def range_squared(self, stratum: int) -> float:
-        """The largest δ² between two values that were given."""
+        """The largest δ² between two labels that were given."""
         given = np.flatnonzero(self.totals[stratum])
         if given.size < 2:
             return 0.0
-        if self._level == "ordinal":
-            ranks = self._midranks(np.ones((1, len(self._m))), stratum)[0][given]
-            return float(np.ptp(ranks) ** 2)
-        if self._level in OF_SETS:
-            return float(self._apart[np.ix_(given, given)].max())
-        if self._level == "ratio":
-            assert self._values is not None
-            low, high = self._values[given].min(), self._values[given].max()
-            return float(((high - low) / (high + low)) ** 2)
-        return 1.0 if self._values is None else float(np.ptp(self._values[given]) ** 2)
+        if self.level in OF_SETS:
+            return float(self._squared(given[:, None], given).max())
+        codes = np.repeat(given[[0, -1]][None], self.strata if self.level == "ordinal" else 1, 0)
+        ends = self._numbers(codes)[stratum if self.level == "ordinal" else 0]
+        return float(self._squared(ends[0], ends[1]))
 
     @cached_property
     def least(self) -> Floats:
@@ -168,234 +220,101 @@ class Disagreement:
 
         Two answers in twenty differ, and are not of one item: 1 − 19 · 4 / (400 − 18² − 2²), and 19 · 4 / 72:
 
-        >>> given = Disagreement(np.array([[[2.0, 0.0]]] * 8 + [[[1.0, 1.0]]] * 2))
+        >>> given = Disagreement(np.array([[[0, 0]]] * 8 + [[[0, 1]]] * 2), 2)
         >>> given.least.round(4).tolist()
         [[-0.0556, 1.0556]]
         """
-        totals = self.totals
+        totals, m, unknown = self.totals, self.ratings, np.tile([-1.0, 0.0], (self.strata, 1))
         n = totals.sum(1)
         expected = n**2 - (totals**2).sum(1)
-        known = expected > 0 if self._level == "nominal" else np.zeros(self.strata, bool)
-        if not known.any():
-            return np.tile([-1.0, 0.0], (self.strata, 1))
-        expected, m = np.where(known, expected, 1.0), self._m
+        if self.level != "nominal" or not totals.size:
+            return unknown
         used = np.maximum((totals > 0).sum(1), 1)
         evenly = (m * np.minimum(1.0, (1 - 1 / used) * m * self._share)).sum(0)
         most = np.minimum(2 * (n - totals.max(1)), evenly)
         answers = np.maximum(m.sum(0) / np.maximum((m > 0).sum(0), 1), 2.0)
-        found = np.stack([1 - (n - 1) * most / expected, (n - 1) * 4 / (answers - 1) / expected], 1)
-        found[:, 0] = np.maximum(-1.0, found[:, 0])
-        return np.where(known[:, None], found, [-1.0, 0.0])
-
-    @cached_property
-    def differs(self) -> NDArray[np.bool_]:
-        """Which items have two values that differ, shape (items, strata), whatever rounding does to sums."""
-        columns = [np.asarray((self._of(stratum) > 0).sum(1)) > 1 for stratum in range(self.strata)]
-        return np.stack(columns, 1) if columns else np.zeros(self._m.shape, bool)
-
-    @cached_property
-    def per_item(self) -> Floats:
-        """Each item's Σ_vk n_uv n_uk δ²(v, k) / (m_u − 1), shape (items, strata)."""
-        if self._level == "ordinal":
-            ones = np.ones((1, self._counts.shape[0]))
-            ranks = [self._midranks(ones, s)[0] for s in range(self.strata)]
-            columns = [self._moments(self._counts[:, s], r, s) for s, r in enumerate(ranks)]
-            return np.stack(columns, 1) if columns else np.zeros(self._m.shape)
-        n, share = self._counts, self._share
-        if self._level == "nominal":
-            return np.asarray((self._m**2 - squares_over_values(n)) * share)
-        if self._level == "interval":
-            assert self._values is not None
-            first, second = n @ self._values, n @ self._values**2
-            return np.asarray(2 * (self._m * second - first**2) * share)
-        return np.asarray(((n @ self._apart) * n).sum(2) * share)
-
-    @cached_property
-    def _apart(self) -> Floats:
-        """δ² of each two values, of ratios and of sets."""
-        assert self._values is not None
-        if self._level in OF_SETS:
-            return self._values
-        total = self._values[:, None] + self._values
-        return np.asarray(((self._values[:, None] - self._values) / np.where(total == 0, 1, total)) ** 2)
-
-    def _midranks(self, weights: Floats, stratum: int) -> Floats:
-        totals = weights @ self._of(stratum)
-        return np.asarray(np.cumsum(totals, 1) - totals / 2)
-
-    def _moments(self, counts: Floats, ranks: Floats, stratum: int) -> Floats:
-        # The mean rank is taken off so that the difference below keeps its digits.
-        ranks = ranks - ranks.mean()
-        first, second = counts @ ranks, counts @ ranks**2
-        return np.asarray(2 * (self._m[:, stratum] * second - first**2) * self._share[:, stratum])
+        each = np.stack([most, 4 / (answers - 1)], 1) * quotient(n - 1, expected)[:, None]
+        each[:, 0] = np.maximum(-1.0, 1 - each[:, 0])
+        return np.where(expected[:, None] > 0, each, unknown)
 
     def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """D, E and n under item weights, each of shape (samples, strata)."""
-        if self._level == "ordinal":
-            columns = [self._ordinal(weights, stratum) for stratum in range(self.strata)]
-            if not columns:
-                empty = np.zeros((weights.shape[0], 0))
-                return empty, empty, empty
-            d, e, n = (np.stack(part, 1) for part in zip(*columns, strict=True))
-            return d, e, n
-        d = weights @ self.per_item
-        n, e = np.empty_like(d), np.empty_like(d)
-        size = max(1, _ENTRIES // max(1, weights.shape[0] * self._counts.shape[2]))
-        for start in range(0, self.strata, size):
-            part = slice(start, start + size)
-            block = self._counts[:, part]
-            totals = self._product(weights, block.reshape(block.shape[0], -1))
-            totals = totals.reshape(len(weights), *block.shape[1:])
-            n[:, part] = over_values(totals)
-            e[:, part] = self._expected(totals, n[:, part])
-        return d, e, n
-
-    @cached_property
-    def _most(self) -> float:
-        """The most ratings of an item; infinity where they are no whole numbers."""
-        whole = bool((np.rint(self._counts) == self._counts).all())
-        return float(self._m.max(initial=0.0)) if whole else np.inf
-
-    def _product(self, weights: Floats, counts: Floats) -> Floats:
-        """Counts under weights, in single precision where that is exact: whole numbers below 2²⁴."""
-        if len(weights) >= _MANY and self._most * float(weights.sum(1).max(initial=0.0)) < 2**24:
-            single = weights.astype(np.float32)
-            if (np.rint(single) == weights).all():
-                return (single @ counts.astype(np.float32)).astype(np.float64)
-        return np.asarray(weights @ counts)
+        d, e, n = np.zeros((3, len(weights), self.strata))
+        for part, table, totals in self._totals(weights):
+            n[:, part] = totals @ np.ones(self._labels)  # quicker than a sum over so short an axis
+            if self.level == "ordinal":
+                for place, stratum in enumerate(range(*part.indices(self.strata))):
+                    own = table[:, place * self._labels : (place + 1) * self._labels]
+                    found = self._ordinal(weights, own, totals[:, place], stratum)
+                    d[:, stratum], e[:, stratum] = found
+            else:
+                e[:, part] = self._expected(totals, n[:, part])
+        return (d if self.level == "ordinal" else weights @ self.per_item), e, n
 
     def _expected(self, totals: Floats, n: Floats) -> Floats:
-        if self._level == "nominal":
-            return np.asarray(n**2 - squares_over_values(totals))
-        if self._level == "interval":
+        if self.level == "nominal":
+            return np.asarray(n**2 - np.einsum("...v,...v->...", totals, totals))
+        if self.level == "interval":
             assert self._values is not None
             return np.asarray(2 * (n * (totals @ self._values**2) - (totals @ self._values) ** 2))
-        return np.asarray(((totals @ self._apart) * totals).sum(2))
+        if self.level in OF_SETS or self._labels <= MANY_LABELS:
+            return np.asarray(((totals @ self._apart[0]) * totals).sum(2))
+        assert self._values is not None
+        above = self._values > 0
+        positive = totals[:, 0, above]
+        zeros = n[:, 0] - positive.sum(1)
+        of_zeros = 2 * zeros * (n[:, 0] - zeros)
+        return np.asarray(waves(np.log(self._values[above]), positive) + of_zeros)[:, None]
 
-    def _ordinal(self, weights: Floats, stratum: int) -> tuple[Floats, Floats, Floats]:
-        counts, m, share = self._of(stratum), self._m[:, stratum], self._share[:, stratum]
-        ranks = self._midranks(weights, stratum)
-        totals = weights @ counts
-        n = totals.sum(1)
+    def _ordinal(self, weights: Floats, table: Any, totals: Floats, stratum: int) -> tuple[Floats, Floats]:
+        """D and E of one stratum, whose midranks depend on the weights."""
+        n, share = totals.sum(1), self._share[:, stratum]
         # The mean midrank is n/2 whatever the data: taking it off keeps the variances' digits.
-        ranks = ranks - n[:, None] / 2
-        second = (weights @ (counts * (m * share)[:, None]) * ranks**2).sum(1)
-        first = (weights * share * (ranks @ counts.T) ** 2).sum(1)
+        ranks = np.cumsum(totals, 1) - totals / 2 - n[:, None] / 2
+        second = ((weights * (self.ratings[:, stratum] * share)) @ table * ranks**2).sum(1)
+        first = np.einsum("si,is->s", weights * share, (table @ ranks.T) ** 2)
         e = n * (totals * ranks**2).sum(1) - (totals * ranks).sum(1) ** 2
-        return 2 * (second - first), 2 * e, n
+        return 2 * (second - first), 2 * e
 
     def alphas(self, weights: Floats) -> Floats:
         """Alpha under item weights, shape (samples, strata); NaN where it is undefined."""
         d, e, n = self.sums(weights)
         # Sums that ought to be zero may be off by rounding, relative to the size of their terms.
-        small = 1e-12 * np.maximum(n, 1) ** 2 * self._spread(n)
+        size: Floats | float = 1.0
+        if self.level == "ordinal":
+            size = np.maximum(n, 1) ** 2
+        elif self.level == "interval" and self._values is not None and self._values.size:
+            size = float(max(np.ptp(self._values) ** 2, np.finfo(float).tiny))
         # Where all of a sample's copies are of one item, pairs across items do not exist.
-        alpha = np.where(e > small, 1 - (n - 1) * d / np.where(e > small, e, 1), np.nan)
-        return np.asarray(alpha)
-
-    def _spread(self, n: Floats) -> Floats | float:
-        if self._level == "ordinal":
-            return np.asarray(np.maximum(n, 1) ** 2)
-        if self._values is None or self._level in _OF_PAIRS or not self._values.size:
-            return 1.0
-        return float(max(np.ptp(self._values) ** 2, np.finfo(float).tiny))
+        small = 1e-12 * np.maximum(n, 1) ** 2 * size
+        return np.asarray(np.where(e > small, 1 - (n - 1) * d / np.where(e > small, e, 1), np.nan))
 
     def reasons(self) -> list[str | None]:
         """Why each stratum's alpha is undefined; None where it is defined."""
-        totals = self.totals
-        result: list[str | None] = []
-        for stratum in range(self.strata):
-            units = int(self.pairable[:, stratum].sum())
-            if not units:
-                result.append("fewer than two raters" if len(self._m) else "no annotations")
-            elif (totals[stratum] > 0).sum() < 2:
-                result.append("no variation")
-            elif units < 2:
-                result.append("fewer than two items with two labels")
-            else:
-                result.append(None)
-        return result
+        units, used = self.pairable.sum(0), (self.totals > 0).sum(1)
+        nobody = "fewer than two raters" if len(self.ratings) else "no annotations"
+        return [
+            nobody
+            if not items
+            else "no variation"
+            if labels < 2
+            else "fewer than two items with two labels"
+            if items < 2
+            else None
+            for items, labels in zip(units.tolist(), used.tolist(), strict=True)
+        ]
 
 
-class _OfMany(Disagreement):
-    """The same of many labels, from the answers: nothing grows with the square of their number.
+def _table(codes: NDArray[Any], labels: int) -> Any:
+    return label_counts(codes, labels).reshape(len(codes), -1).astype(np.float32)
 
-    Args:
-        tally: The answers.
-        level: Level of measurement.
-        values: See `Disagreement`.
-    """
 
-    def __init__(self, tally: Tally, level: Level = "nominal", values: Floats | None = None) -> None:
-        self._rated((tally.codes >= 0).sum(2).astype(np.float64), level, values)
-        self._codes = np.where(self.pairable[:, :, None], tally.codes, -1)
-        self._labels = tally.labels
-
-    def _of(self, stratum: int) -> Any:
-        return self._tables[stratum]
-
-    @cached_property
-    def _tables(self) -> list[Any]:
-        tables = []
-        for stratum in range(self.strata):
-            item, rater = np.nonzero(self._codes[:, stratum] >= 0)
-            places = item, self._codes[item, stratum, rater]
-            table = scipy.sparse.csr_array((np.ones(item.size), places), (len(self._m), self._labels))
-            table.sum_duplicates()
-            tables.append(table)
-        return tables
-
-    @cached_property
-    def totals(self) -> Floats:
-        return np.array([table.sum(0) for table in self._tables]).reshape(self.strata, self._labels)
-
-    @cached_property
-    def per_item(self) -> Floats:
-        between = np.zeros(self._m.shape)
-        ranks = None
-        if self._level == "ordinal":
-            ones = np.ones((1, len(self._m)))
-            ranks = np.array([self._midranks(ones, stratum)[0] for stratum in range(self.strata)])
-        for step in range(1, self._codes.shape[2]):
-            one, other = self._codes[:, :, step:], self._codes[:, :, :-step]
-            both = (one >= 0) & (other >= 0)
-            between += np.where(both, self._squared(one, other, ranks), 0.0).sum(2)
-        return np.asarray(2 * between * self._share)
-
-    def _squared(self, one: Any, other: Any, ranks: Floats | None) -> Floats:
-        """δ² of each two codes, shape (items, strata, pairs); anything where one is missing."""
-        if self._level == "nominal":
-            return np.asarray(one != other, np.float64)
-        if ranks is not None:
-            strata = np.arange(self.strata)[:, None]
-            return np.asarray((ranks[strata, one] - ranks[strata, other]) ** 2)
-        if self._level in OF_SETS:
-            return np.asarray(self._apart[one, other])
-        assert self._values is not None
-        first, second = self._values[one], self._values[other]
-        if self._level == "interval":
-            return np.asarray((first - second) ** 2)
-        total = first + second
-        return np.asarray(((first - second) / np.where(total == 0, 1, total)) ** 2)
-
-    def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        if self._level == "ordinal":
-            return super().sums(weights)
-        n, e = np.zeros((2, len(weights), self.strata))
-        for stratum in range(self.strata):
-            totals = weights @ self._of(stratum)
-            n[:, stratum] = totals.sum(1)
-            e[:, stratum] = self._expected(totals, n[:, stratum])
-        return weights @ self.per_item, e, n
-
-    def _expected(self, totals: Floats, n: Floats) -> Floats:
-        if self._level != "ratio":
-            return np.asarray(super()._expected(totals[:, None], n[:, None])[:, 0])
-        assert self._values is not None
-        above = self._values > 0
-        positive = totals[:, above]
-        zeros = n - positive.sum(1)
-        return np.asarray(waves(np.log(self._values[above]), positive) + 2 * zeros * (n - zeros))
+def _sparse_table(codes: NDArray[Any], labels: int) -> Any:
+    given = codes >= 0
+    places = np.nonzero(given)[0], codes[given]
+    table = scipy.sparse.csr_array((np.ones(places[0].size), places), (len(codes), labels))
+    table.sum_duplicates()
+    return table
 
 
 def waves(logs: Floats, totals: Floats) -> Floats:
@@ -424,11 +343,3 @@ def waves(logs: Floats, totals: Floats) -> Floats:
         lost, turned = totals @ (2 * np.sin(half) ** 2), totals @ np.sin(2 * half)
         found += (2 * n * lost - lost**2 - turned**2) @ (omega / np.sinh(np.pi * omega))
     return found * 8 * np.pi / length
-
-
-def disagreement(
-    counts: Floats | Tally, level: Level = "nominal", values: Floats | None = None
-) -> Disagreement:
-    """`Disagreement` of counts; of many labels from the answers themselves."""
-    made = _OfMany if isinstance(counts, Tally) else Disagreement
-    return made(counts, level, values)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from quaver.core.label_values import single_labels
 from quaver.core.records import LabelSet
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.left_out_prompts import ORIGINAL
+from quaver.estimation.estimands import ORIGINAL
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study

@@ -18,8 +18,8 @@ from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
-from quaver.estimation.gathered import Gathered
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import paired_differences
 from quaver.study.session import Study

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.encoding import Ints
+from quaver.estimation.coded_columns import Ints
 
 Kind = Literal["linear", "logistic"]
 """Which regression."""

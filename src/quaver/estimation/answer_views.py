@@ -10,10 +10,8 @@ import polars as pl
 
 from quaver.core.records import LabelSet
 from quaver.core.seeds import derive
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.cells import guarded
-from quaver.estimation.encoding import combine, encode, encode_labels
-from quaver.estimation.gathered import frame_of
+from quaver.estimation.coded_columns import UnknownColumn, combine, encode, frame_of
 from quaver.estimation.measure_input import MeasureInput
 
 View = Literal["original", "filtered", "balanced", "matched"]
@@ -65,7 +63,7 @@ def view(
                 raise UnknownColumn(name, frame.columns, where=where)
     if kind == "original":
         return frame
-    codes, values = encode_labels(frame[label], label)
+    codes, values = encode(frame[label], label, labels=True)
     allowed = labels.codes if isinstance(labels, LabelSet) else labels
     valid = np.array([allowed is None or value in allowed for value in values] + [False])[codes]
     if kind == "filtered":

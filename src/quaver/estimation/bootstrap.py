@@ -80,9 +80,6 @@ _LEFT_OUT = 2**20
 It is zeroed then, which takes longer than the sums that are made of it.
 """
 
-_GROUPS = 400
-"""The jackknife leaves out at most this many units, or random groups of units, in turn."""
-
 ALIKE = 0.25
 """The correlation that the items of a group are taken to have, where their own is not known well enough."""
 
@@ -102,6 +99,7 @@ class Resampling:
         confidence_level: Nominal level, between 0 and 1.
         resamples: Random draws, where a p value or an interval needs them; 0 for no interval.
         seed: Root seed of these.
+        groups: The jackknife leaves out at most this many units, or random groups of units, in turn.
 
     Raises:
         MeasureError: A number is outside its range.
@@ -110,6 +108,7 @@ class Resampling:
     confidence_level: float = 0.95
     resamples: int = 1000
     seed: int = 0
+    groups: int = 400
 
     def __post_init__(self) -> None:
         level, resamples = self.confidence_level, self.resamples
@@ -212,20 +211,20 @@ class Units:
             return int(items.sum())
         return int(np.unique(self.clusters[items]).size)
 
-    def without_one(self) -> Iterator[Floats]:
+    def without_one(self, groups: int = 400) -> Iterator[Floats]:
         """Item weights with one unit left out, for each unit; of many units, with one random group of them.
 
         The groups are the same for all statistics of as many units, so that values can be compared in pairs.
         """
         block = max(1, _LEFT_OUT // max(1, self.items, self.count))
-        small = min(self.count, _GROUPS) * self.count <= 2 * _LEFT_OUT
+        small = min(self.count, groups) * self.count <= 2 * _LEFT_OUT
         made = _kept_without_one if small else _without_one
-        return map(self.spread, made(self.count, self.name, block))
+        return map(self.spread, made(self.count, self.name, block, groups))
 
 
-def _without_one(units: int, name: str, block: int) -> Iterator[Floats]:
+def _without_one(units: int, name: str, block: int, most: int) -> Iterator[Floats]:
     """Unit weights with a unit or group left out, so many of these at a time."""
-    size = -(-units // _GROUPS)
+    size = -(-units // most)
     groups = -(-units // max(size, 1))
     order = np.arange(units)
     if size > 1:
@@ -244,9 +243,9 @@ def _without_one(units: int, name: str, block: int) -> Iterator[Floats]:
 
 
 @lru_cache(maxsize=2)
-def _kept_without_one(units: int, name: str, block: int) -> tuple[Floats, ...]:
+def _kept_without_one(units: int, name: str, block: int, most: int) -> tuple[Floats, ...]:
     """The same, kept: every statistic of a study's cells leaves out the same units."""
-    return tuple(_without_one(units, name, block))
+    return tuple(_without_one(units, name, block, most))
 
 
 class Draws:
@@ -391,7 +390,7 @@ def jackknife(statistic: Weighted, units: Units, resampling: Resampling) -> Draw
         point = statistic(np.ones((1, units.items)))[0]
 
     def left() -> Floats:
-        blocks = units.without_one() if resampling.resamples and units.count > 1 else ()
+        blocks = units.without_one(resampling.groups) if resampling.resamples and units.count > 1 else ()
         with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
             return np.concatenate([np.empty((0, point.size)), *map(statistic, blocks)])
 

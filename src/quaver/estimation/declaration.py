@@ -93,11 +93,10 @@ from quaver.core.arguments import fitted
 from quaver.core.records import Estimand, Estimate, LabelSet, Numbers
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Declared, Frame, Missing, checked, names_of
+from quaver.estimation.coded_columns import Columns, Gathered
 from quaver.estimation.estimands import checked_estimand, over_prompts
-from quaver.estimation.gathered import Gathered
 from quaver.estimation.measure_input import MeasureInput, checked_keep
 from quaver.estimation.statistic import Keep, Statistic
 

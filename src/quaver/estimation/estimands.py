@@ -39,22 +39,26 @@ tests and confidence intervals for asymmetrical populations, Journal of the ASA 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 import scipy
 from numpy.typing import NDArray
 
+from quaver.core.annotations import rows_with
 from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
+from quaver.core.seeds import derive
 from quaver.errors import MeasureError
+from quaver.estimation.cells import ColumnReader
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.intervals import Interval, Kept, effective
-from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.multiple_testing import adjusted, level_of
+from quaver.estimation.statistic import Keep
 
 _ROUGH = 4
 """Of fewer prompts, a set's interval is flagged: those that happen to be alike show nothing of others."""
@@ -70,6 +74,59 @@ _FLOOR_OF_A_SET = 1.5
 
 _SKEWNESS = 2.0
 """How skewed prompts may be without showing it: as an exponential distribution."""
+
+_PARTS = 40
+"""Of more prompts than this, random groups are left out."""
+_GROUPS = 40
+"""Of more units than this, random groups are taken together: they show an interaction as well."""
+
+ORIGINAL = "original"
+FLAGGED = "flagged"
+
+
+def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The annotations with the original's counted in each combination of ``by`` that has paraphrases.
+
+    A paraphraser's paraphrases have a temperature, the original has none: it is the same at all of them,
+    and one of the set at each. So are its rows here, once for every value that it lacks.
+
+    >>> rows = {"original": [True, False, False], "heat": [None, 0.5, 1.0], "label": list("abc")}
+    >>> frame = pl.DataFrame(rows)
+    >>> in_every_group(frame, ["heat"]).rows()
+    [(False, 0.5, 'b'), (False, 1.0, 'c'), (True, 0.5, 'a'), (True, 1.0, 'a')]
+    """
+    if ORIGINAL not in annotations.columns or annotations[ORIGINAL].dtype != pl.Boolean:
+        return annotations
+    expression = pl.col(ORIGINAL).fill_null(value=False)
+    originals = annotations.filter(expression)
+    lacking = []
+    for name in by:
+        if name in annotations.columns and originals.height and originals[name].is_null().all():
+            lacking.append(name)
+    groups = annotations.filter(~expression).select(lacking).drop_nulls().unique(maintain_order=True)
+    if not lacking or groups.is_empty():
+        return annotations
+    shared = originals.drop(lacking).join(groups, how="cross").select(annotations.columns)
+    return pl.concat([annotations.filter(~expression), shared])
+
+
+def without_flagged(annotations: pl.DataFrame) -> pl.DataFrame:
+    """The annotations of paraphrases whose meaning is not in doubt."""
+    if FLAGGED not in annotations.columns:
+        return annotations
+    return annotations.filter(~pl.col(FLAGGED).fill_null(value=False))
+
+
+def left_out(annotations: pl.DataFrame, cell: Mapping[str, str]) -> int:
+    """How many of the annotations in a cell are of flagged paraphrases."""
+    if FLAGGED not in annotations.columns:
+        return 0
+    mine = annotations.filter(pl.col(FLAGGED).fill_null(value=False))
+    for column, value in cell.items():
+        if column in mine.columns:
+            mine = rows_with(mine, column, value)
+    return mine.height
+
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -93,25 +150,26 @@ def over_prompts(
     again: Again, data: MeasureInput, *, estimand: Estimand, asked: bool, of_a_set: bool
 ) -> list[Estimate]:
     """A measure's estimates, with intervals that hold for an estimand."""
-    whole = replace(data, keep=data.keep | {"draws"}, cuts={})
     plain = estimand == "fixed" or not data.resampling.resamples
-    estimates = list(again(data if plain else whole))
-    prompts = Prompts(data)  # after the measure has refused what cannot be read
+    estimates = list(again(data if plain else replace(data, keep=data.keep | {"draws"})))
+    prompts = _Prompts(data)  # after the measure has refused what cannot be read
     estimates = [prompts.counted(estimate) for estimate in estimates]
     if plain:
         made = estimates if estimand == "fixed" else [_named(estimate, estimand) for estimate in estimates]
         return [_scoped(estimate) for estimate in made]
     crossed = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
     several = any(len(prompts.names(estimate)) > 1 for estimate in estimates)
-    without = _Without(again, whole, prompts, range(prompts.parts() if several else 0), crossed=crossed)
+    whole, left = _left_out(again, data, prompts, crossed=crossed) if several else ({}, {})
     made = []
     for estimate in estimates:
-        if estimate.estimand == estimand and estimate.value is not None and estimate.unit != "row":
+        if estimate.value is None or estimate.unit == "row":  # single labels say nothing of other prompts
+            pass
+        elif estimate.estimand == estimand:
             estimate = _named(estimate, estimand)  # the measure has made the interval itself
-        elif (
-            estimate.value is not None and estimate.unit != "row"
-        ):  # single labels say nothing of other prompts
-            estimate = _Crossed(estimate, without, prompts, estimand, of_a_set).estimate(asked=asked)
+        else:
+            names, key = prompts.names(estimate), _key(estimate)
+            others = left.get(key, [])
+            estimate = _crossed(estimate, names, others, whole.get(key), estimand, of_a_set, asked=asked)
         made.append(estimate if "draws" in data.keep else replace(estimate, draws=None))
     families = groupby(made, key=prompts.key)
     return [_scoped(estimate) for _, some in families for estimate in _readjusted(list(some))]
@@ -124,11 +182,212 @@ def _scoped(estimate: Estimate) -> Estimate:
     return replace(estimate, method=f"{estimate.method}, {estimate.scope}")
 
 
-class _Spread(NamedTuple):
-    """How prompts differ: the variance they contribute, NaN of fewer than two parts, and from how many."""
+def _named(estimate: Estimate, estimand: Estimand) -> Estimate:
+    """The estimate, saying what its interval holds for."""
+    return replace(estimate, estimand=estimand, unit=estimate.unit + AND_PROMPT)
 
-    variance: float
-    parts: int
+
+def _key(estimate: Estimate) -> _Key:
+    return estimate.measure, tuple(sorted(estimate.cell.items()))
+
+
+class _Prompts:
+    """The prompts of each cell of a reading, in the parts that are left out in turn."""
+
+    def __init__(self, data: MeasureInput) -> None:
+        gathered, named = data.gathered, dict(data.columns or {})
+        self._by, self._gathered = tuple(data.by), gathered
+        self._columns = ColumnReader(gathered, named).of("prompt" if "prompt" in named else "variant")
+        self._cells, self._prompts = gathered.together(*self._by), gathered.together(*self._columns)
+        self._part = np.full((len(self._cells.values), len(self._prompts.values)), -1, np.int16)
+        self._names: dict[tuple[str, ...], dict[str, int]] = {}
+        if not self._columns or not gathered.height:
+            return
+        self._part[self._cells.codes, self._prompts.codes] = 0
+        for where, own in zip(self._cells.values, self._part, strict=True):
+            places = np.flatnonzero(own == 0)
+            own[places] = np.arange(places.size)
+            if places.size > _PARTS:
+                rng = np.random.default_rng(derive(data.resampling.seed, "prompts"))
+                own[places] = np.argsort(rng.permutation(places.size)) * _PARTS // places.size
+            names = {_name(self._prompts.values[place]): int(own[place]) for place in places.tolist()}
+            self._names[tuple(where.values())] = names
+
+    def key(self, estimate: Estimate) -> tuple[str, ...] | None:
+        """The cell that an estimate belongs to; None where it belongs to no single one."""
+        there = set(self._by) <= set(estimate.cell)
+        return tuple(estimate.cell[name] for name in self._by) if there else None
+
+    def names(self, estimate: Estimate) -> Mapping[str, int]:
+        """The prompts behind an estimate, each with the part that it is left out in."""
+        names = self._names.get(self.key(estimate) or (), {}) if self.key(estimate) is not None else {}
+        if self._columns and set(self._columns) <= set(estimate.cell):  # it is about one of them
+            one = _name({name: estimate.cell[name] for name in self._columns})
+            return {one: 0} if one in names else {}
+        return names
+
+    def counted(self, estimate: Estimate) -> Estimate:
+        """The estimate with the number of its prompts in the details."""
+        count = len(self.names(estimate))
+        return replace(estimate, details={**estimate.details, "prompts": count}) if count else estimate
+
+    def without_one(self) -> Iterable[Gathered]:
+        """The annotations without a part of the prompts, of the cells that have it and others besides."""
+        most = self._part.max(1, initial=-1)[self._cells.codes]
+        part = self._part[self._cells.codes, self._prompts.codes]
+        for gone in range(int(most.max(initial=-1)) + 1):
+            yield self._gathered.rows((part != gone) & (most >= max(gone, 1)))
+
+
+def _name(value: Mapping[str, str]) -> str:
+    return "\x1f".join(value.values())
+
+
+def _left_out(
+    again: Again, data: MeasureInput, prompts: _Prompts, *, crossed: bool
+) -> tuple[dict[_Key, Estimate], dict[_Key, list[Estimate]]]:
+    """A measure with each part of the prompts left out in turn; and whole, where items are left out besides.
+
+    Items are left out in few random groups: enough to see how items and prompts interact.
+    """
+    once = replace(data.resampling, resamples=int(crossed), groups=_GROUPS)
+    keep: frozenset[Keep] = frozenset({"draws"} if crossed else ())
+    base = replace(data, resampling=once, keep=keep, estimand="fixed", is_retaken=True)
+    whole = {_key(estimate): estimate for estimate in again(base)} if crossed else {}
+    left: dict[_Key, list[Estimate]] = {}
+    for part in prompts.without_one():
+        for estimate in again(replace(base, gathered=part)):
+            if estimate.value is not None and np.isfinite(estimate.value):
+                left.setdefault(_key(estimate), []).append(estimate)
+    return whole, left
+
+
+def _variance(left: Sequence[Estimate], whole: Estimate | None, of_a_set: bool) -> tuple[float, int]:
+    """The variance that prompts contribute, NaN of fewer than two parts, and from how many it is taken.
+
+    A prompt that the estimate is not about, one of another level of a factor say, does not count.
+    """
+    about = [other for other in left if whole is None or not _same(other, whole)]
+    left = about if len(about) > 1 else left
+    parts = len(left)
+    if parts < 2:
+        return float("nan"), parts
+    values = np.array([other.value for other in left], np.float64)
+    variance = (parts - 1) / parts * float(((values - values.mean()) ** 2).sum())
+    kept = [other.draws for other in left if other.draws is not None]
+    if len(kept) < parts or len({(one.units.items, len(one.jackknife)) for one in kept}) > 1:
+        return variance, parts  # other items are left out with one prompt than with another
+    both = np.stack([one.jackknife for one in kept])
+    both = both[:, np.isfinite(both).all(0)]
+    groups = both.shape[1]
+    if groups < 2:
+        return variance, parts
+    apart = both - both.mean(1, keepdims=True) - both.mean(0) + both.mean()
+    interaction = (parts - 1) / parts * (groups - 1) / groups * float((apart**2).sum())
+    least = _FLOOR_OF_A_SET / max(parts, 3) if of_a_set else _FLOOR
+    return max(variance * least, variance - interaction), parts
+
+
+def _same(estimate: Estimate, other: Estimate) -> bool:
+    """Whether two estimates are alike with every group of items left out: they are of the same answers."""
+    if estimate.draws is None or other.draws is None or estimate.value != other.value:
+        return False
+    return bool(np.array_equal(estimate.draws.jackknife, other.draws.jackknife, equal_nan=True))
+
+
+def _crossed(
+    estimate: Estimate,
+    names: Mapping[str, int],
+    left: Sequence[Estimate],
+    whole: Estimate | None,
+    estimand: Estimand,
+    of_a_set: bool,
+    *,
+    asked: bool,
+) -> Estimate:
+    """An estimate with its interval over items and prompts; where there can be none, without or as it was."""
+    (variance, parts), count, needed = _variance(left, whole, of_a_set), len(names), len(set(names.values()))
+    if len(left) == max(2, needed):  # those that it is about
+        count = round(count * parts / len(left))
+    why = ""
+    if count == 0:
+        why = "its prompts are not known"
+    elif count == 1:
+        why = "one prompt says nothing of others"
+    elif len(left) < max(2, needed):  # it rests on a prompt of which there is one
+        why = f"without one of its {count} prompts this is not defined, so they say nothing of others"
+    elif estimate.draws is None or estimate.low is None:
+        why = "these prompts have no interval themselves"
+    if not why:
+        return _with_interval(estimate, variance, parts, count, estimand, of_a_set)
+    if not asked:
+        return replace(estimate, warnings=(*estimate.warnings, f"{why}: the interval is for these"))
+    tested = {name: one for name, one in estimate.details.items() if name not in ("p", "p_holm")}
+    warnings = (*estimate.warnings, f"{why}: there is no interval for others")
+    return _named(replace(estimate, low=None, high=None, details=tested, warnings=warnings), estimand)
+
+
+def _with_interval(
+    estimate: Estimate, variance: float, parts: int, count: int, estimand: Estimand, of_a_set: bool
+) -> Estimate:
+    """An estimate whose interval is over items and prompts."""
+    point, kept = estimate.number, estimate.draws
+    assert isinstance(kept, Kept)
+    items = kept.variance if np.isfinite(kept.variance) else 0.0
+    fixed, ends = Interval(estimate.low or 0.0, estimate.high or 0.0), kept.ends or (-np.inf, np.inf)
+    both = partial(_over_both, kept, point, variance, parts)
+
+    def at(level: float) -> Interval:
+        """The interval for the mean over prompts, from the variance over items."""
+        level = max(level, _LEAST_LEVEL)
+        return both(effective(point, items, kept.freedom, level, kept.ends, kept.step), level)
+
+    risk = 1 - estimate.confidence_level
+    details = {
+        **estimate.details,
+        "standard_error_items": items**0.5,
+        "standard_error_prompts": variance**0.5,
+        "fixed": tuple(fixed),
+        "untried_at_most": 1 - risk ** (1 / count),
+    }
+    if not of_a_set and np.isfinite(ends).all():
+        some = 1 - (risk / 2) ** (1 / count)  # half of the risk is theirs, half the interval's
+        known = np.array(at(1 - risk / 2))
+        details["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
+    if "p" in details:
+        details |= {"p": level_of(at, null=0.0), "test": "of the mean over prompts like these"}
+    how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {count} prompts"
+    how = f"{how} (up to {details['untried_at_most']:.0%} of such prompts may be of a kind not tried)"
+    warnings = estimate.warnings
+    if of_a_set and count < _ROUGH:
+        rough = IntervalWarning(
+            f"{count} prompts hardly show how prompts differ: the interval for others may cover "
+            "less often than its level says"
+        )
+        warnings = (*warnings, rough)
+    low, high = both(fixed, estimate.confidence_level)
+    method = f"{estimate.method.rpartition('; ')[0]}; {how}"
+    made = replace(estimate, low=low, high=high, method=method, warnings=warnings, details=details)
+    return _named(made, estimand)
+
+
+def _over_both(
+    kept: Kept, point: float, variance: float, parts: int, items: Interval, level: float
+) -> Interval:
+    """The interval over items and over prompts, whose ends' distances add in squares."""
+    if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
+        return items
+    least, most = kept.ends or (-np.inf, np.inf)
+    place = (point - least) / (most - least) if np.isfinite([least, most]).all() else 0.5
+    prompts = _apart(point, effective(point, variance, parts - 1, level, kept.ends, kept.step))
+    further = np.array(reach(place, parts, level)) * prompts
+    down, up = np.hypot(_apart(point, items), further).tolist()
+    return Interval(max(point - down, min(least, items.low)), min(point + up, max(most, items.high)))
+
+
+def _apart(point: float, interval: Interval) -> NDArray[np.float64]:
+    """How far away the lower and the upper end are."""
+    return np.maximum(0.0, [point - interval.low, interval.high - point])
 
 
 def reach(place: float, prompts: int, level: float) -> tuple[float, float]:
@@ -148,181 +407,6 @@ def reach(place: float, prompts: int, level: float) -> tuple[float, float]:
     lower = min(1.0, max(0.0, 3 * place - 1))
     further = _SKEWNESS * t / (3 * prompts**0.5)
     return 1 + lower * further, 1 + (1 - lower) * further
-
-
-class _Without:
-    """A measure with each part of the prompts left out in turn.
-
-    Args:
-        again: The measure.
-        whole: What it is taken of.
-        prompts: Its prompts.
-        parts: Which parts of them are left out.
-        crossed: Whether items are left out besides, where that is affordable.
-    """
-
-    def __init__(
-        self, again: Again, whole: MeasureInput, prompts: Prompts, parts: Iterable[int], *, crossed: bool
-    ) -> None:
-        once = replace(whole.resampling, resamples=int(crossed))
-        base = replace(whole, resampling=once, keep=frozenset({"draws"} if crossed else ()), estimand="fixed")
-        complete = again(replace(base, without=prompts.whole)) if crossed and parts else ()
-        self._whole = {_key(estimate): estimate for estimate in complete}
-        self._left: dict[_Key, list[Estimate]] = {}
-        for part in parts:
-            for estimate in again(replace(base, without=partial(prompts.without, part))):
-                if estimate.value is not None and np.isfinite(estimate.value):
-                    self._left.setdefault(_key(estimate), []).append(estimate)
-
-    def parts(self, estimate: Estimate) -> int:
-        """Without how many parts of the prompts, one at a time, an estimate has a value."""
-        return len(self._left.get(_key(estimate), ()))
-
-    def spread(self, estimate: Estimate, *, of_a_set: bool) -> _Spread:
-        """How the prompts behind an estimate differ.
-
-        A prompt that the estimate is not about, one of another level of a factor say, does not count.
-        """
-        left = self._left.get(_key(estimate), [])
-        whole = self._whole.get(_key(estimate))
-        about = [other for other in left if whole is None or not _same(other, whole)]
-        left = about if len(about) > 1 else left
-        parts = len(left)
-        if parts < 2:
-            return _Spread(float("nan"), parts)
-        values = np.array([other.value for other in left], np.float64)
-        spread = _Spread((parts - 1) / parts * float(((values - values.mean()) ** 2).sum()), parts)
-        kept = [other.draws for other in left if other.draws is not None]
-        if len(kept) < parts:
-            return spread
-        both = np.stack([other.jackknife for other in kept])
-        both = both[:, np.isfinite(both).all(0)]
-        groups = both.shape[1]
-        if groups < 2:
-            return spread
-        apart = both - both.mean(1, keepdims=True) - both.mean(0) + both.mean()
-        interaction = (parts - 1) / parts * (groups - 1) / groups * float((apart**2).sum())
-        least = _FLOOR_OF_A_SET / max(parts, 3) if of_a_set else _FLOOR
-        return spread._replace(variance=max(spread.variance * least, spread.variance - interaction))
-
-
-def _key(estimate: Estimate) -> _Key:
-    return estimate.measure, tuple(sorted(estimate.cell.items()))
-
-
-def _same(estimate: Estimate, other: Estimate) -> bool:
-    """Whether two estimates are alike with every group of items left out: they are of the same answers."""
-    if estimate.draws is None or other.draws is None or estimate.value != other.value:
-        return False
-    left, right = estimate.draws.jackknife, other.draws.jackknife
-    return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))
-
-
-def _named(estimate: Estimate, estimand: Estimand) -> Estimate:
-    """The estimate, saying what its interval holds for."""
-    return replace(estimate, estimand=estimand, unit=estimate.unit + AND_PROMPT)
-
-
-class _Crossed:
-    """An estimate over items and prompts."""
-
-    def __init__(
-        self, estimate: Estimate, without: _Without, prompts: Prompts, estimand: Estimand, of_a_set: bool
-    ) -> None:
-        self._one = estimate
-        self._spread = without.spread(estimate, of_a_set=of_a_set)
-        names = prompts.names(estimate)
-        self._left, self._needed = without.parts(estimate), max(2, len(set(names.values())))
-        self._count = len(names)
-        if self._left == self._needed:  # those that it is about
-            self._count = round(self._count * self._spread.parts / self._left)
-        self._estimand, self._of_a_set = estimand, of_a_set
-        self._kept: Kept | None = estimate.draws
-
-    def estimate(self, *, asked: bool) -> Estimate:
-        """It, with its interval; where there can be none, without or with the one for these prompts."""
-        if self._count == 0:
-            why = "its prompts are not known"
-        elif self._count == 1:
-            why = "one prompt says nothing of others"
-        elif self._left < self._needed:  # it rests on a prompt of which there is one
-            why = (
-                f"without one of its {self._count} prompts this is not defined, so they say nothing of others"
-            )
-        elif self._kept is None or self._one.low is None or self._one.high is None:
-            why = "these prompts have no interval themselves"
-        else:
-            return self._with_interval(self._kept, Interval(self._one.low, self._one.high))
-        if not asked:
-            return replace(self._one, warnings=(*self._one.warnings, f"{why}: the interval is for these"))
-        tested = {name: one for name, one in self._one.details.items() if name not in ("p", "p_holm")}
-        untested = replace(self._one, low=None, high=None, details=tested)
-        bare = _named(untested, self._estimand)
-        return replace(bare, warnings=(*bare.warnings, f"{why}: there is no interval for others"))
-
-    def _with_interval(self, kept: Kept, fixed: Interval) -> Estimate:
-        estimate, point = self._one, self._one.value
-        assert point is not None
-        items = kept.variance if np.isfinite(kept.variance) else 0.0
-
-        def at(level: float) -> Interval:
-            """The interval for the mean over prompts, from the variance over items."""
-            level = max(level, _LEAST_LEVEL)
-            interval = effective(point, items, kept.freedom, level, kept.ends, kept.step)
-            return self._crossed(kept, point, interval, level)
-
-        details = {
-            **estimate.details,
-            "standard_error_items": items**0.5,
-            "standard_error_prompts": self._spread.variance**0.5,
-            "fixed": tuple(fixed),
-            **self._untried(at, kept.ends),
-        }
-        low, high = self._crossed(kept, point, fixed, estimate.confidence_level)
-        if "p" in details:
-            details["p"] = level_of(at, null=0.0)
-            details["test"] = "of the mean over prompts like these"
-        how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
-        how = f"{how} (up to {details['untried_at_most']:.0%} of such prompts may be of a kind not tried)"
-        named = _named(replace(estimate, details=details), self._estimand)
-        warnings = named.warnings
-        if self._of_a_set and self._count < _ROUGH:
-            rough = IntervalWarning(
-                f"{self._count} prompts hardly show how prompts differ: the interval for others may cover "
-                "less often than its level says"
-            )
-            warnings = (*warnings, rough)
-        method = f"{estimate.method.rpartition('; ')[0]}; {how}"
-        return replace(named, low=low, high=high, method=method, warnings=warnings)
-
-    def _untried(
-        self, at: Callable[[float], Interval], ends: tuple[float, float] | None
-    ) -> dict[str, object]:
-        """How many such prompts may be of a kind not tried, and where the mean is, whatever those do."""
-        risk, count = 1 - self._one.confidence_level, self._count
-        result: dict[str, object] = {"untried_at_most": 1 - risk ** (1 / count)}
-        if not self._of_a_set and np.isfinite(ends or np.nan).all():
-            some = 1 - (risk / 2) ** (1 / count)  # half of the risk is theirs, half the interval's
-            known = np.array(at(1 - risk / 2))
-            result["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
-        return result
-
-    def _crossed(self, kept: Kept, point: float, items: Interval, level: float) -> Interval:
-        """The interval over items and over prompts, whose ends' distances add in squares."""
-        variance, parts = self._spread
-        if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
-            return items
-        least, most = kept.ends or (-np.inf, np.inf)
-        place = (point - least) / (most - least) if np.isfinite([least, most]).all() else 0.5
-        prompts = _apart(point, effective(point, variance, parts - 1, level, kept.ends, kept.step))
-        further = np.array(reach(place, parts, level)) * prompts
-        down, up = np.hypot(_apart(point, items), further).tolist()
-        return Interval(max(point - down, min(least, items.low)), min(point + up, max(most, items.high)))
-
-
-def _apart(point: float, interval: Interval) -> NDArray[np.float64]:
-    """How far away the lower and the upper end are."""
-    return np.maximum(0.0, [point - interval.low, interval.high - point])
 
 
 def _readjusted(family: list[Estimate]) -> list[Estimate]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from quaver.errors import MeasureError
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Units, one_thread
+from quaver.estimation.coded_columns import UnknownColumn
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, get_args
 
@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from quaver.core.arguments import excerpt
 from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.arrangement import Columns, UnknownColumn
 from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cells import Missing, cells, checked
-from quaver.estimation.encoding import Ints
-from quaver.estimation.gathered import Gathered, frame_of
+from quaver.estimation.coded_columns import Columns, Gathered, Ints, UnknownColumn, frame_of
 from quaver.estimation.statistic import Cell, Keep, Sampler
 
 
@@ -211,10 +209,7 @@ class MeasureInput:
         keep: What the estimates carry.
         estimand: What the intervals are to hold for. The measure's own affair only where it makes them
             itself; the declaration sees to all others (`quaver.estimation.estimands`).
-        cuts: What `cells` has cut, so that a measure can be taken again without cutting anew; None where
-            it is taken once.
-        without: From a cell and its frame, the cell in which some prompts are missing; None where the measure
-            need not be taken of it again.
+        is_retaken: Whether the measure is taken once more without some prompts: only values and draws count.
     """
 
     measure: _Measure
@@ -226,8 +221,7 @@ class MeasureInput:
     resampling: Resampling
     keep: frozenset[Keep] = frozenset()
     estimand: Estimand = "fixed"
-    cuts: dict[Any, tuple[Gathered, list[Cell]]] | None = field(default=None, repr=False)
-    without: Callable[[Cell, Gathered], Cell | None] | None = field(default=None, repr=False)
+    is_retaken: bool = False
     _numbers: dict[tuple[str, Any], Floats | None] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -236,11 +230,6 @@ class MeasureInput:
     def frame(self) -> pl.DataFrame:
         """The annotations as a frame in memory."""
         return self.gathered.frame
-
-    @property
-    def is_retaken(self) -> bool:
-        """Whether it is taken once more without some prompts: of that, only values and draws count."""
-        return self.without is not None
 
     def of(self, frame: pl.DataFrame) -> MeasureInput:
         """A reading of other annotations, in the same way."""
@@ -256,36 +245,27 @@ class MeasureInput:
         numbers: Sequence[str] = (),
     ) -> list[Cell]:
         """The annotations, a cell at a time, ready to be resampled."""
-        treated: Missing = "category" if missing == "category" else "drop"
-        key = (id(self.gathered), tuple(raters), tuple(within), gold, treated, tuple(numbers))
-        if self.cuts is not None and key in self.cuts:
-            found = self.cuts[key][1]
-        else:
-            found = cells(
-                self.gathered,
-                raters=raters,
-                within=within,
-                by=self.by,
-                labels=self.labels,
-                columns=self.columns,
-                group=self.group,
-                missing=treated,
-                gold=gold,
+        cut = cells(
+            self.gathered,
+            raters=raters,
+            within=within,
+            by=self.by,
+            labels=self.labels,
+            columns=self.columns,
+            group=self.group,
+            missing="category" if missing == "category" else "drop",
+            gold=gold,
+        )
+        columns = {role: self.numbers(role) for role in numbers}
+        return [
+            replace(
+                cell,
+                label_set=self.labels,
+                numbers={role: arranged(column, cell) for role, column in columns.items()},
+                sampler=self.sampler(cell),
             )
-            columns = {role: self.numbers(role) for role in numbers}
-            found = [
-                replace(
-                    cell,
-                    label_set=self.labels,
-                    numbers={role: arranged(column, cell) for role, column in columns.items()},
-                )
-                for cell in found
-            ]
-            if self.cuts is not None:
-                self.cuts[key] = self.gathered, found
-        if self.without is not None:
-            found = [less for cell in found if (less := self.without(cell, self.gathered)) is not None]
-        return [replace(cell, sampler=self.sampler(cell)) for cell in found]
+            for cell in cut
+        ]
 
     def sampler(self, cell: Cell) -> Sampler:
         """What resamples the units of a cell."""

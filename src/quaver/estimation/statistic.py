@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.estimation.bootstrap import Draws, Floats, Ratio, Resampling, Units, Weighted, jackknife
-from quaver.estimation.encoding import Grid, Ints, Tally
+from quaver.estimation.coded_columns import Ints, Small, label_counts
 from quaver.estimation.intervals import (
     Interval,
     Kept,
@@ -339,34 +339,44 @@ def _with_tails(
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"
 
 
+UNANSWERED, UNDECIDED = 1, 2
+"""Marks of an answer without a label, and of one that is valid all the same; both stand together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """The annotations of one cell, as an array.
 
     Attributes:
         where: The cell: the value of each column in ``by``.
-        grid: The label that each rater gave to each item.
+        grid: The code of the label that each rater gave to each item, shape (items, strata, raters);
+            -1 where there is none. In as few bytes as it takes.
         labels: The label of each code. With ``missing="category"`` the last is `NO_LABEL`.
         items: The items' ids, sorted.
         strata: What each stratum is, by column.
         raters: The raters' names, sorted.
+        marks: `UNANSWERED` and `UNDECIDED`, shape as ``grid``; None where nothing is marked.
+        rows: The frame's row of each annotation, shape as ``grid``, -1 where there is none: further columns
+            (a confidence, a factor's level) are arranged by it. Empty where there is no frame.
         gold: Code of each item's true label, -1 where unknown; None where the frame has no gold.
         clusters: The group of each item, as integers from 0; None where items are resampled.
         unit: What is resampled: ``"item"`` or the group's column.
         counted: How many answers are not a label, by status or kind; whether they were left out is the
             measure's affair.
         label_set: The label set that was given.
-        numbers: Columns of numbers that the measure reads, by role, shape as ``codes``; NaN where there is
+        numbers: Columns of numbers that the measure reads, by role, shape as ``grid``; NaN where there is
             none.
         sampler: What resamples its units.
     """
 
     where: dict[str, str]
-    grid: Grid
+    grid: Small
     labels: tuple[str, ...]
     items: tuple[str, ...]
     strata: tuple[dict[str, str], ...]
     raters: tuple[str, ...]
+    marks: NDArray[np.int8] | None = None
+    rows: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0, 0), np.int32))
     gold: NDArray[np.int32] | None = None
     clusters: Ints | None = None
     unit: str = "item"
@@ -376,31 +386,38 @@ class Cell:
     sampler: Sampler | None = field(default=None, repr=False, compare=False)
 
     @property
+    def bytes(self) -> int:
+        """What its answers take in memory."""
+        return self.grid.nbytes + self.rows.nbytes + (0 if self.marks is None else self.marks.nbytes)
+
+    @property
     def gold_codes(self) -> NDArray[np.int32]:
         """Code of each item's true label, -1 where unknown, as it is of all without gold labels."""
         return np.full(len(self.items), -1, np.int32) if self.gold is None else self.gold
 
+    @property
+    def _sampler(self) -> Sampler:
+        assert self.sampler is not None, "only the cells of a reading are resampled"
+        return self.sampler
+
     def draws(self, under: Weighted) -> Draws:
         """A function of item weights on the data, and with each unit left out."""
-        assert self.sampler is not None, "only the cells of a reading are resampled"
-        return self.sampler.draws(under)
+        return self._sampler.draws(under)
 
     def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
         """The estimate of a statistic of this cell; ``draws`` where they are not those of its units."""
-        assert self.sampler is not None, "only the cells of a reading are resampled"
-        return self.sampler.estimated(statistic, draws)
+        return self._sampler.estimated(statistic, draws)
+
+    @property
+    def resampling(self) -> Resampling:
+        """How this cell is resampled."""
+        return self._sampler.resampling
 
     @property
     def expected(self) -> set[int]:
         """The codes of the labels that the label set has, whether or not they occur; none without a set."""
         asked = () if self.label_set is None else self.label_set.codes
         return {self.labels.index(label) for label in asked if label in self.labels}
-
-    @property
-    def resampling(self) -> Resampling:
-        """How this cell is resampled."""
-        assert self.sampler is not None, "only the cells of a reading are resampled"
-        return self.sampler.resampling
 
     @property
     def units(self) -> Units:
@@ -410,25 +427,20 @@ class Cell:
     @property
     def codes(self) -> NDArray[np.int32]:
         """Label codes, shape (items, strata, raters); -1 where there is none."""
-        return self.grid.codes
+        return self.grid.astype(np.int32)
+
+    def _marked(self, mark: int) -> NDArray[np.bool_]:
+        return np.zeros(self.grid.shape, bool) if self.marks is None else (self.marks & mark) > 0
 
     @property
     def unanswered(self) -> NDArray[np.bool_]:
         """True where an answer came without a label, shape as ``codes``."""
-        return self.grid.unanswered
+        return self._marked(UNANSWERED)
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
         """True where such an answer is valid all the same, as tied scores are, shape as ``codes``."""
-        return self.grid.undecided
-
-    @property
-    def rows(self) -> NDArray[np.int32]:
-        """The frame's row of each annotation, shape as ``codes``; -1 where there is none.
-
-        Further columns (a confidence, a factor's level) are arranged by it.
-        """
-        return self.grid.rows
+        return self._marked(UNDECIDED)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -436,12 +448,8 @@ class Cell:
         return (self.codes >= 0) & ~self.unanswered | self.undecided
 
     def counts(self) -> NDArray[np.float64]:
-        """How many raters gave each label to each item, shape (items, strata, labels): read-only."""
-        return self.grid.counts(len(self.labels))
-
-    def tally(self) -> NDArray[np.float64] | Tally:
-        """The same; of many labels the answers themselves (`Grid.tally`)."""
-        return self.grid.tally(len(self.labels))
+        """How many raters gave each label to each item, shape (items, strata, labels)."""
+        return label_counts(self.grid, len(self.labels))
 
 
 def never_labelled(cell: Cell) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from quaver.core.rows import Estimates
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
-from quaver.estimation.left_out_prompts import ORIGINAL, in_every_group
+from quaver.estimation.estimands import ORIGINAL, in_every_group
 from quaver.report.tables.printed_tables import as_text
 from quaver.report.tables.table import Table
 from quaver.report.tables.written_tables import csv_text, tidy

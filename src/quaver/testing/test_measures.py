@@ -13,8 +13,8 @@ import pytest
 from quaver.core import registry
 from quaver.core.records import AND_PROMPT, Estimate, Label, LabelSet
 from quaver.errors import MeasureError, QuaverError
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
-from quaver.estimation.gathered import Gathered
 from quaver.testing.frames import LABELS, noisy_annotations
 from quaver.testing.recipes import MeasureRecipe, plugins, recipe_of
 

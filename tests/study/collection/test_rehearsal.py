@@ -10,7 +10,7 @@ from tests.studies import ITEMS
 
 import quaver
 from quaver.errors import QuaverError, UnknownName
-from quaver.estimation.gathered import Gathered
+from quaver.estimation.coded_columns import Gathered
 from quaver.study.sources.study_plugins import Measurement
 
 BASE: dict[str, Any] = {

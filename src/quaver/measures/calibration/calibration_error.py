@@ -19,8 +19,8 @@ from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Ratio, Units
 from quaver.estimation.cells import guarded
+from quaver.estimation.coded_columns import Ints
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import above_floor
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import quotient

@@ -16,7 +16,7 @@ from quaver.correction.estimators import Corrected, corrected, ends, few_events,
 from quaver.correction.gold_regression import GoldRegression, of_mean
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, one_thread
-from quaver.estimation.encoding import Ints, encode
+from quaver.estimation.coded_columns import Ints, encode
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic

@@ -14,11 +14,9 @@ from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.cells import Missing, guarded
+from quaver.estimation.coded_columns import Ints, UnknownColumn, encode, frame_of, ordered
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Ints, encode_labels, ordered
-from quaver.estimation.gathered import frame_of
 from quaver.estimation.intervals import Tails
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import judge, treatment
@@ -151,7 +149,7 @@ def baseline(
         raise UnknownColumn(label, frame.columns, where="label")
     if not 0 <= share <= 1:
         raise MeasureError("not a share", where="share", expected="from 0 to 1", found=repr(share))
-    codes, values = encode_labels(frame[label], label)
+    codes, values = encode(frame[label], label, labels=True)
     names = labels.codes if labels else tuple(ordered(values))
     given = np.flatnonzero(codes >= 0)
     if len(names) < 2:

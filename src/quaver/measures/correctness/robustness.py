@@ -12,11 +12,10 @@ from scipy import special
 
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Presentation
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Ratio, Units
 from quaver.estimation.cells import Missing, guarded
+from quaver.estimation.coded_columns import Ints, UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Ints
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import over_strata, quotient

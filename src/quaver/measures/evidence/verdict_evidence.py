@@ -11,7 +11,7 @@ import polars as pl
 from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.estimation.bootstrap import Ratio, Resampling
 from quaver.estimation.cells import Frame, guarded
-from quaver.estimation.gathered import frame_of
+from quaver.estimation.coded_columns import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.statistic import Sampler, Statistic
 from quaver.measures.evidence.answer_table import AnswerTable, answer_tables

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from quaver.core.records import UNORDERED, Estimate, LabelSet
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Ratio
+from quaver.estimation.coded_columns import Encoded, UnknownColumn, encode
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Encoded, encode, encode_labels
 from quaver.estimation.intervals import none_goes_far
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
@@ -172,7 +171,7 @@ def partiality(data: MeasureInput, *, toward: str) -> Iterator[Estimate]:
     """
     if toward not in data.gathered.columns:
         raise UnknownColumn(toward, data.gathered.columns, where="toward")
-    named = encode_labels(data.gathered[toward], toward)
+    named = encode(data.gathered[toward], toward, labels=True)
     for cell in data.cells(raters=ASKING, gold=True):
         place = {name: index for index, name in enumerate(cell.labels)}
         codes = np.array([*(place.get(name, -1) for name in named.values), -1])[named.codes]

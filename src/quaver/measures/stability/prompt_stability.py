@@ -8,31 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from quaver.agreement.disagreement import disagreement
 from quaver.agreement.stratified_alpha import (
-    alpha_losses,
     alpha_over_strata,
-    in_strata,
+    mean_alphas,
     over_rows,
-    ranged,
     said_of_alpha,
     scaled,
-    spread_over,
-    stray_labels,
 )
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
 from quaver.estimation.answer_views import View, viewed
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
+from quaver.estimation.coded_columns import Small
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import MANY_LABELS, Grid, Tally
-from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 
@@ -216,8 +209,8 @@ def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> 
     yield replace(statistic, reason="fewer than two models") if alone else statistic
 
 
-_BYTES = 32_000_000
-"""Label counts that are taken at a time of pairs with the original: of a large study, a few variants'."""
+_BYTES = 8_000_000
+"""Labels that are taken at a time of pairs with the original: of a large study, a few variants'."""
 
 
 @measure(
@@ -301,77 +294,31 @@ def _with_original(
         yield replace(statistic, n=0, reason=why if cell.items else "no annotations")
         return
     first = cell.raters.index(original)
-    of_a_variant = cell.codes[:, :, 0].size * min(len(cell.labels), MANY_LABELS) * 8
-    room = max(1, _BYTES // max(of_a_variant, 1))
+    room = max(1, _BYTES // max(1, 2 * cell.grid[:, :, 0].nbytes))
     for start in range(0, len(others), room):
         some = others[start : start + room]
-        counts, same = _pairs(cell, first, some)
+        codes, same = _pairs(cell, first, some)
         parts = [
-            Part(
+            (
                 replace(
                     statistic,
                     where={"variant": cell.raters[index]},
                     details={"original": original} | ({} if share is None else {"same": share}),
                 ),
-                range(position, cell.codes.shape[1] * len(some), len(some)),
+                range(position, codes.shape[1], len(some)),
             )
             for position, (index, share) in enumerate(zip(some, same, strict=True))
         ]
-        yield from each_alpha(cell, counts, parts, level, missing)
+        yield from mean_alphas(cell, codes, parts, level, missing)
 
 
-def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Floats | Tally, list[float | None]]:
-    """Label counts of each of some raters with the first, shape (items, strata × raters, labels).
+def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Small, list[float | None]]:
+    """The labels of each of some raters beside the first's, shape (items, strata × raters, 2).
 
     With the share of each one's answers that are the first's; None where there are none.
     """
-    codes, one = cell.codes[:, :, others], cell.codes[:, :, [first]]
+    codes, one = cell.grid[:, :, others], cell.grid[:, :, [first]]
     both = (codes >= 0) & (one >= 0)
     same, answers = ((codes == one) & both).sum((0, 1)), both.sum((0, 1))
     shares = [float(s / n) if n else None for s, n in zip(same, answers, strict=True)]
-    pairs = np.stack(np.broadcast_arrays(codes, one), -1).reshape(len(codes), -1, 2)
-    return Grid(pairs).tally(len(cell.labels)), shares
-
-
-class Part(NamedTuple):
-    """One estimate: what is said of it, and the strata over which its alpha is averaged."""
-
-    said: Statistic
-    strata: Sequence[int]
-
-
-def each_alpha(
-    cell: Cell, counts: Floats | Tally, parts: Sequence[Part], level: Level | None, missing: Missing
-) -> Iterator[Statistic]:
-    """The mean alpha of each part, from shared resamples."""
-    level, values = scaled(cell.labels, level, cell.label_set, missing)
-    model = disagreement(counts, level, values)
-    reasons = model.reasons()
-    usable = [[s for s in part.strata if reasons[s] is None] for part in parts]
-    # A column a part: which strata it is the mean of.
-    member = np.zeros((model.strata, len(parts)))
-    for column, strata in enumerate(usable):
-        member[strata, column] = 1
-
-    def means(weights: Floats) -> Floats:
-        each = model.alphas(weights)
-        known = np.isfinite(each)
-        n = known.astype(np.float64) @ member
-        total = np.where(known, each, 0.0) @ member
-        return quotient(total, n)
-
-    losses = alpha_losses(model, level)
-    for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
-        own = list(part.strata)
-        lost = len(own) - len(strata)
-        partly = (f"alpha is undefined in {lost} of {len(own)} strata",) if lost and strata else ()
-        yield replace(
-            ranged(part.said, model, strata),
-            under=means,
-            column=column,
-            n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
-            reason=next((reasons[s] for s in own if reasons[s]), None),
-            warnings=(*part.said.warnings, *partly, *stray_labels(cell, in_strata(counts, own))),
-            spread=spread_over(losses[strata]),
-            details={**part.said.details, "level": level, "strata": len(strata)},
-        )
+    return np.stack(np.broadcast_arrays(codes, one), -1).reshape(len(codes), -1, 2), shares

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quaver.agreement.disagreement import disagreement
-from quaver.agreement.stratified_alpha import over_rows, said_of_alpha, scaled
+from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.stratified_alpha import mean_alphas, over_rows, said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
@@ -27,9 +27,7 @@ from quaver.measures.stability.prompt_stability import (
     CONDITION,
     PAPER,
     WITHIN_REPEAT,
-    Part,
     Resample,
-    each_alpha,
 )
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
@@ -134,7 +132,7 @@ def _subsampled(
     cell: Cell, resampling: Resampling, shares: Sequence[float], level: Level | None, missing: Missing
 ) -> Iterator[Estimate]:
     level, values = scaled(cell.labels, level, cell.label_set, missing)
-    model = disagreement(cell.tally(), level, values)
+    model = Disagreement(cell.grid, len(cell.labels), level, values)
     said = said_of_alpha(cell, "mean stability score of subsamples", missing)
     reasons = model.reasons()
     if all(reason is not None for reason in reasons):
@@ -245,9 +243,8 @@ def intra_pss_cumulative(
     [('2', 1.0), ('3', 0.6)]
     """
     for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
-        steps = [_Step(str(k), f"first {k} repeats", slice(k)) for k in range(2, given.shape[2] + 1)]
-        yield from _curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing, resample)
+        steps = [_Step(str(k), f"first {k} repeats", slice(k)) for k in range(2, len(cell.raters) + 1)]
+        yield from _curve(cell, steps, level, missing, resample)
 
 
 @measure(
@@ -284,12 +281,11 @@ def intra_pss_adjacent(
     [('0 and 1', 1.0), ('1 and 2', 0.444)]
     """
     for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
         steps = []
         for index, pair in enumerate(zip(cell.raters[:-1], cell.raters[1:], strict=True)):
             name = " and ".join(pair)
             steps.append(_Step(name, f"repeats {name}", slice(index, index + 2)))
-        yield from _curve(cell, given[:, :, :-1] + given[:, :, 1:], steps, level, missing, resample)
+        yield from _curve(cell, steps, level, missing, resample)
 
 
 class _Step(NamedTuple):
@@ -301,12 +297,7 @@ class _Step(NamedTuple):
 
 
 def _curve(
-    cell: Cell,
-    counts: Floats,
-    steps: list[_Step],
-    level: Level | None,
-    missing: Missing,
-    resample: Resample,
+    cell: Cell, steps: list[_Step], level: Level | None, missing: Missing, resample: Resample
 ) -> Iterator[Estimate]:
     """Alpha at each step, mean over strata."""
     said = said_of_alpha(cell, "Krippendorff's alpha, mean over conditions", missing)
@@ -314,20 +305,22 @@ def _curve(
         why = "fewer than two repeats" if cell.items else "no annotations"
         yield cell.estimated(replace(said, reason=why))
         return
-    items, strata, count, labels = counts.shape
+    strata, every = cell.grid.shape[1], np.arange(len(cell.raters))
+    there = np.stack([np.isin(every, every[step.raters]) for step in steps])
+    codes = np.where(there, cell.grid[:, :, None], -1).reshape(len(cell.items), -1, every.size)
     parts = [
-        Part(
+        (
             replace(
                 said,
                 method=f"Krippendorff's alpha, {step.repeats} as raters, mean over conditions",
                 where={"repeats": step.name},
             ),
-            [stratum * count + index for stratum in range(strata)],
+            [stratum * len(steps) + index for stratum in range(strata)],
         )
         for index, step in enumerate(steps)
     ]
     of_rows = scaled(cell.labels, level, cell.label_set, missing)
-    curve = each_alpha(cell, counts.reshape(items, strata * count, labels), parts, level, missing)
+    curve = mean_alphas(cell, codes, parts, level, missing)
     for step, statistic in zip(steps, curve, strict=True):
         estimate = cell.estimated(statistic)
         yield estimate if resample == "items" else over_rows(estimate, cell, *of_rows, step.raters)

@@ -10,16 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.agreement.disagreement import Disagreement, disagreement
+from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import alpha_over_strata, few_rare, scaled
 from quaver.core.number_format import composed
 from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.coded_columns import Encoded, UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Encoded, Grid, label_counts
 from quaver.estimation.intervals import none_goes_far
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
@@ -63,7 +62,7 @@ class _Side(NamedTuple):
 
     def few(self, columns: Ints, units: Units) -> tuple[IntervalWarning, ...]:
         """A warning where the raters of these pairs differ on few units, on which the side then rests."""
-        differs = self.alphas.differs[:, columns] & self.alphas.pairable[:, columns]
+        differs = self.alphas.differs[:, columns]
         apart = units.touched(np.asarray(differs.any(1)))
         if not 0 < apart < units.enough:
             return ()
@@ -105,8 +104,8 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
         )
 
     level_of_confidence = found.cell.resampling.confidence_level
-    whole, size, units = np.ones((1, len(found.cell.items))), len(found.cell.labels), found.cell.units
-    few = {who: few_rare(units, label_counts(marks[:, None], size)) for who, marks in found.marks.items()}
+    whole, units = np.ones((1, len(found.cell.items))), found.cell.units
+    few = {who: few_rare(units, marks[:, None, None]) for who, marks in found.marks.items()}
     few[ALL] = next(filter(None, few.values()), ())
     for index, (name, (one, other)) in enumerate(columns.items()):
         if not one.size or not other.size:
@@ -142,7 +141,7 @@ def _sides(found: Coded, level: Level | None) -> tuple[_Side, _Side]:
 
 def _side(cell: Cell, codes: Ints, about: Sequence[frozenset[str]], level: Level | None) -> _Side:
     at, values = scaled(cell.labels, level, cell.label_set, "drop")
-    alphas = disagreement(Grid(codes).tally(len(cell.labels)), at, values)
+    alphas = Disagreement(codes, len(cell.labels), at, values)
     return _Side(alphas, about, np.array([reason is None for reason in alphas.reasons()]))
 
 
@@ -309,7 +308,8 @@ def _alpha(
     percent = _percent(ratings)
     rated = replace(
         cell,
-        grid=Grid(ratings.astype(np.int32)),
+        grid=ratings.astype(np.int32),
+        marks=None,
         counted={"item without the coder's label": bare} if bare else {},
     )
     alpha = alpha_over_strata(
@@ -322,7 +322,7 @@ def _alpha(
         details={} if percent is None else {"percent": percent},
     )
     if own is not None:
-        few = few_rare(cell.units, label_counts(own[:, None], len(cell.labels)))
+        few = few_rare(cell.units, own[:, None, None])
         alpha = replace(alpha, warnings=(*alpha.warnings, *few, *stray_disagreement(rated, ratings)))
     return cell.estimated(replace(alpha, part=part))
 

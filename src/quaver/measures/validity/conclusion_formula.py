@@ -15,8 +15,8 @@ from quaver.core.label_values import labels_in
 from quaver.core.records import OF_SETS, UNORDERED, LabelSet
 from quaver.correction.gold_regression import Kind
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.regression import design, parsed
 
 Verdict = Literal["holds", "reverses", "not distinguishable"]

@@ -15,9 +15,8 @@ from quaver.correction.estimators import Corrected, gold_alone
 from quaver.correction.gold_regression import GoldRegression, Kind
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
+from quaver.estimation.coded_columns import Ints, frame_of, label_counts
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Ints, label_counts
-from quaver.estimation.gathered import frame_of
 from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import levers, orthonormal
@@ -127,7 +126,7 @@ class _Drawn:
         known = designed(data.frame)
         if known:
             by = tuple(name for name in data.by if name not in TOGETHER)
-            yield from self._corrected(replace(data, by=by, cuts=None))
+            yield from self._corrected(replace(data, by=by))
         for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
             yield from self._of_cell(cell, gold=not known)
 

@@ -11,8 +11,7 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Frame, guarded
-from quaver.estimation.encoding import Ints
-from quaver.estimation.gathered import frame_of
+from quaver.estimation.coded_columns import Ints, frame_of
 from quaver.estimation.intraclass import Partition
 from quaver.estimation.multiple_testing import adjusted
 

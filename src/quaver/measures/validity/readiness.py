@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation, defined
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.arrangement import Columns
+from quaver.estimation.coded_columns import Columns, Gathered
 from quaver.estimation.declaration import Measure, measure
-from quaver.estimation.gathered import Gathered
 from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.calibration.calibration_error import ece
 from quaver.measures.calibration.verbal_calibration import verbal_calibration

@@ -16,10 +16,9 @@ import polars as pl
 
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
-from quaver.estimation.arrangement import ColumnReader, UnknownColumn
 from quaver.estimation.bootstrap import Floats, Ratio, Resampling
-from quaver.estimation.cells import Frame, guarded
-from quaver.estimation.gathered import Gathered, frame_of
+from quaver.estimation.cells import ColumnReader, Frame, guarded
+from quaver.estimation.coded_columns import Gathered, UnknownColumn, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations, tabulated
 from quaver.estimation.paired_differences import gap
 from quaver.estimation.statistic import Sampler, Statistic

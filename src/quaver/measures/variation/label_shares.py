@@ -10,9 +10,9 @@ import numpy as np
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
-from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Missing
+from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import affordable, level_deviations, of_random_conditions, p_above
 from quaver.estimation.means import quotient

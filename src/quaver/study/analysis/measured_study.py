@@ -20,8 +20,8 @@ from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.spec import ConclusionSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
-from quaver.estimation.gathered import Gathered
 from quaver.measures.evidence.verdict_evidence import answer_quality, evidence_of_groups, verdict_evidence
 from quaver.measures.variation.label_movement import deviation_shares, deviations, label_movement
 from quaver.report.findings.decision import ELSEWHERE, wrong_groups

@@ -12,8 +12,8 @@ from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure, registered
-from quaver.estimation.gathered import Gathered
 from quaver.gold.returned_labels import ratings
 from quaver.measures.corrected.gold_cells import designed
 from quaver.study.analysis.annotation_frame import annotations_of

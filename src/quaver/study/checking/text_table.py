@@ -14,7 +14,7 @@ from quaver.core.labels import TOLD_APART, LabelCells, folded, indistinct_labels
 from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
-from quaver.estimation.encoding import ordered
+from quaver.estimation.coded_columns import ordered
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.imports.columns import (
     COLUMNS,

@@ -11,7 +11,7 @@ from quaver.core.records import Item, LabelSet, Response, Variant
 from quaver.design.spec import MeasureSpec
 from quaver.design.spec.task_spec import TEXT_COLUMN
 from quaver.errors import QuaverError, UnknownName
-from quaver.estimation.gathered import Gathered
+from quaver.estimation.coded_columns import Gathered
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.analysis.field_source import fields_of

@@ -12,7 +12,7 @@ from quaver.core.label_decisions import Decision, LabelRules, label_line
 from quaver.core.label_values import NO_LABELS, SEPARATOR, cell_labels, number_in
 from quaver.core.labels import applies
 from quaver.errors import QuaverError
-from quaver.estimation.encoding import ordered
+from quaver.estimation.coded_columns import ordered
 from quaver.study.imports.columns import MOST_LABELS, Table
 
 _STEPS: Final = 11

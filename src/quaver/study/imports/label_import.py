@@ -24,7 +24,7 @@ from quaver.core.transaction import changing
 from quaver.core.vocabularies import check_sides
 from quaver.design.items.text_lines import column_texts
 from quaver.errors import QuaverError
-from quaver.estimation.encoding import ordered
+from quaver.estimation.coded_columns import ordered
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements

@@ -15,7 +15,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import ConclusionSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import MeasureError
-from quaver.estimation.arrangement import UnknownColumn
+from quaver.estimation.coded_columns import UnknownColumn
 from quaver.study.sources.study_plugins import Measurement
 
 CONCLUSIONS = "conclusions"

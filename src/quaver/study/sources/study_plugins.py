@@ -19,9 +19,9 @@ from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSp
 from quaver.design.spec.models_spec import providers
 from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure, registered
-from quaver.estimation.gathered import Gathered
-from quaver.estimation.left_out_prompts import FLAGGED, in_every_group, left_out, without_flagged
+from quaver.estimation.estimands import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator, readers_of
 
 Loc = Sequence[str | int]
