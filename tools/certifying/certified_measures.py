@@ -171,7 +171,7 @@ _BESIDE = (
 def certified_measures() -> dict[str, Certified]:
     """Everything that is certified, by name; another package's measures among it.
 
-    Such a measure's options are those of its recipe (`quaver.testing.recipes.MeasureRecipe`).
+    Such a measure's options are those of its recipe (`quaver.testing.recipes.Recipe`).
     """
     found = {}
     for name in registry.names("measures"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -16,27 +16,54 @@ from quaver.core.records import Variant
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
 
-SomeRecipe = TypeVar("SomeRecipe", bound="Recipe")
-
 Options = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 """Options of a plug-in, or what makes them where that takes a library, a file or a server."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a plug-in is built.
+    """How a plug-in is built, and what is particular to it; each kind of plug-in has some of these.
 
     Attributes:
         options: Its options, as a study file gives them.
         extra: The extra of Quaver that it needs, for the reason of a test that is skipped.
         modules: The modules that it needs; where one is missing, its tests are skipped.
         skip: Why it is not tested at all; empty where it is.
+        other: Options of a model under which the same question may get another answer.
+        too_long: A text that does not fit into a model's context; empty where nothing is too long.
+        stored: A model has answers to ``quaver.testing.requests.TEXTS`` alone, and errors for the rest.
+        prompt: The prompt that a family varies; ``quaver.testing.prompts.PROMPT`` if left out. The original
+            must be one of its levels.
+        original: The factors of the prompt as it is, where that is more than one named ``original``.
+        sets_length: A family's levels say how long an answer may be.
+        rebuilds: A family's levels have an instruction that need not begin with the original's.
+        rewords: A family changes what is asked, never the format of the answer.
+        files: Files that a paraphraser reads, by name, in the study's folder.
+        needs_weights: A paraphraser needs weights that are not here, so only its options are tested.
+        ordered_by: The raters (``"variant"``, ``"repeat"``) whose order a measure measures.
+        is_drawn: A measure's value is a mean over samples; that of all items is ``details["whole"]``.
+        digits: How many digits of a measure are the same when the data come in another order.
+        is_closed: A measure's value has a closed form, so that it does not depend on what is resampled.
     """
 
     options: Options = field(default_factory=dict)
     extra: str = ""
     modules: tuple[str, ...] = ()
     skip: str = ""
+    other: Options | None = None
+    too_long: str = ""
+    stored: bool = False
+    prompt: Variant | None = None
+    original: Mapping[str, str] | None = None
+    sets_length: bool = False
+    rebuilds: bool = False
+    rewords: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    needs_weights: bool = False
+    ordered_by: tuple[str, ...] = ()
+    is_drawn: bool = False
+    digits: int = 9
+    is_closed: bool = True
 
     @property
     def missing(self) -> str:
@@ -44,68 +71,6 @@ class Recipe:
         if all(find_spec(module) is not None for module in self.modules):
             return self.skip
         return f"needs quaver[{self.extra}]" if self.extra else f"needs {', '.join(self.modules)}"
-
-
-@dataclass(frozen=True)
-class ModelRecipe(Recipe):
-    """How a model is built.
-
-    Attributes:
-        other: Options under which the same question may get another answer.
-        too_long: A text that does not fit into its context; empty where nothing is too long.
-    """
-
-    other: Options | None = None
-    too_long: str = ""
-
-
-@dataclass(frozen=True)
-class VariantRecipe(Recipe):
-    """How a family of variants is built, such that the original is one of its levels.
-
-    Attributes:
-        prompt: The prompt to be varied; ``quaver.testing.prompts.PROMPT`` if left out.
-        original: The factors of the prompt as it is, where that is more than one named ``original``.
-        sets_length: Its levels say how long an answer may be.
-        rebuilds: Its levels have an instruction of their own, so that it need not begin with the original's.
-        rewords: It changes what is asked, never the format of the answer.
-    """
-
-    prompt: Variant | None = None
-    original: Mapping[str, str] | None = None
-    sets_length: bool = False
-    rebuilds: bool = False
-    rewords: bool = False
-
-
-@dataclass(frozen=True)
-class ParaphraserRecipe(Recipe):
-    """How a paraphraser is built.
-
-    Attributes:
-        files: Files that it reads, by name, in the study's folder.
-        needs_weights: It needs weights that are not here, so only its options are tested.
-    """
-
-    files: Mapping[str, str] = field(default_factory=dict)
-    needs_weights: bool = False
-
-
-@dataclass(frozen=True)
-class MeasureRecipe(Recipe):
-    """What is particular to a measure.
-
-    Attributes:
-        ordered_by: The raters (``"variant"``, ``"repeat"``) whose order it measures.
-        is_drawn: Its value is a mean over samples that are drawn; that of all items is ``details["whole"]``.
-        digits: How many digits are the same when the data come in another order.
-        is_closed: Its value has a closed form, so that it does not depend on what is resampled.
-    """
-
-    ordered_by: tuple[str, ...] = ()
-    is_drawn: bool = False
-    digits: int = 9
-    is_closed: bool = True
 
 
 Recipes = Mapping[registry.Kind, Mapping[str, Recipe]]
@@ -128,20 +93,17 @@ def _given() -> dict[tuple[str, str], Recipe]:
     return result
 
 
-def recipe_of(kind: registry.Kind, name: str, default: SomeRecipe) -> SomeRecipe:
-    """The recipe that a package gives for a plug-in; the default where none does."""
-    result = _given().get((kind, name), default)
-    if not isinstance(result, type(default)):
-        raise QuaverError(f"a recipe of another kind for {kind}: {name}", expected=type(default).__name__)
-    return result
+def recipe_of(kind: registry.Kind, name: str) -> Recipe:
+    """The recipe that a package gives for a plug-in; the usual one where none does."""
+    return _given().get((kind, name), Recipe())
 
 
-def plugins(kind: registry.Kind, default: Recipe) -> list[Any]:
+def plugins(kind: registry.Kind) -> list[Any]:
     """The names of all plug-ins of a kind, for ``parametrize``; skipped where they cannot be tested."""
     own = {entry.name for entry in entry_points(group=f"quaver.{kind}") if entry.value.startswith("quaver.")}
     result = []
     for name in registry.names(kind):
-        recipe = recipe_of(kind, name, default)
+        recipe = recipe_of(kind, name)
         why_not = recipe.missing if RECIPES or name not in own else "Quaver tests its own"
         marks: list[pytest.MarkDecorator] = [pytest.mark.heavy] if recipe.extra else []
         if why_not:

@@ -10,13 +10,13 @@ from quaver.core.rows import SECTIONS
 from quaver.report.charts.chart import Chart
 from quaver.report.charts.svg import svg_text
 from quaver.report.page_words import slug
-from quaver.testing.recipes import Recipe, plugins
+from quaver.testing.recipes import plugins
 from quaver.testing.report_input import results_of
 
 _WIDTHS = (344, 720)
 
 
-@pytest.fixture(params=plugins("charts", Recipe()))
+@pytest.fixture(params=plugins("charts"))
 def chart(request: pytest.FixtureRequest) -> Chart:
     found = registry.load("charts", request.param)
     assert isinstance(found, Chart), "a chart is a function under @chart"

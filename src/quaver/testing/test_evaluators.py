@@ -16,12 +16,12 @@ from quaver.core.annotations import Reading
 from quaver.core.records import Condition, Item, Label, LabelSet, Response, Status, Token, Variant
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.testing.recipes import Recipe, built, plugins, recipe_of
+from quaver.testing.recipes import built, plugins, recipe_of
 from quaver.testing.tasks import CASES, TASKS
 
 
 def made(name: str) -> Evaluator:
-    options = recipe_of("evaluators", name, Recipe()).options
+    options = recipe_of("evaluators", name).options
     evaluator: Evaluator = built("evaluators", name, options, checked=False)
     return evaluator
 
@@ -77,7 +77,7 @@ LABEL_SETS = st.builds(
 PIECE, COPIES, GENEROUS, TRIES = 10_000, 16, 6, 5
 
 
-@pytest.mark.parametrize("name", plugins("evaluators", Recipe()))
+@pytest.mark.parametrize("name", plugins("evaluators"))
 class TestEveryEvaluator:
     def test_it_states_its_rule(self, name: str) -> None:
         assert len(inspect.getdoc(registry.load("evaluators", name)) or "") > 100

@@ -6,18 +6,16 @@ import pytest
 
 from quaver.core.records import Label, LabelSet, Message, Variant
 from quaver.design.prompts.follow_ups import FollowUp
-from quaver.testing.recipes import Recipe, built, plugins, recipe_of
+from quaver.testing.recipes import built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 VARIANT = Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"pos": "positive", "neg": "no"})
 PROMPT = (Message("system", "You code texts."), Message("user", "I like it. Which?"))
 
 
-@pytest.fixture(params=plugins("follow_ups", Recipe()))
+@pytest.fixture(params=plugins("follow_ups"))
 def follow_up(request: pytest.FixtureRequest) -> FollowUp:
-    made: FollowUp = built(
-        "follow_ups", request.param, recipe_of("follow_ups", request.param, Recipe()).options
-    )
+    made: FollowUp = built("follow_ups", request.param, recipe_of("follow_ups", request.param).options)
     return made
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from quaver.testing.recipes import Recipe, built, plugins, recipe_of
+from quaver.testing.recipes import built, plugins, recipe_of
 
 
-@pytest.mark.parametrize("name", plugins("items", Recipe()))
+@pytest.mark.parametrize("name", plugins("items"))
 def test_rows_are_mappings_with_the_same_columns_and_the_same_each_time(name: str) -> None:
-    options = recipe_of("items", name, Recipe()).options
+    options = recipe_of("items", name).options
     found = built("items", name, options)
     assert found
     assert found == built("items", name, options)

@@ -16,14 +16,14 @@ from quaver.errors import MeasureError, QuaverError
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
 from quaver.testing.frames import LABELS, noisy_annotations
-from quaver.testing.recipes import MeasureRecipe, plugins, recipe_of
+from quaver.testing.recipes import Recipe, plugins, recipe_of
 
 TWO = ("m", "n")
 FAST = {"resamples": 60, "seed": 7}
 
 
-def recipe(name: str) -> MeasureRecipe:
-    return recipe_of("measures", name, MeasureRecipe())
+def recipe(name: str) -> Recipe:
+    return recipe_of("measures", name)
 
 
 def compares_evaluators(name: str) -> bool:
@@ -143,7 +143,7 @@ WRONG: dict[str, dict[str, Any]] = {
 """Wrong arguments, by where the error says that they are."""
 
 
-@pytest.mark.parametrize("name", plugins("measures", MeasureRecipe()))
+@pytest.mark.parametrize("name", plugins("measures"))
 class TestEveryMeasure:
     def test_gives_estimates_with_a_value(self, name: str) -> None:
         estimates = measured(name, noisy_annotations(30, models=TWO))

@@ -9,12 +9,12 @@ import pytest
 
 from quaver.core.model import Model
 from quaver.core.records import Message, Request, Response
-from quaver.testing.recipes import ModelRecipe, Options, built, plugins, recipe_of
+from quaver.testing.recipes import Options, Recipe, built, plugins, recipe_of
 from quaver.testing.requests import TEXTS, ask, one, request
 
 
-def recipe(name: str) -> ModelRecipe:
-    return recipe_of("models", name, ModelRecipe())
+def recipe(name: str) -> Recipe:
+    return recipe_of("models", name)
 
 
 def model_of(name: str, options: Options) -> Model:
@@ -22,7 +22,7 @@ def model_of(name: str, options: Options) -> Model:
     return made
 
 
-@pytest.fixture(scope="module", params=plugins("models", ModelRecipe()))
+@pytest.fixture(scope="module", params=plugins("models"))
 def name(request: pytest.FixtureRequest) -> str:
     result: str = request.param
     return result

@@ -15,7 +15,7 @@ from quaver.design.paraphrase.paraphraser import Draft, Paraphrase, Paraphraser,
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
-from quaver.testing.recipes import ParaphraserRecipe, built, plugins, recipe_of
+from quaver.testing.recipes import Recipe, built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 PROMPT = Variant(
@@ -52,8 +52,8 @@ class Said:
         return [Response(SAID[n % len(SAID)]) for n in range(self._at - count, self._at)]
 
 
-def recipe(name: str) -> ParaphraserRecipe:
-    return recipe_of("paraphrasers", name, ParaphraserRecipe())
+def recipe(name: str) -> Recipe:
+    return recipe_of("paraphrasers", name)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def made(name: str, context: PromptContext) -> Sequence[Paraphrase]:
     return paraphraser.reword(context, Draft(original(paraphraser), paraphraser.exact), Said())
 
 
-@pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
+@pytest.mark.parametrize("name", plugins("paraphrasers"))
 class TestEngine:
     def test_paraphrases_differ_from_the_original_and_from_each_other(
         self, name: str, context: PromptContext
@@ -119,7 +119,7 @@ class TestEngine:
         assert json.loads(json.dumps(engine(name).asked())) == engine(name).asked()
 
 
-@pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
+@pytest.mark.parametrize("name", plugins("paraphrasers"))
 def test_an_unknown_option_is_one_error(name: str) -> None:
     options = recipe(name).options
     given = {**(options() if callable(options) else options), "kk": 1}

@@ -8,15 +8,15 @@ from quaver.core.records import Variant
 from quaver.design.factor_levels import ORIGINAL, cross
 from quaver.design.variants.perturbations import VariantFamily
 from quaver.testing.prompts import LABELS, PROMPT, context
-from quaver.testing.recipes import VariantRecipe, built, plugins, recipe_of
+from quaver.testing.recipes import Recipe, built, plugins, recipe_of
 
 PARTS = {
     name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "covariates", "origin")
 }
 
 
-def recipe(name: str) -> VariantRecipe:
-    return recipe_of("variants", name, VariantRecipe())
+def recipe(name: str) -> Recipe:
+    return recipe_of("variants", name)
 
 
 def prompt_of(name: str) -> Variant:
@@ -33,7 +33,7 @@ def variants(name: str, seed: int = 1) -> list[Variant]:
     return cross(prompt, {made.factor: made.levels(context(seed, prompt))})
 
 
-@pytest.mark.parametrize("name", plugins("variants", VariantRecipe()))
+@pytest.mark.parametrize("name", plugins("variants"))
 class TestFamily:
     def test_the_original_comes_first_and_is_the_prompt_as_it_stands(self, name: str) -> None:
         first = variants(name)[0]
