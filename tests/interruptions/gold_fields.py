@@ -46,7 +46,7 @@ def command(folder: Path) -> str:
     """Draw a sample, unless it is there, and take its labels back, as two coders gave them."""
     gold = opened(folder).gold
     if gold.status().design is None:
-        gold.draw(n=8, coders=["ada", "ben"], overlap=1, form="csv", drawn_by="eve")
+        gold.draw(n=8, coders=["ada", "ben"], overlap=1, form="csv")
     for coder, topics in (("ada", "tax"), ("ben", "[]")):
         sheet = folder / f"{coder}.csv"
         if not sheet.exists():

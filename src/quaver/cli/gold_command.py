@@ -16,7 +16,7 @@ from quaver.errors import QuaverError
 from quaver.study.gold_sample.gold_options import GoldOptions
 
 if TYPE_CHECKING:
-    from quaver.study.gold_sample.gold_plan import GoldForecast
+    from quaver.study.gold_sample.gold_plan import GoldRound
     from quaver.study.gold_sample.study_gold import StudyGold
 
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 def command(
     study: StudyArgument = HERE,
     *,
-    seed: Annotated[int | None, typer.Option(min=0)] = None,
-    drawn_by: str | None = None,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT")] = "xlsx",
     forecast: bool = False,
     sheets: bool = False,
@@ -47,8 +45,6 @@ def command(
     labels. Sheets never show a model's label. Without a size or a file, says where the sample stands.
 
     Options:
-      seed: What is drawn from; by default the study's seed.
-      drawn_by: Who draws, for the record; by default your account's name.
       form: The sheets: xlsx or csv.
       forecast: Only say what the sample would take and bring.
       sheets: Write sheets anew, of what is not labelled yet.
@@ -63,23 +59,23 @@ def command(
     Examples:
       quaver gold study.yaml --n 200 --forecast
       quaver gold study.yaml --n 200 --coders ada,ben
-      quaver gold study.yaml --target 0.1 --format csv
+      quaver gold study.yaml --n 200 --format csv
       quaver gold study.yaml --take gold/round-1-ada.xlsx
       quaver gold study.yaml --adjudicate carla
       quaver gold study.yaml --n 300
       quaver gold study.yaml --take hard.csv --apart "hardest items"
     """
     gold = open_study(study, function, field=field).gold
-    draws = forecast or any(value is not None for value in (*options.values(), seed))
+    draws = forecast or any(value is not None for value in options.values())
     settles = adjudicate is not None or rule is not None
     _check_one(draws, sheets, bool(take), known, settles)
     files: list[Path] = []
-    found: GoldForecast | None = None
+    found: GoldRound | None = None
     if forecast:
         found = gold.forecast(**options)
     elif draws:
-        made = gold.draw(**options, seed=seed, form=form, drawn_by=drawn_by)  # type: ignore[arg-type]
-        found, files = made.forecast, list(made.files)
+        made = gold.draw(**options, form=form)  # type: ignore[arg-type]
+        found, files = made, list(made.files)
         if made.known and not as_json:
             say(
                 f"Your table has true labels of {made.known:,} of the {made.drawn:,} drawn items: they count."
@@ -90,15 +86,15 @@ def command(
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
     if known:
         gold.take_known()
-    left_out: list[str] = []
+    left_out = False
     for path in take or ():
         taken = gold.take(path, coder=coder, apart=apart, replace=replace)
-        left_out += taken.left_out
+        left_out |= bool(taken.left_out)
         if not as_json:
             say(f"{path}: {taken}")
     if left_out and not as_json:
         say("With --replace, these labels count in the place of those that the items came with.")
-    _report(gold, found, files, left_out, as_json=as_json)
+    _report(gold, found, files, as_json=as_json)
     if files and not as_json:
         is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside
         words = ["quaver", "gold", str(study), "--take", str(files[0]) if is_sheet else "FILE"]
@@ -119,15 +115,13 @@ def _check_one(*asked: bool) -> None:
         )
 
 
-def _report(
-    gold: StudyGold, found: GoldForecast | None, files: list[Path], left_out: list[str], *, as_json: bool
-) -> None:
+def _report(gold: StudyGold, found: GoldRound | None, files: list[Path], *, as_json: bool) -> None:
     """Say what was done, and where the sample stands."""
     status = gold.status()
     if as_json:
         forecast = found.rows()[0] if found else None
         names = [str(path) for path in files]
-        print_json(status.document() | {"forecast": forecast, "files": names, "left_out": left_out})
+        print_json(status.document() | {"forecast": forecast, "files": names})
         return
     if found is not None:
         say(str(found))

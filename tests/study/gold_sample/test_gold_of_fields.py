@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from quaver import Study
-from quaver.errors import ItemError, QuaverError
+from quaver.errors import ItemError
 
 _TOPICS = ["tax", "war", "health"]
 
@@ -80,11 +80,6 @@ def test_a_field_draws_the_sample_that_all_fields_share(tmp_path: Path) -> None:
     sheet, _ = _opened(tmp_path, "amount").gold.draw(n=30, coders=["ada"], form="csv").files
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         assert "label" in next(csv.reader(file)), "the sheet asks about the field that was opened"
-
-
-def test_a_sample_for_all_fields_is_not_planned_by_one(tmp_path: Path) -> None:
-    with pytest.raises(QuaverError, match="name the field"):
-        _opened(tmp_path, None).gold.forecast(target=0.1)
 
 
 def test_numbers_come_back_as_numbers(tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ class GoldOptions(TypedDict, total=False):
 
     Attributes:
         n: Items in the whole sample, those of earlier rounds among them.
-        target: Instead of a size: the width, from end to end, of the widest 95% interval of a label's
-            corrected share.
         design: ``simple`` or ``stratified``; that of the first round in later ones. By default
             ``stratified`` by the models' labels where they have labelled the items, else ``simple``.
         coders: Their names; those of the round before, or one.
@@ -22,7 +20,6 @@ class GoldOptions(TypedDict, total=False):
     """
 
     n: Annotated[int | None, Option("Items in the whole sample.", least=1, flags=("--n", "-n"))]
-    target: Annotated[float | None, Option("The width of the corrected 95% interval, end to end.", above=0)]
     design: Annotated[
         Literal["simple", "stratified"] | None,
         Option("simple or stratified; stratified where models have labelled the items."),

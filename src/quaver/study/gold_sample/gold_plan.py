@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -13,23 +12,20 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from quaver.core.meter import account_name
 from quaver.core.rows import Rows
 from quaver.core.seeds import derive
-from quaver.errors import MeasureError, QuaverError, StoreError
+from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import labels_per_item
 from quaver.gold.gold_draw import (
     FLOOR,
     HOW,
     STRATA,
     Design,
-    Floats,
     drawn,
     expected_width,
     first_draw,
     joined,
     predicted_labels,
-    probabilities,
     strata_of,
 )
 from quaver.report.page_templates import template
@@ -44,15 +40,12 @@ CODER: Final = "coder"
 FEWEST_EVENTS: Final = 8
 """Gold labels of the rarest label that a corrected interval takes, about."""
 
-_STRATA_FOR: Final = 200
-"""The size that strata are made for where the size is what is asked."""
-
 _OVERLAP: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class GoldForecast(Rows):
-    """What a sample is expected to bring, before its labels are there.
+class GoldRound(Rows):
+    """A round of a sample: what was drawn, or would be, and what it is expected to bring.
 
     Attributes:
         design: How items are drawn.
@@ -62,6 +55,10 @@ class GoldForecast(Rows):
         labels: How many labels people give for this round, with those of several coders.
         width: The width that is expected of the widest interval of a label's corrected share.
         rarest: How many gold labels are expected of the rarest label.
+        round: The round's number.
+        drawn: How many items it draws.
+        known: How many of them the table has true labels of, which nobody has to give again.
+        files: The coders' sheets, and what belongs to them; none before they are drawn.
     """
 
     design: Design
@@ -71,10 +68,15 @@ class GoldForecast(Rows):
     labels: int
     width: float
     rarest: float
+    round: int
+    drawn: int
+    known: int = 0
+    files: tuple[Path, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """One row."""
-        return [{**{one.name: getattr(self, one.name) for one in fields(self)}, "by": ", ".join(self.by)}]
+        shown = [one.name for one in fields(self) if one.name != "files"]
+        return [{**{name: getattr(self, name) for name in shown}, "by": ", ".join(self.by)}]
 
     def __str__(self) -> str:
         """A few sentences."""
@@ -82,172 +84,105 @@ class GoldForecast(Rows):
         return text.rstrip("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class GoldDrawn:
-    """A round that was drawn.
-
-    Attributes:
-        forecast: What the sample is expected to bring.
-        round: The round's number.
-        drawn: How many items it drew.
-        known: How many of them the table has true labels of, which nobody has to give again.
-        files: The coders' sheets, and what belongs to them.
-    """
-
-    forecast: GoldForecast
-    round: int
-    drawn: int
-    known: int = 0
-    files: tuple[Path, ...] = ()
-
-
-class RoundPlan:
-    """The next round of a study's gold sample.
+def next_round(source: StudySource, state: GoldState, given: GoldOptions) -> tuple[GoldState, GoldRound]:
+    """The sample with its next round, of which nothing is kept yet, and what to expect of it.
 
     Args:
         source: The study.
         state: Its gold sample now.
         given: What is asked for, with every option.
+
+    Raises:
+        QuaverError: The sample would be no larger, or a later round differs from the first.
     """
-
-    def __init__(self, source: StudySource, state: GoldState, given: GoldOptions) -> None:
-        self._source, self._state, self._given = source, state, given
-        if (given["n"] is None) == (given["target"] is None):
-            raise QuaverError(
-                "how large is the sample to be?",
-                where="gold",
-                expected="n (items) or target (a width)",
-                found="neither" if given["n"] is None else "both",
-                fix="quaver gold STUDY --n 200",
-            )
-        before = state.design["rounds"][-1] if state.design else None
-        self._coders = coders_of(given["coders"] or (before["coders"] if before else [CODER]))
-        usual = before["overlap"] if before else _OVERLAP
-        self._overlap = usual if given["overlap"] is None else given["overlap"]
-        items = [item.id for item in source.experiment.items]
-        self._predicted = predicted_labels(_labels(source), items, source.experiment.labels.codes)
-        self._design = self._chosen()
-        simple = self._design == "simple"
-        strata = ["all"] * len(items) if simple else strata_of(self._predicted, given["n"] or _STRATA_FOR)
-        if state.draw is None or state.design is None:
-            self._before = first_draw(items, strata)
-        else:
-            self._before = joined(state.draw, items, strata, len(state.design["rounds"]) + 1)
-        doubt = pl.DataFrame({"item": items, "doubt": self._predicted.doubt})
-        there = self._before.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
-        self._worth = None if simple else there.fill_null(there.mean()).to_numpy()
-        place = {item: index for index, item in enumerate(self._before["item"])}
-        self._order = np.array([place[item] for item in items])
-
-    @cached_property
-    def forecast(self) -> GoldForecast:
-        """What the sample is expected to bring."""
-        had, most = int(self._before["drawn"].sum()), len(self._order)
-        size = (
-            self._given["n"] if self._given["n"] is not None else self._size_for(self._given["target"] or 1.0)
+    before = state.design["rounds"][-1] if state.design else None
+    coders = coders_of(given["coders"] or (before["coders"] if before else [CODER]))
+    usual = before["overlap"] if before else _OVERLAP
+    overlap = usual if given["overlap"] is None else given["overlap"]
+    items = [item.id for item in source.experiment.items]
+    predicted = predicted_labels(_labels(source), items, source.experiment.labels.codes)
+    design = _design(source, state, given["design"], has_labels=bool(predicted.answers.any()))
+    size, had = given["n"] or 0, 0 if state.draw is None else int(state.draw["drawn"].sum())
+    if size < 2 or (size <= had < len(items)):
+        raise QuaverError(
+            "this is no larger than the sample that there is" if had else "this is no sample",
+            where="gold",
+            expected=f"more than {max(had, 1):,} items",
+            found=f"{size:,}",
+            fix="name a larger sample: quaver gold STUDY --n 200",
         )
-        if size < 2 or (size <= had < most):
+    size, simple = min(size, len(items)), design["design"] == "simple"
+    strata = ["all"] * len(items) if simple else strata_of(predicted, size)
+    number = len(design["rounds"]) + 1
+    population = (
+        first_draw(items, strata) if state.draw is None else joined(state.draw, items, strata, number)
+    )
+    doubt = pl.DataFrame({"item": items, "doubt": predicted.doubt})
+    worth = population.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
+    after = drawn(
+        population,
+        size,
+        design["seed"],
+        number=number,
+        worth=None if simple else worth.fill_null(worth.mean()).to_numpy(),
+    )
+    about: Round = {
+        "round": number,
+        "when": now(),
+        "asked": {"n": size},
+        "size": size,
+        "drawn": after.filter(pl.col("round") == number).height,
+        "coders": coders,
+        "overlap": overlap,
+    }
+    chances = pl.DataFrame({"item": items}).join(after, on="item", how="left", maintain_order="left")
+    shares = chances["probability"].to_numpy()
+    found = GoldRound(
+        design["design"],
+        tuple(design["by"]),
+        len(items),
+        size,
+        ceil((size - had) * labels_per_item(len(coders), overlap) - 1e-9),
+        expected_width(predicted, shares),
+        float(np.min(shares @ predicted.probabilities)),
+        number,
+        about["drawn"],
+    )
+    return GoldState({**design, "rounds": [*design["rounds"], about]}, after, state.coded), found
+
+
+def _design(source: StudySource, state: GoldState, wanted: Design | None, *, has_labels: bool) -> DesignFile:
+    """The design's document, before the round that comes: that of the first round in later ones."""
+    if state.design is not None:
+        if wanted not in (None, first := state.design["design"]):
             raise QuaverError(
-                "this is no larger than the sample that there is" if had else "this is no sample",
-                where="gold",
-                expected=f"more than {max(had, 1):,} items",
-                found=f"{size:,}",
-                fix="name a larger sample, or leave the sample as it is",
-            )
-        size = min(size, most)
-        labels = ceil((size - had) * labels_per_item(len(self._coders), self._overlap) - 1e-9)
-        by, (width, rarest) = tuple(STRATA[self._design]), self._expected(size)
-        return GoldForecast(self._design, by, most, size, labels, width, rarest)
-
-    def draw(self, seed: int | None, drawn_by: str | None) -> tuple[GoldState, GoldDrawn]:
-        """Draw the round: the sample with it, and what was drawn."""
-        forecast, design = self.forecast, self._design_file(seed)
-        number = len(design["rounds"]) + 1
-        after = drawn(self._before, forecast.size, design["seed"], number=number, worth=self._worth)
-        about: Round = {
-            "round": number,
-            "when": now(),
-            "asked": {name: value for name in ("n", "target") if (value := self._given[name]) is not None},
-            "size": forecast.size,
-            "drawn": after.filter(pl.col("round") == number).height,
-            "coders": self._coders,
-            "overlap": self._overlap,
-            "by": drawn_by or account_name(),
-        }
-        state = GoldState({**design, "rounds": [*design["rounds"], about]}, after, self._state.coded)
-        return state, GoldDrawn(forecast, number, about["drawn"])
-
-    def _expected(self, size: float) -> tuple[float, float]:
-        """The width of the widest interval, and how many gold labels the rarest label will have."""
-        chances: Floats = probabilities(self._before, size, self._worth)[self._order]
-        return expected_width(self._predicted, chances), float(
-            (chances @ self._predicted.probabilities).min()
-        )
-
-    def _size_for(self, target: float) -> int:
-        """The smallest sample with an interval that is as narrow."""
-        low, high = 2, len(self._order)
-        if (narrowest := self._expected(high)[0]) > target:
-            raise MeasureError(
-                "no gold sample of these items makes the interval as narrow",
-                where="target",
-                expected=f"a width of {narrowest:.3f} or more, which labels of all {high:,} items lead to",
-                found=f"{target:g}",
-                fix="collect more items, or accept a wider interval",
-            )
-        while low < high:
-            middle = (low + high) // 2
-            width, rarest = self._expected(middle)
-            low, high = (low, middle) if width <= target and rarest >= FEWEST_EVENTS else (middle + 1, high)
-        return low
-
-    def _chosen(self) -> Design:
-        """The design, as the first round had it."""
-        wanted, has_labels = self._given["design"], bool(self._predicted.answers.any())
-        if self._state.design is not None:
-            first = self._state.design["design"]
-            if wanted not in (None, first):
-                raise QuaverError(
-                    "a later round is drawn like the first",
-                    where="design",
-                    expected=f"{first} sampling",
-                    found=f"{wanted} sampling",
-                    fix="leave the design out; it is recorded in gold/design.json",
-                )
-            return first
-        if wanted == "stratified" and not has_labels:
-            raise QuaverError(
-                "no model has labelled these items yet",
+                "a later round is drawn like the first",
                 where="design",
-                expected="simple sampling",
-                found="strata of the models' labels",
-                fix="collect labels first (`quaver run`), or draw a simple sample",
+                expected=f"{first} sampling",
+                found=f"{wanted} sampling",
+                fix="leave the design out; it is recorded in gold/design.json",
             )
-        return wanted or ("stratified" if has_labels else "simple")
-
-    def _design_file(self, seed: int | None) -> DesignFile:
-        """The design's document, before the round that comes."""
-        if self._state.design is None:
-            return {
-                "form": "quaver gold 1",
-                "seed": derive(self._source.spec.seed, "gold") if seed is None else seed,
-                "design": self._design,
-                "by": STRATA[self._design],
-                "floor": FLOOR,
-                "how": HOW,
-                "rounds": [],
-                "rule": "adjudicator",
-                "taken": [],
-            }
-        if seed not in (None, self._state.design["seed"]):
-            raise QuaverError(
-                "a later round is drawn with the seed of the first",
-                where="seed",
-                expected=str(self._state.design["seed"]),
-                found=str(seed),
-                fix="leave the seed out",
-            )
-        return self._state.design
+        return state.design
+    if wanted == "stratified" and not has_labels:
+        raise QuaverError(
+            "no model has labelled these items yet",
+            where="design",
+            expected="simple sampling",
+            found="strata of the models' labels",
+            fix="collect labels first (`quaver run`), or draw a simple sample",
+        )
+    chosen = wanted or ("stratified" if has_labels else "simple")
+    return {
+        "form": "quaver gold 1",
+        "seed": derive(source.spec.seed, "gold"),
+        "design": chosen,
+        "by": STRATA[chosen],
+        "floor": FLOOR,
+        "how": HOW,
+        "rounds": [],
+        "rule": "adjudicator",
+        "taken": [],
+    }
 
 
 def _labels(source: StudySource) -> pl.DataFrame | None:

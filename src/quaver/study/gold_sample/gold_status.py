@@ -166,16 +166,9 @@ class GoldTaken:
     def __str__(self) -> str:
         """What was taken, on one line."""
         changed = f", {self.changed:,} changed" if self.changed else ""
-        stays = ""
-        if self.left_out:
-            few = ", ".join(self.left_out[:5]) + ", …" * (len(self.left_out) > 5)
-            stays = f"; {count(len(self.left_out), 'item')} with another gold label left out ({few})"
-        return f"{count(self.new, 'new label')}{changed}{stays}"
-
-
-Checked = tuple[pl.DataFrame, tuple[str, ...]]
-"""Labels that came back, checked and not kept yet (`CODED_COLUMNS`); the items that were left out, since they
-came with another gold label."""
+        few = ", ".join(self.left_out[:5]) + ", …" * (len(self.left_out) > 5)
+        left_out = f"{count(len(self.left_out), 'item')} with another gold label left out ({few})"
+        return f"{count(self.new, 'new label')}{changed}" + f"; {left_out}" * bool(self.left_out)
 
 
 def checked_labels(
@@ -185,35 +178,33 @@ def checked_labels(
     name: str,
     coder: str | None,
     apart: str | None,
-    *,
-    replace: bool = False,
-) -> Checked:
-    """Check the labels of a file; those of items outside the sample are kept apart, if it is said why."""
+) -> pl.DataFrame:
+    """Check the labels of a file; those of items outside the sample are kept apart, if it is said why.
+
+    Returns:
+        The labels (`CODED_COLUMNS`), of which nothing is kept yet.
+    """
     rows = [_signed(row, coder) for row in rows]
     if apart is None:
-        return _of_sample(source, state).read(rows, "coder", name, now()), ()
-    items, drawn = source.experiment.items, drawn_texts(source, {"": state})
-    texts = {item.id: drawn.get(item.id, "") for item in items}
+        return _of_sample(source, state).read(rows, "coder", name, now())
+    drawn = drawn_texts(source, {"": state})
+    texts = {item.id: drawn.get(item.id, "") for item in source.experiment.items}
     read = ReturnedLabels(source.experiment.labels, texts).read(rows, "apart", apart, now())
     inside = pl.col("item").is_in([*drawn])
-    stays = (
-        () if replace else others_gold(state, read.filter(~inside), {item.id: item.gold for item in items})
-    )
-    read = read.filter(~pl.col("item").is_in(stays)).with_columns(
+    return read.with_columns(
         role=pl.when(inside).then(pl.lit("coder")).otherwise("role"),
         source=pl.when(inside).then(pl.lit(name)).otherwise("source"),
     )
-    return read, stays
 
 
-def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The items with another gold label than they are given here, which was not taken from a file like it."""
-    given = state.apart
-    pairs = read.select("item", "label").iter_rows()
-    return tuple(dict.fromkeys(i for i, label in pairs if i not in given and gold[i] not in (None, label)))
+def others_gold(source: StudySource, state: GoldState, read: pl.DataFrame) -> list[str]:
+    """The items of labels kept apart that came with another gold label, not taken from a file like it."""
+    gold = {item.id: item.gold for item in source.experiment.items}
+    pairs = read.filter(role="apart").select("item", "label").iter_rows()
+    return [i for i, label in pairs if i not in state.apart and gold[i] not in (None, label)]
 
 
-def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = True) -> Checked:
+def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = True) -> pl.DataFrame:
     """The gold labels that the drawn items came with: of all of them, or of those that have one."""
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
@@ -229,19 +220,19 @@ def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = T
             fix="have people label the sample: its sheets are in the folder `gold`",
         )
     rows = [Returned(item, label, column) for item, label in gold.items() if label is not None]
-    return _of_sample(source, state).read(rows, "coder", OWN_TABLE, now()), ()
+    return _of_sample(source, state).read(rows, "coder", OWN_TABLE, now())
 
 
-def with_labels(source: StudySource, state: GoldState, checked: Checked) -> tuple[GoldState, GoldTaken]:
+def with_labels(source: StudySource, state: GoldState, read: pl.DataFrame) -> tuple[GoldState, GoldTaken]:
     """A sample with labels that were checked; what the same coder said before stays on record."""
-    (read, left_out), key = checked, ["item", "coder", "role"]
+    key = ["item", "coder", "role"]
     was = read.join(current(state.coded).select(*key, was="label"), on=key, how="left", maintain_order="left")
     new = was["was"].is_null()
     changed = was.select(pl.col("was") != pl.col("label")).to_series().fill_null(False)
     coded = pl.concat([state.coded, read.filter(new | changed)]).select(list(CODED_COLUMNS))
     after = GoldState(state.design, state.draw, coded)
     status = gold_status(after, source.experiment.labels)
-    return after, GoldTaken(int(new.sum()), int(changed.sum()), left_out, status)
+    return after, GoldTaken(int(new.sum()), int(changed.sum()), (), status)
 
 
 def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:

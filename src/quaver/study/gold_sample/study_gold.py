@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import Field
+import polars as pl
 from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
@@ -19,18 +19,18 @@ from quaver.gold.returned_labels import Rule
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, write_sheets
 from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.gold_sample.gold_plan import GoldDrawn, GoldForecast, RoundPlan, coders_of, now
+from quaver.study.gold_sample.gold_plan import GoldRound, coders_of, next_round
 from quaver.study.gold_sample.gold_status import (
-    Checked,
     GoldStatus,
     GoldTaken,
     checked_labels,
     gold_status,
     known_labels,
     noted,
+    others_gold,
     with_labels,
 )
-from quaver.study.sources.gold_files import GoldState, Ruled
+from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
@@ -99,40 +99,36 @@ class StudyGold:
 
     @guarded
     @taking(GoldOptions)
-    def forecast(self, **options: Unpack[GoldOptions]) -> GoldForecast:
+    def forecast(self, **options: Unpack[GoldOptions]) -> GoldRound:
         """What a gold sample would cost and bring; nothing is drawn.
 
         Args:
-            **options: Those of `GoldOptions`: ``n``, ``target``, ``coders`` …
+            **options: Those of `GoldOptions`: ``n``, ``coders`` …
 
         Returns:
-            Its size, the width to expect, and how many labels simple sampling and gold alone would need.
+            Its size and the width to expect.
 
         Raises:
             QuaverError: The sample would be no larger, or a later round differs from the first.
         """
-        return self._plan(self.state, options).forecast
+        return self._next(self.state, options)[1]
 
     @guarded
     @taking(GoldOptions)
     def draw(
         self,
         *,
-        seed: Annotated[int, Field(ge=0)] | None = None,
         form: Format = "xlsx",
-        drawn_by: str | None = None,
         **options: Unpack[GoldOptions],
-    ) -> GoldDrawn:
+    ) -> GoldRound:
         """Draw a gold sample, or let it grow, and write a sheet for each coder.
 
         Where the table has true labels of some of its items, those of drawn items are taken, and coders get
         the others.
 
         Args:
-            seed: What is drawn from; derived from the study's seed by default.
             form: Which files are written.
-            drawn_by: Who draws, for the record; the name of your account if left out.
-            **options: Those of `GoldOptions`: ``n``, ``target``, ``coders`` …
+            **options: Those of `GoldOptions`: ``n``, ``coders`` …
 
         Returns:
             What was drawn, and the files to send out.
@@ -145,7 +141,7 @@ class StudyGold:
         self._source.require("has_texts")
         with changing(self._files.home) as change:
             states = self._states
-            sample, found = self._plan(next(iter(states.values())), options).draw(seed, drawn_by)
+            sample, found = self._next(next(iter(states.values())), options)
             known = []
             for name, own in states.items():
                 states[name], new = self._with_some_known(name, replace(sample, coded=own.coded))
@@ -163,21 +159,12 @@ class StudyGold:
         after, taken = with_labels(source, state, known_labels(source, state, all_of_them=False))
         return after, taken.new
 
-    def _plan(self, state: GoldState, options: GoldOptions) -> RoundPlan:
+    def _next(self, state: GoldState, options: GoldOptions) -> tuple[GoldState, GoldRound]:
         """The next round: of several fields a simple sample, which serves all of them alike."""
         given = with_defaults(GoldOptions, options)
-        if len(self._fields) > 1:
-            if given["target"] is not None:
-                raise QuaverError(
-                    "this plans a sample for one field, and the study has several",
-                    where="target",
-                    expected="a size: n",
-                    found="target",
-                    fix="name the field: --field NAME, or study.fields[NAME] in Python",
-                )
-            if state.design is None and given["design"] is None:
-                given["design"] = "simple"
-        return RoundPlan(next(iter(self._fields.values())), state, given)
+        if len(self._fields) > 1 and state.design is None and given["design"] is None:
+            given["design"] = "simple"
+        return next_round(next(iter(self._fields.values())), state, given)
 
     def _written(
         self, change: Transaction, states: Mapping[str, GoldState], number: int, form: Format
@@ -243,28 +230,35 @@ class StudyGold:
             states = self._states
             returned = zip(states.items(), read_returned(path, self.columns), strict=True)
             checked = {
-                name: checked_labels(
-                    self._fields[name], state, rows, path.name, coder, apart, replace=replace
-                )
+                name: checked_labels(self._fields[name], state, rows, path.name, coder, apart)
                 for (name, state), rows in returned
             }
-            return self._with_labels(change, checked, path)
+            left_out = list[str]()
+            for name, read in checked.items() if apart is not None and not replace else ():
+                stays = others_gold(self._fields[name], states[name], read)
+                checked[name] = read.filter(~pl.col("item").is_in(stays))
+                left_out += stays
+            return self._with_labels(change, checked, path, tuple(dict.fromkeys(left_out)))
 
     def _with_labels(
-        self, change: Transaction, checked: Mapping[str, Checked], path: Path | None
+        self,
+        change: Transaction,
+        checked: Mapping[str, pl.DataFrame],
+        path: Path | None,
+        left_out: tuple[str, ...] = (),
     ) -> GoldTaken:
         """Keep labels of each field; how many are new or changed."""
         states, taken = self._states, dict[str, GoldTaken]()
         for name, labels in checked.items():
             states[name], taken[name] = with_labels(self._fields[name], states[name], labels)
         if path is not None:
-            design = noted(self.state.design, path, sum(read.height for read, _ in checked.values()))
+            design = noted(self.state.design, path, sum(read.height for read in checked.values()))
             states = {name: replace(state, design=design) for name, state in states.items()}
         self._files.put(change, states)
         return GoldTaken(
             sum(one.new for one in taken.values()),
             sum(one.changed for one in taken.values()),
-            tuple(dict.fromkeys(item for one in taken.values() for item in one.left_out)),
+            left_out,
             self._joint({name: one.status for name, one in taken.items()}),
         )
 
@@ -314,7 +308,9 @@ class StudyGold:
         with changing(self._files.home) as change:
             states = self._states
             if rule is not None:
-                states = {name: _ruled(state, rule) for name, state in states.items()}
+                design = self.state.design
+                design = design and {**design, "rule": rule}
+                states = {name: replace(state, design=design) for name, state in states.items()}
                 self._files.put(change, states)
             paths = list[Path]()
             for name, state in states.items():
@@ -378,11 +374,3 @@ class StudyGold:
             by=by,
             evaluator=evaluator,
         )
-
-
-def _ruled(state: GoldState, rule: Rule) -> GoldState:
-    """A gold sample with another rule for disagreements, and when it was set."""
-    if (design := state.design) is None:
-        return state
-    rules = [*design.get("ruled", ()), Ruled(rule=rule, when=now())]
-    return replace(state, design={**design, "rule": rule, "ruled": rules})

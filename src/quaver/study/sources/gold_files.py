@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NotRequired
+from typing import Any, Final
 
 import polars as pl
 from typing_extensions import TypedDict
@@ -50,14 +50,6 @@ class Round(TypedDict):
     drawn: int
     coders: list[str]
     overlap: float
-    by: NotRequired[str]
-
-
-class Ruled(TypedDict):
-    """A rule for disagreements that was set."""
-
-    rule: Rule
-    when: str
 
 
 class Taken(TypedDict):
@@ -80,7 +72,6 @@ class DesignFile(TypedDict):
     how: str
     rounds: list[Round]
     rule: Rule
-    ruled: NotRequired[list[Ruled]]
     taken: list[Taken]
 
 
