@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from quaver import Study, import_annotations
 from quaver.design.items.table_files import read_rows
+from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError
 
 MORE: Final = ("name", "columns", "gold_columns")
@@ -71,7 +72,7 @@ def _rows(file: Path, reading: Mapping[str, Any]) -> list[Cells]:
         said = says.fullmatch(one.resolve().as_posix()) if says else None
         if says and said is None:
             raise ItemError("this path does not fit", where=str(one), expected=reading["name"])
-        own = read_rows(one, **written, columns=reading.get("columns", ()))
+        own = _table(one, written, reading.get("columns", ()))
         rows += [{**row, **(said.groupdict() if said else {})} for row in own]
     columns = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in columns} for row in rows]
@@ -84,6 +85,20 @@ def _pattern(name: str) -> str:
 
 def _gold(file: Path, columns: Sequence[str], item: Sequence[Any]) -> dict[str, str]:
     """The true label of each item in a file."""
-    rows = read_rows(file, columns=columns)
+    rows = _table(file, {}, columns)
     (column,) = ["gold"] if "gold" in rows[0] else [name for name in rows[0] if name not in item]
     return {"/".join(row.text(name) for name in item): row.text(column) for row in rows}
+
+
+def _table(file: Path, written: Mapping[str, str], columns: Sequence[str]) -> list[Row]:
+    """The rows of a file; without a header its columns are named, and those called ``_`` left out."""
+    if not columns:
+        return read_rows(file, **written)
+    separator = written.get("separator", {".csv": ",", ".tsv": "\t"}.get(file.suffix))
+    lines = file.read_text(written.get("encoding", "utf-8-sig")).splitlines()
+    cells = csv.reader(lines, delimiter=separator) if separator else map(str.split, lines)
+    rows = (zip(columns, own, strict=True) for own in cells if own)
+    return [
+        Row([(name, cell) for name, cell in row if name != "_"], file.name, number)
+        for number, row in enumerate(rows, 1)
+    ]

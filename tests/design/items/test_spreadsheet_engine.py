@@ -115,20 +115,6 @@ def test_entities_of_a_document_stand_for_nothing(tmp_path: Path) -> None:
         assert read_rows(path) == []
 
 
-def test_merged_cells_of_an_ods_file_are_found_in_its_own_sheet(tmp_path: Path) -> None:
-    sheets = {"one": [("a",), (1,), (2,)], "two": [("b",), (1,), (2,)]}
-    path = write_ods(tmp_path / "t.ods", sheets)
-    with zipfile.ZipFile(path) as archive:
-        first, second = archive.read("content.xml").decode().split('table:name="two"')
-    merged = 'table:number-rows-spanned="2" table:number-columns-spanned="1" office:value-type="float"'
-    second = second.replace('office:value-type="float"', merged, 1)
-    replaced(path, "content.xml", f'{first}table:name="two"{second}'.encode())
-    assert len(read_rows(path, sheet="one")) == 2
-    with pytest.raises(ItemError, match="merged") as caught:
-        read_rows(path, sheet="two")
-    assert "row 2" in str(caught.value.where)
-
-
 def test_columns_have_letters() -> None:
     assert [letters(number) for number in (1, 26, 27, 703, 16_384)] == ["A", "Z", "AA", "AAA", "XFD"]
 

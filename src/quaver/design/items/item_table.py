@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -95,9 +95,7 @@ def _read(
     named = _named(asked, loc) if isinstance(asked, ItemsSpec) else [((*loc, "id"), asked.id)]
     for place, name in named:
         if name is not None and name not in columns:
-            raise UnknownName(
-                "column", name, columns, where=source.where(*place), fix=_separated(columns, asked)
-            )
+            raise UnknownName("column", name, columns, where=source.where(*place))
     for row in rows:
         if len(row) < len(columns):  # a row of JSON Lines may lack some
             row.update(dict.fromkeys(columns.difference(row)))
@@ -110,15 +108,6 @@ def _read(
     items = _identified(numbered, asked.id or usual, [], source, loc)
     gold = asked.gold or (spec.items.gold if spec.items.gold and spec.items.gold.column else None)
     return with_gold(items, gold, spec, columns, source, loc)
-
-
-def _separated(columns: Collection[str], table: TableSpec) -> str | None:
-    """What to do where all columns were read as one."""
-    head = next(iter(columns))
-    found = [sign for sign in (",", ";", "\t", "|") if sign in head]
-    if len(columns) > 1 or not found or table.separator is None:
-        return None
-    return f"the cells of this file are separated by {found[0]!r}: write `separator: {found[0]!r}`"
 
 
 def _named(spec: ItemsSpec, loc: tuple[str, ...]) -> list[tuple[tuple[str | int, ...], str | None]]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, time
@@ -22,11 +21,6 @@ from typing import Any
 _SECONDS = 600
 _CELL = 48
 """Bytes that a cell takes beside its text."""
-
-_SPANNED = re.compile(
-    rb'<table:table[ >]|<table:table-row(?:[^>]*number-rows-repeated="(\d+)")?'
-    rb'|number-(?:rows|columns)-spanned="(?:[2-9]|\d\d)'
-)
 
 
 class _TooLarge(Exception):
@@ -42,23 +36,6 @@ def shown(cell: Any) -> str:
     if isinstance(cell, datetime):
         return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
     return str(cell)
-
-
-def _merged(path: str, sheet: Any, index: int) -> list[tuple[int, int, int, int]]:
-    """The rows and columns of each merged area, from 1; of an .ods file, whose XML is searched, the row."""
-    if sheet.merged_cell_ranges is not None:
-        return [(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in sheet.merged_cell_ranges]
-    found, table, row, repeated = [], -1, 0, 1
-    with zipfile.ZipFile(path) as archive:
-        content = archive.read("content.xml")
-    for match in _SPANNED.finditer(content):
-        if match.group().startswith(b"<table:table-row"):
-            row, repeated = row + repeated, int(match[1] or 1)
-        elif match.group().startswith(b"<"):
-            table, row, repeated = table + 1, 0, 1
-        elif table == index:
-            found.append((row, 0, row, 0))
-    return found
 
 
 def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets: int) -> Iterator[Any]:
@@ -83,7 +60,8 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
     rows, columns = (last + 1 for last in sheet.end or (-1, -1))
     if rows * columns > most_cells:
         raise _TooLarge(f"{rows:,} rows by {columns:,} columns")
-    yield {**about, "merged": _merged(path, sheet, names.index(filled[0]))}
+    areas = sheet.merged_cell_ranges or ()  # of an .ods file, none are known
+    yield {**about, "merged": [(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in areas]}
     left, spent = (sheet.start or (0, 0))[1], 0
     for number, row in enumerate(sheet.iter_rows(), start=1):
         texts = [shown(cell) for cell in row]

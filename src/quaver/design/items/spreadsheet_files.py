@@ -109,7 +109,7 @@ def _rows(file: str, grid: Sequence[_Numbered], merged: Sequence[Sequence[int]])
     names = _names(file, grid, columns)
     # Only the first of merged cells holds the value.
     if area := next((area for area in merged if area[2] >= grid[0][0]), None):
-        first, last = (f"{letters(column) or 'row '}{row}" for row, column in (area[:2], area[2:]))
+        first, last = (f"{letters(column)}{row}" for row, column in (area[:2], area[2:]))
         raise ItemError(
             "cells of the table are merged",
             where=f"{file}: {first}:{last}",

@@ -7,9 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,26 +21,11 @@ from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row, rows_of_lines
 from quaver.errors import ItemError, SpecError, nearest
 
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """How a file is written, as far as the user says."""
-
-    encoding: str
-    separator: str | None
-    sheet: str | None
-    quote: str | None
-    hint: str
-    columns: Sequence[str]
-
-
-_Reader = Callable[[Path, _Written], list[Row]]
+_Reader = Callable[[Path, dict[str, Any]], list[Row]]
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may exceed the default of 128 kB
 SPREADSHEETS = (".xlsx", ".xlsm", ".ods")
 _LIKE_SPREADSHEETS = (".xls", ".xlsb", ".numbers", ".gsheet")
-_LEFT_OUT = "_"
-"""The name of columns that are not read, where a file has no header."""
 _SHARED = 100_000
 """Distinct cells of a CSV file that are stored once, however often they occur."""
 
@@ -53,45 +37,16 @@ def read_rows(
     *,
     sheet: str | None = None,
     quote: str | None = None,
-    columns: Sequence[str] = (),
     hint: str = "`{name}: {value}` under items",
 ) -> list[Row]:
     """Read a file of items or another table.
 
-    A text file without a header has its ``columns`` named; ``_`` leaves one out. What separates the cells is
-    then the usual sign of its kind of file, or white space where it has none. With the ``quote`` "none",
-    quotation marks are text like any other.
+    With the ``quote`` "none", quotation marks are text like any other.
 
     Returns:
         One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped, and so are the
         further headers that a survey program writes below the first.
     """
-    _check_options(path, sheet, columns)
-    ending = path.suffix.lower()
-    reader = FORMATS.get(ending, _lines if columns else None)
-    if reader is None:
-        raise ItemError(
-            f"files that end in {path.suffix!r} are not read",
-            where=str(path),
-            expected=f"one of {', '.join(FORMATS)}",
-            fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
-        )
-    with _translated(path, encoding, hint), little_garbage():
-        written = _Written(encoding, separator, sheet, quote, hint, columns)
-        return _below_headers(reader(path, written))
-
-
-def _below_headers(rows: list[Row]) -> list[Row]:
-    """The rows below Qualtrics' second and third header: the questions, and what it calls them."""
-    for at, row in enumerate(rows[:2]):
-        cells = [cell for cell in row.values() if isinstance(cell, str) and cell]
-        if cells and 2 * sum(cell.startswith('{"ImportId"') for cell in cells) > len(cells):
-            return rows[at + 1 :]
-    return rows
-
-
-def _check_options(path: Path, sheet: str | None, columns: Sequence[str]) -> None:
-    """Refuse an option that a file of this kind does not have."""
     ending = path.suffix.lower()
     if sheet is not None and ending not in SPREADSHEETS:
         raise SpecError(
@@ -101,18 +56,29 @@ def _check_options(path: Path, sheet: str | None, columns: Sequence[str]) -> Non
             found=path.name,
             fix="leave `sheet` out",
         )
-    if columns and ending in (*SPREADSHEETS, ".parquet", ".jsonl", ".ndjson"):
-        raise SpecError(
-            "the columns of this file have names already",
-            where="columns",
-            expected="a text file without a header",
-            found=path.name,
-            fix="leave `columns` out",
-        )
     if os.path.isdir(path):  # no error for a name that cannot be one
         raise ItemError(
             "this is a folder", where=str(path), expected="a file of items", fix="name a file in it"
         )
+    if (reader := FORMATS.get(ending)) is None:
+        raise ItemError(
+            f"files that end in {path.suffix!r} are not read",
+            where=str(path),
+            expected=f"one of {', '.join(FORMATS)}",
+            fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
+        )
+    with _translated(path, encoding, hint), little_garbage():
+        how = {"encoding": _bom_aware(encoding), "separator": separator}
+        return _below_headers(reader(path, {**how, "sheet": sheet, "quote": quote, "hint": hint}))
+
+
+def _below_headers(rows: list[Row]) -> list[Row]:
+    """The rows below Qualtrics' second and third header: the questions, and what it calls them."""
+    for at, row in enumerate(rows[:2]):
+        cells = [cell for cell in row.values() if isinstance(cell, str) and cell]
+        if cells and 2 * sum(cell.startswith('{"ImportId"') for cell in cells) > len(cells):
+            return rows[at + 1 :]
+    return rows
 
 
 @contextmanager
@@ -138,9 +104,11 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
     except UnicodeError as error:
         raise ItemError(
             f"the file is not {encoding}",
-            where=_undecodable(path, encoding),
+            where=path.name + (f":{line}" if (line := _undecodable(path, encoding)) else ""),
             expected=f"text in {encoding}",
-            found=_culprit(error),
+            found=f"byte {error.object[error.start]:#04x}"
+            if isinstance(error, UnicodeDecodeError)
+            else str(error),
             fix=f"name its encoding, for example {hint.format(name='encoding', value=_likely(path))}",
         ) from None
     except LookupError:
@@ -161,16 +129,15 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
         raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
 
 
-def _undecodable(path: Path, encoding: str) -> str:
-    """The file and the first line that is not in this encoding, where lines are recognisable."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode(encoding)
-            except UnicodeError:
-                wide = "16" in encoding or "32" in encoding  # a line break is more than one byte
-                return path.name if wide else f"{path.name}:{number}"
-    return path.name
+def _undecodable(path: Path, encoding: str) -> int | None:
+    """The first line that is not in this encoding, where lines are recognisable."""
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            line.decode(encoding)
+        except UnicodeError:
+            wide = "16" in encoding or "32" in encoding  # a line break is more than one byte
+            return None if wide else number
+    return None
 
 
 def _likely(path: Path) -> str:
@@ -179,21 +146,15 @@ def _likely(path: Path) -> str:
         return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
 
 
-def _culprit(error: UnicodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.object[error.start]:#04x}"
-    return str(error)
-
-
 def _bom_aware(encoding: str) -> str:
     return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
 def _delimited(usual: str) -> _Reader:
-    def read(path: Path, written: _Written) -> list[Row]:
-        with path.open(encoding=_bom_aware(written.encoding), newline="") as file:
-            reader = cells_of_lines(file, written.separator or usual, written.quote)
-            return list(_records(reader, path, written))
+    def read(path: Path, how: dict[str, Any]) -> list[Row]:
+        with path.open(encoding=how["encoding"], newline="") as file:
+            reader = cells_of_lines(file, how["separator"] or usual, how["quote"])
+            return list(_records(reader, path, how["hint"]))
 
     return read
 
@@ -219,12 +180,12 @@ class _SingleCell(Exception):
         self.header, self.separator = header, separator
 
 
-def _records(reader: Any, path: Path, written: _Written) -> Iterator[Row]:
-    """The rows of a text file; where its columns are named, its first line is one of them."""
-    name, shared, columns = path.name, dict[str, str](), written.columns
-    no_quotes = f"if quotation marks are text, {written.hint.format(name='quote', value='none')}"
+def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
+    """The rows of a text file."""
+    name, shared = path.name, dict[str, str]()
+    no_quotes = f"if quotation marks are text, {hint.format(name='quote', value='none')}"
     try:
-        header: list[str] = list(columns) or next((cells for cells in reader if cells), [])
+        header: list[str] = next((cells for cells in reader if cells), [])
         if not header:
             return
         if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
@@ -237,7 +198,7 @@ def _records(reader: Any, path: Path, written: _Written) -> Iterator[Row]:
                 found=", ".join(cell for cell in header if cell)[:120] or "empty cells",
                 fix="if a title stands there, delete the rows above the columns' names",
             )
-        if twice := [name for name in header if name != _LEFT_OUT and header.count(name) > 1]:
+        if twice := [name for name in header if header.count(name) > 1]:
             raise ItemError(
                 f"two columns are named {twice[0]!r}",
                 where=f"{path.name}:1",
@@ -248,24 +209,18 @@ def _records(reader: Any, path: Path, written: _Written) -> Iterator[Row]:
             if not cells or (len(cells) > 1 and not any(cells)):  # an empty line, or a sheet's empty row
                 continue
             if len(cells) != len(header):
-                named = "name as many columns as there are cells, those to leave out as _"
                 raise ItemError(
-                    f"a row and the {'columns that are named' if columns else 'header'} differ in length",
+                    "a row and the header differ in length",
                     where=f"{path.name}:{reader.line_num}",
                     expected=count(len(header), "cell"),
                     found=count(len(cells), "cell"),
-                    fix=named
-                    if columns
-                    else f"quote texts that hold the separator or a line break; {no_quotes}",
+                    fix=f"quote texts that hold the separator or a line break; {no_quotes}",
                 )
             if len(shared) < _SHARED:
                 cells = [shared.setdefault(cell, cell) for cell in cells]
             else:
                 cells = [shared.get(cell, cell) for cell in cells]
-            row = Row(zip(header, cells, strict=False), name, reader.line_num)
-            if columns:
-                row.pop(_LEFT_OUT, None)
-            yield row
+            yield Row(zip(header, cells, strict=False), name, reader.line_num)
     except csv.Error as error:
         raise ItemError(
             f"damaged row: {error}",
@@ -274,20 +229,20 @@ def _records(reader: Any, path: Path, written: _Written) -> Iterator[Row]:
         ) from None
 
 
-def _spreadsheet(path: Path, written: _Written) -> list[Row]:
+def _spreadsheet(path: Path, how: dict[str, Any]) -> list[Row]:
     # here, and not above: most studies have no spreadsheet, and its engine takes a while to load
     from quaver.design.items.spreadsheet_files import read_spreadsheet
 
-    return read_spreadsheet(path, written.sheet, written.hint.format(name="sheet", value="{value}"))
+    return read_spreadsheet(path, how["sheet"], how["hint"].format(name="sheet", value="{value}"))
 
 
 _HALF = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can write and no file in UTF-8 can hold."""
 
 
-def _jsonl(path: Path, written: _Written) -> list[Row]:
+def _jsonl(path: Path, how: dict[str, Any]) -> list[Row]:
     rows = []
-    with path.open(encoding=_bom_aware(written.encoding)) as file:
+    with path.open(encoding=how["encoding"]) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -323,7 +278,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _parquet(path: Path, _: _Written) -> list[Row]:
+def _parquet(path: Path, _: dict[str, Any]) -> list[Row]:
     try:
         return [
             Row(row.items(), path.name, f" row {number}")
@@ -344,13 +299,9 @@ def _parquet(path: Path, _: _Written) -> list[Row]:
         raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
 
 
-def _lines(path: Path, written: _Written) -> list[Row]:
-    with path.open(encoding=_bom_aware(written.encoding)) as file:
-        if not written.columns:
-            return rows_of_lines(file, path.name)
-        lines = file if written.separator else (" ".join(line.split()) for line in file)
-        reader = csv.reader(lines, delimiter=written.separator or " ", quoting=csv.QUOTE_NONE)
-        return list(_records(reader, path, written))
+def _lines(path: Path, how: dict[str, Any]) -> list[Row]:
+    with path.open(encoding=how["encoding"]) as file:
+        return rows_of_lines(file, path.name)
 
 
 FORMATS: dict[str, _Reader] = {
