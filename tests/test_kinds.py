@@ -51,7 +51,7 @@ CALLS = {
     "mcq": 2 * 6 * 2 * 2,
     "factorial": 2 * 16,
     "judge": 2 * 2 * 2 * 2,
-    "codebook": 2 * 2 * (1 + 3),  # both instructions, the fields together and each alone
+    "codebook": 2 * 2,  # both instructions
 }
 """Two items, by hand."""
 

@@ -20,7 +20,6 @@ from quaver.study.sources.archive import MANIFEST, pack
 STUDY = """\
 name: speeches
 task:
-  asked: [together, alone]
   fields:
     tone: {labels: [good, bad], gold: tone, definition: How the speech sounds.}
     topics: {labels: [tax, war, health], several: true, gold: topics}

@@ -16,9 +16,6 @@ from quaver.core.number_format import text_of
 from quaver.core.records import OF_SETS, Label, LabelSet, Level, Numbers, Output, Variant
 from quaver.errors import ItemError, SpecError
 
-ASKED: Final = "asked"
-"""The factor of whether fields are asked together or alone."""
-
 
 @dataclass(frozen=True, slots=True)
 class TaskField:
@@ -44,11 +41,6 @@ class TaskField:
         if isinstance(self.labels, Numbers):
             output = "number"
         return replace(variant, answers=answers, label_field=self.name, output=output)
-
-    def is_asked(self, variant: Variant) -> bool:
-        """Whether a variant asks for this field: some ask for others alone."""
-        fields = variant.origin.get(ASKED, {}).get("fields")
-        return fields is None or self.name in fields
 
 
 @dataclass(frozen=True, slots=True)

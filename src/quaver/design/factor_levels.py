@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -70,19 +71,22 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
         SpecError: A factor has no level; two levels or two combinations have the same name; or two families
             share a column.
     """
+    taken: dict[str, str] = {}
     for factor, levels in factors.items():
-        names = [level.name for level in levels]
-        if not names:
-            raise SpecError("this factor has no level", where=f"factor {factor}", expected="one or more")
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise SpecError(
-                f"two levels are named {twice!r}",
-                where=f"factor {factor}",
-                expected="a different name for each level",
-                found=", ".join(names[:8]),
-            )
-    _check_columns(factors)
+        where = f"factor {factor}"
+        if not levels:
+            raise SpecError("this factor has no level", where=where, expected="one or more")
+        if twice := _twice(level.name for level in levels):
+            expected = "a different name for each level"
+            raise SpecError(f"two levels are named {twice!r}", where=where, expected=expected)
+        for column in columns_of(factor, levels):
+            if taken.setdefault(column, factor) != factor:
+                raise SpecError(
+                    f"two families fill the column {column!r}",
+                    where=f"factor {factor or column}",
+                    found=f"{column}, which {taken[column] or 'another family'} fills too",
+                    fix="give one of them another name with `factor:`",
+                )
     variants: list[Variant] = []
     for combination in product(*factors.values()):
         chosen = dict(zip(factors, combination, strict=True))
@@ -105,9 +109,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
                 },
             )
         )
-    ids = [variant.id for variant in variants]
-    if len(set(ids)) < len(ids):
-        twice = next(name for name in ids if ids.count(name) > 1)
+    if twice := _twice(variant.id for variant in variants):
         raise SpecError(
             "two combinations of levels have the same name",
             found=twice,
@@ -116,24 +118,16 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
     return variants
 
 
+def _twice(names: Iterable[str]) -> str | None:
+    """The first of some names that is there twice."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
 def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
     """The columns that a factor's levels fill: the factor's own, if it has one, and theirs."""
     own = [factor] if factor else []
     theirs = (column for level in levels for column in (*level.columns, *level.covariates))
     return list(dict.fromkeys(column_of("factor", name) for name in [*own, *theirs]))
-
-
-def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:
-    taken: dict[str, str] = {}
-    for factor, levels in factors.items():
-        for column in columns_of(factor, levels):
-            if taken.setdefault(column, factor) != factor:
-                raise SpecError(
-                    f"two families fill the column {column!r}",
-                    where=f"factor {factor or column}",
-                    found=f"{column}, which {taken[column] or 'another family'} fills too",
-                    fix="give one of them another name with `factor:`",
-                )
 
 
 def _named(factor: str, level: LevelOfFactor) -> str:

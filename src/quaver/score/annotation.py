@@ -174,8 +174,6 @@ class Annotator:
             self._of_item |= {column.name: column for column in gold}
         self._fields = fields
         self._golds = [_texts("gold", (item.golds.get(field.name) for item in items)) for field in fields]
-        asked = [[field.is_asked(variant) for variant in variants.values()] for field in fields]
-        self._is_asked = [None if all(own) else np.array(own) for own in asked] or [None]
         places = {name: index for index, name in enumerate(variants)}
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
         self._follow_ups = [condition.follow_up for condition in conditions]
@@ -243,8 +241,7 @@ class Annotator:
                 if self._fields:
                     gold = self._golds[field].gather(item)
                     own = own.with_columns(gold, _text(self._fields[field].name).alias(FIELD))
-                asked = self._is_asked[field]
-                made[name, field] = own if asked is None else own.filter(asked[variants])
+                made[name, field] = own
         yield from (made[place] for place in self._order if place in made)
 
 

@@ -12,10 +12,10 @@ from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.factor_levels import LevelOfFactor, columns_of, cross
+from quaver.design.factor_levels import LevelOfFactor, check_names, columns_of, cross, level
 from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphraser import REPHRASER, PromptContext
-from quaver.design.prompts.record_prompt import ASKS, asking_for_fields, levels_of_asking
+from quaver.design.prompts.record_prompt import ASKS, asking_for_fields
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
@@ -30,6 +30,26 @@ _DRAWN_AS = {"paraphrase": "wording"}
 """The name by which a factor's levels are drawn, where it is another: draws depend on it."""
 
 
+def fitting(variants: Sequence[Variant], only: Only, where: str) -> set[str]:
+    """The ids of the variants that have the levels of a condition.
+
+    Raises:
+        UnknownName: There is no such factor or level.
+    """
+    for factor, levels in only.items():
+        column = column_of("factor", factor)
+        known = dict.fromkeys(v.factors[column] for v in variants if column in v.factors)
+        if not known:
+            factors = {name for variant in variants for name in variant.factors}
+            raise UnknownName("factor", factor, factors, where=where)
+        check_names("level", levels, known, f"{where}: {factor}")
+    return {
+        variant.id
+        for variant in variants
+        if all(variant.factors.get(column_of("factor", name)) in levels for name, levels in only.items())
+    }
+
+
 def nested(
     variants: Sequence[Variant], families: Sequence[tuple[Mapping[str, str], Only, str]]
 ) -> tuple[list[Variant], list[str]]:
@@ -40,21 +60,25 @@ def nested(
     """
     notes = []
     for first, only, where in families:
-        _check_only(only, variants, where)
-        left = [variant for variant in variants if _fits(variant, only) or _has(variant, first)]
-        if all(_has(variant, first) for variant in left):
-            raise SpecError(
-                "these levels would never occur",
-                where=where,
-                expected="a combination of the other factors' levels that the study has",
-                found=_in_words(only),
-            )
+        usual = fitting(variants, {name: (level,) for name, level in first.items()}, where)
+        left = [variant for variant in variants if variant.id in usual | fitting(variants, only, where)]
+        if usual.issuperset(variant.id for variant in left):
+            raise _never("these levels would never occur", only, where)
         notes.append(
             f"{', '.join(first)} varies only where {_in_words(only)}: {len(left):,} of {len(variants):,} "
             "combinations are asked."
         )
         variants = left
     return list(variants), notes
+
+
+def _never(problem: str, only: Only, where: str) -> SpecError:
+    expected = "a combination of the other factors' levels that the study has"
+    return SpecError(problem, where=where, expected=expected, found=_in_words(only))
+
+
+def _in_words(only: Only) -> str:
+    return " and ".join(f"{factor} is {' or '.join(levels)}" for factor, levels in only.items())
 
 
 def sampled(
@@ -88,20 +112,11 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
     ]
     for kind, name, only, loc in askers:
         where = source.where(*loc, "only")
-        _check_only(only, variants, where)
-        asked[kind, name] = {
-            variant.id
-            for variant in variants
-            if _fits(variant, only)
-            and (kind == "decoding" or variant.covariates.get(REPHRASER, name) == name)
-        }
+        asked[kind, name] = fitting(variants, only, where)
+        if kind == "model":  # a model is not asked what another one reworded for itself
+            asked[kind, name] -= {v.id for v in variants if v.covariates.get(REPHRASER, name) != name}
         if not asked[kind, name]:
-            raise SpecError(
-                f"the {kind} {name!r} would never be used",
-                where=where,
-                expected="a combination of levels that the study has",
-                found=_in_words(only),
-            )
+            raise _never(f"the {kind} {name!r} would never be used", only, where)
     return [
         Condition(model.name, variant.id, name, decoding.repeats or spec.repeats)
         for model in spec.models
@@ -117,11 +132,10 @@ def check_constraints(
 ) -> None:
     """Check that each prompt's answers can be given with its decoding."""
     known = {variant.id: variant for variant in variants}
-    scores = {variant.id for variant in variants if variant.output == "score"}
     for condition in conditions:
-        answers = known[condition.variant].answers.values()
-        for index, stop in enumerate(spec.decoding[condition.decoding].stop):
-            if cut := next((answer for answer in answers if stop in answer), None):
+        variant, decoding = known[condition.variant], spec.decoding[condition.decoding]
+        for index, stop in enumerate(decoding.stop):
+            if cut := next((answer for answer in variant.answers.values() if stop in answer), None):
                 raise SpecError(
                     "an answer could never be given in full",
                     where=source.where("decoding", condition.decoding, "stop", index),
@@ -129,7 +143,7 @@ def check_constraints(
                     found=f"stop: {stop!r}, answer: {cut!r}",
                     fix="leave it out, or give the label another answer (prompt.answers)",
                 )
-        if condition.variant in scores and spec.decoding[condition.decoding].constraint == "labels":
+        if variant.output == "score" and decoding.constraint == "labels":
             raise SpecError(
                 "the prompt asks for a score, but the decoding allows labels only",
                 where=source.where("decoding", condition.decoding, "constraint"),
@@ -137,30 +151,6 @@ def check_constraints(
                 found=condition.variant,
                 fix="use this decoding for the other prompts only, for example only: {output: label}",
             )
-
-
-def _check_only(only: Only, variants: Sequence[Variant], where: str) -> None:
-    for factor, levels in only.items():
-        column = column_of("factor", factor)
-        known = dict.fromkeys(v.factors[column] for v in variants if column in v.factors)
-        if not known:
-            factors = {name for variant in variants for name in variant.factors}
-            raise UnknownName("factor", factor, factors, where=where)
-        for level in levels:
-            if level not in known:
-                raise UnknownName("level", level, known, where=f"{where}: {factor}")
-
-
-def _fits(variant: Variant, only: Only) -> bool:
-    return all(variant.factors.get(column_of("factor", name)) in levels for name, levels in only.items())
-
-
-def _has(variant: Variant, columns: Mapping[str, str]) -> bool:
-    return all(variant.factors.get(column_of("factor", name)) == level for name, level in columns.items())
-
-
-def _in_words(only: Only) -> str:
-    return " and ".join(f"{factor} is {' or '.join(levels)}" for factor, levels in only.items())
 
 
 def check_spec_syntax(spec: StudySpec, source: Positions) -> None:
@@ -267,13 +257,13 @@ def variants_of(
     spec: StudySpec, context: PromptContext, source: Positions
 ) -> tuple[list[Variant], list[str]]:
     """Every variant of a study, and notes on how they were chosen."""
-    factors: dict[str, Sequence[LevelOfFactor]] = _texts(spec, source)
-    labels = spec.task.label_set()
-    if isinstance(labels, Codebook):
-        factors |= levels_of_asking(labels, spec.task.asked)
+    factors: dict[str, Sequence[LevelOfFactor]] = {}
+    if len(spec.items.text) > 1:
+        factors[TEXT_FACTOR] = [
+            level(name, {"text": text}, family="texts") for name, text in spec.items.text.items()
+        ]
     partial: list[tuple[Mapping[str, str], Only, str]] = []
-    notes = list(spec.notes)
-    rewording: str | None = None
+    rewording: list[str] = []
     for index, asked in enumerate(spec.variants):
         family = _family(asked, index, source, fields=bool(spec.task.fields))
         factor = asked.factor or family.factor
@@ -281,9 +271,24 @@ def variants_of(
         with source.locating("variants", index):
             levels = family.levels(own)
             if getattr(family, "rewords", False):
-                rewording = _only_one(rewording, factor)
+                rewording.append(factor)
                 levels = with_meaning(levels, context.prompt, context.labels)
-        _check_columns(factor, levels, factors, spec, source.where("variants", index))
+            if len(rewording) > 1:  # a second one would undo the first
+                raise SpecError(
+                    "only one family can reword the instruction",
+                    found=" and ".join(rewording),
+                    fix="leave one of them out, or put all paraphrases into one family",
+                )
+        for column in columns_of(factor, levels) or [factor]:
+            if factor in factors or column in spec.items.columns:
+                raise SpecError(
+                    f"the factor {factor!r} would make a column that exists already",
+                    where=source.where("variants", index),
+                    found=column,
+                    fix="give it another name with `factor:`"
+                    if column == factor or factor in factors
+                    else "rename that column of the items, or leave it out of `groups`",
+                )
         factors[factor] = levels
         if asked.only and levels:
             first = ({factor: levels[0].name} if factor else {}) | dict(levels[0].columns)
@@ -293,21 +298,10 @@ def variants_of(
     variants, drawn = sampled(variants, spec, source)
     for variant in variants:
         check_answers(variant, source)
-    return variants, [*notes, *left_out, *drawn]
+    return variants, [*spec.notes, *left_out, *drawn]
 
 
-def _texts(spec: StudySpec, source: Positions) -> dict[str, Sequence[LevelOfFactor]]:
-    """The factor of the items' text, where the study gives several templates of it."""
-    if len(spec.items.text) == 1:
-        return {}
-    return {TEXT_FACTOR: [_text_level(name, text) for name, text in spec.items.text.items()]}
-
-
-def _text_level(name: str, template: str) -> LevelOfFactor:
-    return LevelOfFactor(name, lambda variant: replace(variant, text=template), {"family": "texts"})
-
-
-_OF_ANY_ANSWER: Final = frozenset(("frame", "instructions", "paraphrases", "perturbations", "position"))
+_OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "perturbations", "position"))
 """The families that change nothing about labels: those that a task with fields may have."""
 
 
@@ -325,28 +319,3 @@ def _family(asked: FamilySpec, index: int, source: Positions, *, fields: bool) -
     with source.locating(*loc):
         family: VariantFamily = plugin(**options)
     return family
-
-
-def _only_one(before: str | None, factor: str) -> str:
-    """The factor that rewords the instruction: a second one would undo the first."""
-    if before is not None:
-        raise SpecError(
-            "only one family can reword the instruction",
-            found=f"{before} and {factor}",
-            fix="leave one of them out, or put all paraphrases into one family",
-        )
-    return factor
-
-
-def _check_columns(
-    factor: str, levels: Sequence[LevelOfFactor], known: Mapping[str, object], spec: StudySpec, where: str
-) -> None:
-    for column in columns_of(factor, levels) or [factor]:
-        if factor in known or column in spec.items.columns:
-            own = "rename that column of the items, or leave it out of `groups`"
-            raise SpecError(
-                f"the factor {factor!r} would make a column that exists already",
-                where=where,
-                found=column,
-                fix="give it another name with `factor:`" if column == factor or factor in known else own,
-            )

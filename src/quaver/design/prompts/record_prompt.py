@@ -6,12 +6,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
-from quaver.core.label_values import ASKED, Codebook, TaskField
+from quaver.core.label_values import Codebook, TaskField
 from quaver.core.records import Numbers, Variant
-from quaver.design.factor_levels import LevelOfFactor
 from quaver.design.prompts.templates import literal
 
 ASKS: Final = "Answer with a JSON object that has these fields, and with nothing else:\n{{ fields }}"
@@ -114,50 +112,3 @@ def _property(field: TaskField) -> dict[str, Any]:
     elif isinstance(field.labels, Numbers):
         found = {"type": "number"}
     return found | ({"description": field.definition} if field.definition.strip() else {})
-
-
-def levels_of_asking(codebook: Codebook, asked: Sequence[str]) -> dict[str, Sequence[LevelOfFactor]]:
-    """The factor ``asked``: a level for the fields together, together in reverse, and each alone.
-
-    Args:
-        codebook: The fields.
-        asked: ``together``, ``reversed`` and ``alone``, those that are wanted.
-
-    Returns:
-        No factor where the fields are asked together alone.
-    """
-    if tuple(asked) == ("together",):
-        return {}
-    fields = codebook.fields
-    ways: dict[str, dict[str, Sequence[TaskField]]] = {
-        "together": {"together": fields},
-        "reversed": {"together, reversed": fields[::-1]},
-        "alone": {f"alone: {field.name}": (field,) for field in fields},
-    }
-    every = {name: some for way in asked for name, some in ways[way].items()}
-    return {
-        ASKED: [
-            LevelOfFactor(
-                name,
-                partial(_asking, fields, some),
-                {"family": ASKED, "fields": [field.name for field in some]},
-                turn=3,
-            )
-            for name, some in every.items()
-        ]
-    }
-
-
-def _asking(fields: Sequence[TaskField], some: Sequence[TaskField], variant: Variant) -> Variant:
-    """A variant that asks for some of the fields, in their order, where it asked for all."""
-    shown = {literal(write(fields)): literal(write(some)) for write in (fields_in_words, _schema)}
-    parts: dict[str, Any] = {}
-    for part in PARTS:
-        parts[part] = getattr(variant, part)
-        for before, after in shown.items():
-            parts[part] = parts[part].replace(before, after)
-    return replace(variant, **parts, schema=_schema(some) if variant.schema else "")
-
-
-def _schema(fields: Sequence[TaskField]) -> str:
-    return json.dumps(schema_of_fields(fields), ensure_ascii=False)

@@ -85,11 +85,6 @@ class TaskSpec(LabelledSpec):
         description="Instead of `labels`: variables of which one answer, a JSON object, gives all, each with "
         "labels, level, definition and gold of its own.",
     )
-    asked: Annotated[tuple[Literal["together", "reversed", "alone"], ...], Field(min_length=1)] = Field(
-        ("together",),
-        description="Whether one prompt asks for all fields (together), for all in the reverse order "
-        "(reversed), or one prompt for each (alone). Several are a factor `asked`.",
-    )
     held: bool | None = Field(
         None,
         description="Whether a JSON schema constrains answers with several fields; if false, only the prompt "
@@ -145,10 +140,6 @@ class TaskSpec(LabelledSpec):
 
     @model_validator(mode="after")
     def _options_fit(self) -> TaskSpec:
-        if not self.fields and self.asked != ("together",):
-            raise PlacedError("only fields are asked together or alone", "asked", expected="`fields`")
-        if len({*self.asked}) < len(self.asked):
-            raise PlacedError("one of these is named twice", "asked", found=", ".join(self.asked))
         if len(self.options) > 1 and len(self.options) != len(self.labels):
             raise PlacedError(
                 f"there are {len(self.options)} columns of options and {len(self.labels)} labels; "

@@ -13,7 +13,6 @@ import polars as pl
 
 from quaver.core.annotations import few_items, rows_with
 from quaver.core.estimate_frame import Deviations
-from quaver.core.label_values import ASKED
 from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.core.rows import defined
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
@@ -154,7 +153,6 @@ class MeasuredStudy:
             for factor, level in variant.factors.items():
                 levels.setdefault(factor, {})[level] = None
         kinds = {
-            **({ASKED: [*levels[ASKED]]} if ASKED in levels else {}),  # other fields alone ask nothing here
             "decoding": [*self.experiment.decodings],
             "model": [*dict.fromkeys(condition.model for condition in self.experiment.conditions)],
         }

@@ -20,7 +20,6 @@ from typing_extensions import Unpack
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
-from quaver.core.label_values import fields_in
 from quaver.core.number_format import count, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
@@ -164,8 +163,7 @@ class Labelling:
             QuaverError: The check says that no labels should be used, and nobody insists.
         """
         design = self.check.experiment
-        fields = fields_in(design.labels)
-        ids = [one.id for one in design.variants if all(field.is_asked(one) for field in fields)]
+        ids = [one.id for one in design.variants]
         found = chosen_prompts(self._cards, ids, self.options["votes"], anyway=self.options["anyway"])
         if not found:
             raise not_to_be_used(self.check, self.verdict)
