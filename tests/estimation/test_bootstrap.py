@@ -86,7 +86,6 @@ for name_of in registry.names("measures"):
 for one in ("krippendorff_alpha", "cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement"):
     found[one] = ticks(lambda: getattr(quaver.agreement, one)(ratings))
 found["consensus"] = ticks(lambda: quaver.measures.consensus(frame))
-found["spearman"] = ticks(lambda: quaver.measures.spearman(list(range(200)), list(range(0, 400, 2))))
 found["a product elsewhere"] = ticks(lambda: [square @ square for _ in range(20)])
 print(json.dumps(found))
 """

@@ -4,7 +4,7 @@ Each registered measure is here, a plug-in's too, and is loaded when it is first
 its formula and all its arguments. How a measure is made: `quaver.estimation.declaration`.
 
 Beside them are functions that no study file names as a measure: of annotations (``conclusion``,
-``consensus``, ``view`` …), or of estimates (``covariate_correlation``).
+``consensus`` …), or of estimates (``covariate_correlation``).
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ FUNCTIONS = {
     "label_movement": "quaver.measures.variation.label_movement",
     "mcnemar": "quaver.measures.correctness.robustness",
     "reliability_curve": "quaver.measures.calibration.calibration_error",
-    "spearman": "quaver.estimation.rank_correlation",
-    "view": "quaver.estimation.answer_views",
 }
 """The functions that are no registered measure, and their modules."""
 

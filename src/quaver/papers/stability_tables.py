@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Estimates
-from quaver.estimation.answer_views import view
+from quaver.core.seeds import derive
+from quaver.estimation.coded_columns import encode
 from quaver.papers.published_table import (
     NOTHING,
     UNKNOWN,
@@ -26,6 +27,21 @@ BAR, NEAR, NARROW = 0.8, 0.01, 0.02
 """From here on the paper calls a prompt stable; how near to its last value it settles; a narrow interval."""
 
 Floats = NDArray[np.float64]
+
+
+def _balanced(frame: pl.DataFrame, labels: LabelSet, seed: int) -> pl.DataFrame:
+    """The annotations with a label, as many of each repeat as the repeat with the fewest has, drawn."""
+    kept = frame.filter(pl.col("label").is_in(list(labels.codes)))
+    if kept.is_empty():
+        return kept
+    named = ("repeat", "item", "label")
+    others = [name for name in kept.columns if name not in named and not kept[name].dtype.is_nested()]
+    # The draw must not depend on the order of the rows.
+    keys = [encode(kept[name], name).codes for name in (*others[::-1], "item", "repeat")]
+    draw = np.empty(kept.height)
+    draw[np.lexsort(keys)] = np.random.default_rng(derive(seed, "balance")).random(kept.height)
+    least = kept["repeat"].value_counts()["count"].min()
+    return kept.with_columns(_draw=draw).filter(pl.col("_draw").rank().over("repeat") <= least).drop("_draw")
 
 
 class Curve(NamedTuple):
@@ -176,7 +192,7 @@ def by_repeat(answers: Answers) -> TableRows:
         order = sorted(written.of(model, written.again)["repeat"].unique())
         distinct = _distinct(written.of(model, written.again), "repeat")
         drawn = _curve(written, model, resample="rows")
-        balanced = view(exact.of(model, exact.again), "balanced", labels=one.labels, seed=one.study.spec.seed)
+        balanced = _balanced(exact.of(model, exact.again), one.labels, one.study.spec.seed)
         others = (
             _curve(exact, model, resamples=0),
             exact.points("intra_pss_cumulative", balanced, by=[]),

@@ -122,32 +122,6 @@ def test_an_unknown_choice():
     assert caught.value.where == "estimand"
 
 
-def test_views_of_the_annotations():
-    frame = study().with_columns(
-        label=pl.when((pl.col("repeat") == 2) & (pl.col("item") < "i010")).then(None).otherwise("label")
-    )
-    original, filtered, balanced, matched = (
-        inter_pss(frame, view=kind, **FAST)[0] for kind in ("original", "filtered", "balanced", "matched")
-    )
-    assert original.excluded == {"no label": 40}
-    assert filtered.excluded == {}
-    assert filtered.value == original.value
-    assert balanced.cell["view"] == "balanced"
-    assert "matched annotations" in matched.method
-    alone = inter_pss(frame.filter(pl.col("item") >= "i010"), **FAST)[0]
-    assert (matched.value, matched.n) == (alone.value, 10)
-
-
-def test_balanced_across_temperatures():
-    warm = study(seed=1).with_columns(temperature=pl.lit("2"))
-    cold = study(items=12, seed=2).with_columns(temperature=pl.lit("1"))
-    both = inter_pss(
-        pl.concat([warm, cold]), by=["temperature"], view="balanced", across="temperature", **FAST
-    )
-    assert [e.n <= 12 or e.cell["temperature"] == "2" for e in both] == [True, True]
-    assert both[0].value == inter_pss(cold, **FAST)[0].value
-
-
 @pytest.mark.parametrize("measure", [intra_pss, inter_pss])
 def test_rows_can_be_resampled_as_promptstability_does_and_the_estimate_says_so(measure):
     frame = study(items=40, shared=0.3)

@@ -22,7 +22,6 @@ from quaver.agreement.stratified_alpha import (
 )
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
-from quaver.estimation.answer_views import View, viewed
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Small
 from quaver.estimation.declaration import measure
@@ -56,8 +55,6 @@ def intra_pss(
     *,
     level: Level | None = None,
     missing: Missing,
-    view: View = "original",
-    across: str | None = None,
     resample: Resample = "items",
 ) -> Iterator[Estimate]:
     """Intra-prompt stability: Krippendorff's alpha with the repeats of one prompt as raters.
@@ -70,9 +67,6 @@ def intra_pss(
     Args:
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
-            each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
-        across: The column whose levels the last two make alike; by default the repeats.
         resample: ``"rows"`` resamples single labels in place of items, for these prompts alone, as the
             promptstability package does: the interval is too narrow, and a warning says so.
 
@@ -84,9 +78,8 @@ def intra_pss(
     0.444444
     """
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
-    data = viewed(data, view, across, CONDITION)
     for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        yield _viewed_alpha(cell, view, resample, level, missing, method=method, stratum="condition")
+        yield _alpha_of(cell, resample, level, missing, method=method, stratum="condition")
 
 
 @measure(
@@ -109,8 +102,6 @@ def inter_pss(
     *,
     level: Level | None = None,
     missing: Missing,
-    view: View = "original",
-    across: str | None = None,
     resample: Resample = "items",
 ) -> Iterator[Estimate]:
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
@@ -124,9 +115,6 @@ def inter_pss(
     Args:
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
-            each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
-        across: The column whose levels the last two make alike; by default the repeats.
         resample: ``"rows"`` resamples single labels in place of items, for these prompts alone, as the
             promptstability package does: the interval is too narrow, and a warning says so.
 
@@ -137,14 +125,12 @@ def inter_pss(
     0.444444
     """
     method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
-    data = viewed(data, view, across, WITHIN_REPEAT)
     for cell in data.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
-        yield _viewed_alpha(cell, view, resample, level, missing, method=method, stratum="repeat")
+        yield _alpha_of(cell, resample, level, missing, method=method, stratum="repeat")
 
 
-def _viewed_alpha(
+def _alpha_of(
     cell: Cell,
-    view: View,
     resample: Resample,
     level: Level | None,
     missing: Missing,
@@ -152,15 +138,14 @@ def _viewed_alpha(
     method: str,
     stratum: str,
 ) -> Estimate:
-    """The alpha of one cell's raters over a view of the annotations, items or rows being resampled."""
+    """The alpha of one cell's raters, items or rows being resampled."""
     raters = "repeats" if stratum == "condition" else "variants"
     statistic = alpha_over_strata(
         cell,
-        method=method if view == "original" else f"{method}, {view} annotations",
+        method=method,
         stratum=stratum,
         level=level,
         missing=missing,
-        where={} if view == "original" else {"view": view},
         details={raters: len(cell.raters)},
     )
     estimate = cell.estimated(statistic)
