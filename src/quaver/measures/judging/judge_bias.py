@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -25,63 +24,54 @@ ONE_SCORE = "there is only one score"
 def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | None:
     """What each label counts as: its number, or its place where labels are ordered; None where nothing.
 
-    >>> scores_of(["poor", "good"], None).tolist()
-    [1.0, 2.0]
-    """
-    numbers = numbers_of(labels)
-    if numbers is None and (label_set is None or label_set.level not in UNORDERED):
-        return np.arange(1.0, len(labels) + 1)
-    return numbers
-
-
-def numbers_of(labels: Sequence[str]) -> Floats | None:
-    """What labels count as, as numbers; None where one is no number.
-
-    >>> numbers_of(["1", "2.5"]).tolist(), numbers_of(["1", "good"])
-    ([1.0, 2.5], None)
+    >>> scores_of(["1", "2.5"], None).tolist(), scores_of(["poor", "good"], None).tolist()
+    ([1.0, 2.5], [1.0, 2.0])
     """
     try:
-        found = np.array([float(label) for label in labels], np.float64)
+        numbers = np.array([float(label) for label in labels], np.float64)
     except ValueError:
-        return None
-    return found if np.isfinite(found).all() else None
+        numbers = np.array([np.nan])
+    if np.isfinite(numbers).all():
+        return numbers
+    in_order = label_set is None or label_set.level not in UNORDERED
+    return np.arange(1.0, len(labels) + 1) if in_order else None
 
 
-def mean_over_items(
+def _mean(
     cell: Cell,
-    values: Floats,
     statistic: Statistic,
+    sides: tuple[Floats, Floats],
     ends: tuple[float, float],
-    details: Mapping[str, Any] | None = None,
+    names: tuple[str, str] | None = None,
 ) -> Statistic:
-    """The mean of a number that each item has.
-
-    Returns:
-        The statistic; undefined where no item has a number.
-    """
+    """The mean over items of the second of two numbers less the first, where an item has both."""
+    values = sides[1] - sides[0]
     known = np.isfinite(values)
     if not known.any():
-        return statistic
-
+        return replace(statistic, n=0)
+    means = [float(side[known].mean()) for side in sides]
     return replace(
         statistic,
         reason=None,
-        n=None,
         under=Ratio(np.where(known, values, 0.0)[:, None], known.astype(np.float64)[:, None]),
         ends=ends,
-        values=values,
-        details=details or {},
+        details=dict(statistic.details) | (dict(zip(names, means, strict=True)) if names else {}),
     )
 
 
-def shares_at(cell: Cell, levels: Encoded, level: str) -> Floats:
+def _labelled(cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+    """Each item's labels, and how many it has."""
+    codes = cell.codes.reshape(len(cell.items), -1) if cell.items else np.zeros((0, 1), np.int32)
+    return codes, (codes >= 0).sum(1)
+
+
+def _shares_at(cell: Cell, levels: Encoded, level: str) -> Floats:
     """Each item's share of each label where a column has one level; NaN where it has no label there."""
     code = levels.values.index(level) if level in levels.values else -2
-    at = np.where(cell.rows >= 0, levels.codes[np.maximum(cell.rows, 0)], -3)
-    codes = np.where(at == code, cell.codes, -1).reshape(len(cell.items), -1)
+    there = np.where(cell.rows >= 0, levels.codes[np.maximum(cell.rows, 0)], -3) == code
+    codes = np.where(there, cell.codes, -1).reshape(len(cell.items), -1)
     counts = np.stack([(codes == one).sum(1) for one in range(len(cell.labels))], 1).astype(np.float64)
-    total = counts.sum(1, keepdims=True)
-    return quotient(counts, total)
+    return quotient(counts, counts.sum(1, keepdims=True))
 
 
 @measure(
@@ -114,25 +104,18 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     statistic = Statistic(
         method="mean over items of the judge's scores less the gold score",
         null=0.0,
-        n=0,
         excluded=cell.counted,
         reason="no item has both a score and a gold score" if cell.items else "no annotations",
     )
     if scores is None or scores.size == 1:
-        yield replace(statistic, reason=NO_SCORES if scores is None else ONE_SCORE)
+        yield replace(statistic, n=0, reason=NO_SCORES if scores is None else ONE_SCORE)
         return
-    if not cell.codes.size or cell.gold is None:
-        yield statistic
-        return
-    codes = cell.codes.reshape(len(cell.items), -1)
-    given = codes >= 0
-    count = given.sum(1)
-    judge = np.where(given, scores[np.maximum(codes, 0)], 0.0).sum(1) / np.maximum(count, 1)
-    people = scores[np.maximum(cell.gold, 0)]
-    used = (count > 0) & (cell.gold >= 0)
-    details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())} if used.any() else {}
+    codes, count = _labelled(cell)
+    judge = quotient(np.where(codes >= 0, scores[np.maximum(codes, 0)], 0.0).sum(1), count)
+    people = np.where(cell.gold_codes >= 0, scores[np.maximum(cell.gold_codes, 0)], np.nan)
     wide = float(np.ptp(scores))
-    yield mean_over_items(cell, np.where(used, judge - people, np.nan), statistic, (-wide, wide), details)
+    both = np.where(np.isfinite(judge), people, np.nan), judge
+    yield _mean(cell, statistic, both, (-wide, wide), ("people", "judge"))
 
 
 @measure(
@@ -171,50 +154,37 @@ def partiality(data: MeasureInput, *, toward: str) -> Iterator[Estimate]:
     """
     if toward not in data.gathered.columns:
         raise UnknownColumn(toward, data.gathered.columns, where="toward")
-    named = encode(data.gathered[toward], toward, labels=True)
+    column = encode(data.gathered[toward], toward, labels=True)
     for cell in data.cells(raters=ASKING, gold=True):
         place = {name: index for index, name in enumerate(cell.labels)}
-        codes = np.array([*(place.get(name, -1) for name in named.values), -1])[named.codes]
-        yield cell.estimated(_statistic(cell, _of_items(cell, codes), toward))
-
-
-def _of_items(cell: Cell, codes: np.ndarray) -> np.ndarray:
-    """Each item's code in a column of items, -1 where it names no answer."""
-    rows = cell.rows.reshape(len(cell.items), -1) if cell.items else np.zeros((0, 1), np.int32)
-    known = np.where(rows >= 0, codes[np.maximum(rows, 0)], -1)
-    return np.asarray(known.max(1, initial=-1))
-
-
-def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
-    labelled = cell.codes.reshape(len(cell.items), -1) if cell.items else np.zeros((0, 1), np.int32)
-    count = (labelled >= 0).sum(1)
-    gold = cell.gold_codes
-    used = (named >= 0) & (gold >= 0) & (count > 0)
-    judge = (labelled == named[:, None]).sum(1) / np.maximum(count, 1)
-    people = (gold == named).astype(np.float64)
-    values: Floats = np.where(used, judge - people, np.nan)
-    left = {
-        f"item without a label in {toward}": int((named < 0).sum()),
-        "item without gold": int(((gold < 0) & (named >= 0)).sum()),
-    }
-    statistic = Statistic(
-        method=f"mean over items of the judge's share of the answer that {toward} names, less people's",
-        where={"toward": toward},
-        null=0.0,
-        n=0,
-        excluded={**cell.counted, **{name: lost for name, lost in left.items() if lost}},
-        reason=f"no item has a label in {toward}, a gold label and an answer"
-        if cell.items
-        else "no annotations",
-    )
-    if not used.any():
-        return statistic
-    details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())}
-    # What people chose is given: the judge's share is what varies, between none and all.
-    ends = (-details["people"], 1 - details["people"])
-    stray = none_goes_far(values, "item", cell.resampling.confidence_level)
-    statistic = replace(statistic, warnings=stray)
-    return mean_over_items(cell, values, statistic, ends, details)
+        codes = np.array([*(place.get(name, -1) for name in column.values), -1])[column.codes]
+        rows = cell.rows.reshape(len(cell.items), -1) if cell.items else np.zeros((0, 1), np.int32)
+        named = np.where(rows >= 0, codes[np.maximum(rows, 0)], -1).max(1, initial=-1)
+        labelled, count = _labelled(cell)
+        gold = cell.gold_codes
+        used = (named >= 0) & (gold >= 0) & (count > 0)
+        judge = np.where(used, quotient((labelled == named[:, None]).sum(1), count), np.nan)
+        people = np.where(used, gold == named, np.nan)
+        left = {
+            f"item without a label in {toward}": int((named < 0).sum()),
+            "item without gold": int(((gold < 0) & (named >= 0)).sum()),
+        }
+        statistic = Statistic(
+            method=f"mean over items of the judge's share of the answer that {toward} names, less people's",
+            where={"toward": toward},
+            null=0.0,
+            excluded={**cell.counted, **{name: lost for name, lost in left.items() if lost}},
+            reason=f"no item has a label in {toward}, a gold label and an answer"
+            if cell.items
+            else "no annotations",
+        )
+        if used.any():
+            stray = none_goes_far(judge - people, "item", cell.resampling.confidence_level)
+            statistic = replace(statistic, warnings=stray)
+        # What people chose is given: the judge's share is what varies, between none and all.
+        chosen = float(people[used].mean()) if used.any() else 0.0
+        names = ("people", "judge")
+        yield cell.estimated(_mean(cell, statistic, (people, judge), (-chosen, 1 - chosen), names))
 
 
 @measure(
@@ -264,29 +234,23 @@ def position_bias(
         raise UnknownColumn(order, data.gathered.columns, where="order")
     levels = encode(data.gathered[order], order)
     for cell in data.cells(raters=ASKING):
-        yield cell.estimated(_bias_statistic(cell, levels, forward, backward))
-
-
-def _bias_statistic(cell: Cell, levels: Encoded, forward: str, backward: str) -> Statistic:
-    statistic = Statistic(
-        method="mean over items of the share that chose the first answer less that which chose the last, "
-        "both orders having equal weight",
-        null=0.0,
-        excluded=cell.counted,
-        n=0,
-        reason="no item has answers in both orders" if cell.items else "no annotations",
-    )
-    if not cell.codes.size or len(cell.labels) < 2:
-        return statistic
-    both = [shares_at(cell, levels, level) for level in (forward, backward)]
-    signs = (1.0, -1.0)
-    each = sum(0.5 * sign * (one[:, 0] - one[:, -1]) for sign, one in zip(signs, both, strict=True))
-    values = np.asarray(each, np.float64)
-    known = np.isfinite(values)
-    alike = [_sole_most(one[known]) for one in both]
-    same = (alike[0] == alike[1]) & (alike[0] >= 0)
-    details = {"alike": float(same.mean())} if known.any() else {}
-    return mean_over_items(cell, values, statistic, (-1.0, 1.0), details)
+        statistic = Statistic(
+            method="mean over items of the share that chose the first answer less that which chose the last, "
+            "both orders having equal weight",
+            null=0.0,
+            excluded=cell.counted,
+            reason="no item has answers in both orders" if cell.items else "no annotations",
+        )
+        if not cell.codes.size or len(cell.labels) < 2:
+            yield cell.estimated(replace(statistic, n=0))
+            continue
+        plain, turned = (_shares_at(cell, levels, level) for level in (forward, backward))
+        first, last = (plain[:, 0] + turned[:, -1]) / 2, (plain[:, -1] + turned[:, 0]) / 2
+        known = np.isfinite(first)
+        alike = [_sole_most(some[known]) for some in (plain, turned)]
+        same = (alike[0] == alike[1]) & (alike[0] >= 0)
+        statistic = replace(statistic, details={"alike": float(same.mean())} if known.any() else {})
+        yield cell.estimated(_mean(cell, statistic, (last, first), (-1.0, 1.0)))
 
 
 def _sole_most(shares: Floats) -> np.ndarray:
@@ -340,45 +304,31 @@ def verbosity_bias(
     levels = encode(data.gathered[padding], padding)
     for cell in data.cells(raters=ASKING):
         graded = padded in levels.values and padded not in cell.labels
-        made = _scores if graded else _choices
-        yield cell.estimated(made(cell, levels, plain, padded))
-
-
-def _said(cell: Cell, method: str) -> Statistic:
-    reason = "no item was graded both plain and padded" if cell.items else "no annotations"
-    return Statistic(method=method, null=0.0, excluded=cell.counted, n=0, reason=reason)
-
-
-def _choices(cell: Cell, levels: Encoded, plain: str, _: str) -> Statistic:
-    statistic = _said(
-        cell, "mean over items of the share that chose an answer when padded less when not, answers alike"
-    )
-    tried = [index for index, label in enumerate(cell.labels) if label in levels.values]
-    if not tried or not cell.codes.size:
-        return statistic
-    before = shares_at(cell, levels, plain)[:, tried]
-    after = np.stack([shares_at(cell, levels, cell.labels[index])[:, index] for index in tried], 1)
-    return _difference(cell, before.mean(1), after.mean(1), statistic, (-1.0, 1.0))
-
-
-def _scores(cell: Cell, levels: Encoded, plain: str, padded: str) -> Statistic:
-    scores = scores_of(cell.labels, cell.label_set)
-    statistic = _said(cell, "mean over items of the score of the padded answer less that of the plain one")
-    if scores is None or scores.size == 1:
-        return replace(statistic, reason=NO_SCORES if scores is None else ONE_SCORE)
-    if not cell.codes.size or not scores.size:
-        return statistic
-    wide = float(np.ptp(scores))
-    before, after = (shares_at(cell, levels, level) @ scores for level in (plain, padded))
-    return _difference(cell, before, after, statistic, (-wide, wide))
-
-
-def _difference(
-    cell: Cell, before: Floats, after: Floats, statistic: Statistic, ends: tuple[float, float]
-) -> Statistic:
-    values = after - before
-    known = np.isfinite(values)
-    details = (
-        {"plain": float(before[known].mean()), "padded": float(after[known].mean())} if known.any() else {}
-    )
-    return mean_over_items(cell, values, statistic, ends, details)
+        scores = scores_of(cell.labels, cell.label_set) if graded else np.zeros(0)
+        what = (
+            "the score of the padded answer less that of the plain one"
+            if graded
+            else "the share that chose an answer when padded less when not, answers alike"
+        )
+        statistic = Statistic(
+            method=f"mean over items of {what}",
+            null=0.0,
+            excluded=cell.counted,
+            reason="no item was graded both plain and padded" if cell.items else "no annotations",
+        )
+        tried = [index for index, label in enumerate(cell.labels) if label in levels.values]
+        if scores is None or scores.size == 1:
+            yield cell.estimated(replace(statistic, n=0, reason=NO_SCORES if scores is None else ONE_SCORE))
+        elif not cell.codes.size or not (scores.size if graded else tried):
+            yield cell.estimated(replace(statistic, n=0))
+        else:
+            before = _shares_at(cell, levels, plain)
+            if graded:
+                sides, wide = (
+                    (before @ scores, _shares_at(cell, levels, padded) @ scores),
+                    float(np.ptp(scores)),
+                )
+            else:
+                after = [_shares_at(cell, levels, cell.labels[index])[:, index] for index in tried]
+                sides, wide = (before[:, tried].mean(1), np.stack(after, 1).mean(1)), 1.0
+            yield cell.estimated(_mean(cell, statistic, sides, (-wide, wide), ("plain", "padded")))
