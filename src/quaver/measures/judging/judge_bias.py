@@ -107,8 +107,9 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
         excluded=cell.counted,
         reason="no item has both a score and a gold score" if cell.items else "no annotations",
     )
-    if scores is None or scores.size == 1:
-        yield replace(statistic, n=0, reason=NO_SCORES if scores is None else ONE_SCORE)
+    if scores is None or scores.size < 2 or not cell.codes.size:
+        why = NO_SCORES if scores is None else ONE_SCORE if scores.size == 1 else statistic.reason
+        yield replace(statistic, n=0, reason=why)
         return
     codes, count = _labelled(cell)
     judge = quotient(np.where(codes >= 0, scores[np.maximum(codes, 0)], 0.0).sum(1), count)
