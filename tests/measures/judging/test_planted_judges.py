@@ -325,38 +325,6 @@ def test_a_study_of_pairs_maps_choices_back_and_finds_the_planted_bias(tmp_path:
     assert found["partiality"].details["judge"] == 0.5
 
 
-def test_a_study_of_pairs_pads_one_answer_at_a_time(tmp_path: Any) -> None:
-    """A judge that chooses the longer answer, in both orders: whatever is padded most wins."""
-
-    def longer(text: str, prompt: str) -> str:
-        lines = {line[0]: len(line) for line in text.splitlines() if line[1:2] == ")"}
-        return max(lines, key=lambda letter: lines[letter])
-
-    study = {
-        "task": {"labels": ["A", "B"], "options": ["answer_a", "answer_b"]},
-        "items": {
-            "source": "judged_answers",
-            "id": "pair",
-            "text": "Question: {{ question }}\n\n{{ options }}",
-            "groups": ["longer"],
-        },
-        "prompt": {"instruction": "Which answer is better?", "postfix": "A or B?"},
-        "variants": [
-            {"use": "option_order", "orders": "reversed"},
-            {"use": "padding", "after": " Well. " * 99},
-        ],
-        "models": [{"name": "judge", "use": "function"}],
-        "evaluators": ["first_character"],
-        "measures": [{"use": "verbosity_bias", "by": ["model"]}, {"use": "position_bias", "by": ["model"]}],
-    }
-    opened = Study.open(study, folder=tmp_path / "judge", functions={"judge": longer})
-    opened.run()
-    found = {one.measure: one for one in opened.estimates()}
-    assert [found["verbosity_bias"].details[name] for name in ("plain", "padded")] == [0.5, 1.0]
-    assert found["verbosity_bias"].value == 0.5
-    assert found["position_bias"].value == 0.0
-
-
 def test_scores_on_another_scale_are_the_same_grades(tmp_path: Any) -> None:
     """A judge that gives long answers one grade more, on either scale."""
 
