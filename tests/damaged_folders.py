@@ -102,7 +102,7 @@ def whole(home: Path) -> Path:
     assert fails(home, ("gold", "study.yaml", "--n", "4", "--format", "csv")) is None
     keep(home / "study.yaml", home / ".view", wanted=False)
     assert study.estimates()
-    book = MarkBook(home, ["positive", "negative"])
+    book = MarkBook(home, study.experiment.labels)
     for n in range(3):
         book.add({"item": f"i{n}", "note": "a note"}, "ada")
     for _ in range(2):

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from quaver.study.imports.agreement_import import measure_agreement
     from quaver.study.imports.label_import import import_annotations
     from quaver.study.labelling.labelling import Labelled, label
-    from quaver.study.open_studies import open_studies
-    from quaver.study.session import Study
+    from quaver.study.session import Study, open_studies
 
     __version__: str
 
@@ -80,7 +79,7 @@ _load = lazy_names(
     "quaver",
     {
         "Check": "quaver.study.checking.check",
-        "open_studies": "quaver.study.open_studies",
+        "open_studies": "quaver.study.session",
         "Comparison": "quaver.comparison.comparison_result",
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",

@@ -18,7 +18,7 @@ from tests.collect.fakes import answers, opened, request
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
 from quaver.core.batch import NotNow
-from quaver.core.records import Response
+from quaver.core.records import Label, LabelSet, Response
 from quaver.core.transaction import changing
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS
@@ -59,12 +59,12 @@ class Case:
 
 
 def _mark(folder: Path, text: str) -> None:
-    book = MarkBook(folder, ["yes"])
+    book = MarkBook(folder, LabelSet((Label("yes", "yes"),)))
     book.add({"item": f"i{len(book.marks())}", "note": text}, "ada")
 
 
 def _marks(folder: Path) -> list[str]:
-    return [one.note for one in MarkBook(folder, ["yes"]).marks()]
+    return [one.note for one in MarkBook(folder, LabelSet((Label("yes", "yes"),))).marks()]
 
 
 # ---------------------------------------------------------------------------------- documents

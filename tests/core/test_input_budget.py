@@ -60,7 +60,7 @@ OWN = {
     "study/checking/check_file.py": "a study file of an earlier check, which is looked at for its head",
     "study/imports/columns.py": "part of the package",
     "study/labelling/labelling.py": "a table that was read before",
-    "study/sources/kept_annotations.py": "annotations of the study's own folder",
+    "study/analysis/annotation_frame.py": "annotations of the study's own folder",
     "study/sources/labels_source.py": "annotations of the study's own folder",
     "view/index_builder.py": "the page's index, which is made again",
     "view/query_fields.py": "the page's index, which is made again",

@@ -134,7 +134,6 @@ def test_marks_can_be_searched(browser: TestClient) -> None:
         "is:marked": {"i1", "i2"},
         "mark:disagree": {"i1"},
         "by:ben": {"i2"},
-        "note:irony": {"i1"},
         "marked:neg": {"i2"},
     }
     for query, items in wanted.items():
@@ -156,6 +155,17 @@ def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:
         assert "I think it is" not in hidden or address == "answers"
     cells = browser.get("api/studies/tones/cells?count=8&width=9&blind=1").content
     assert set(cells) <= {0, 255}
+
+
+def test_who_judges_blind_sees_no_mark_of_anybody_else(browser: TestClient) -> None:
+    browser.post(ALL, json={"item": "i1", "column": 0, "label": "neg", "note": "Irony", "who": "ben"})
+    for address in ("answer?item=i1&column=0", "rows", "answers", "marks"):
+        body = browser.get(f"api/studies/tones/{address}{'&' if '?' in address else '?'}blind=1").text
+        assert "Irony" not in body, address
+        assert "ben" not in body, address
+        assert '"label":"neg"' not in body, address
+    item = browser.get("api/studies/tones/answer?item=i1&column=0&blind=1").json()["item"]
+    assert set(item["fields"]) == {"id", "text", "side"}
 
 
 def test_a_spreadsheet_finds_no_formula_in_marks(browser: TestClient, path: Path) -> None:

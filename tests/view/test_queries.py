@@ -53,7 +53,6 @@ CASES: dict[str, pl.Expr] = {
     'answer:"POSITIVE, really"': pl.col("answer").str.contains("Positive, really"),
     "really": pl.col("answer").str.contains("really"),
     "length>8": pl.col("answer").str.len_chars() > 8,
-    "evaluators:differ": pl.col("differ"),
 }
 
 
@@ -74,8 +73,6 @@ def frame(path: Path) -> pl.DataFrame:
     every = opened.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
     keys = ["item", "variant", "repeat"]
     first = every.filter(pl.col("evaluator") == "first_label")
-    second = every.filter(pl.col("evaluator") == "exact").select(*keys, other="label", why="status")
-    differ = pl.col("label").ne_missing(pl.col("other")) | (pl.col("status") != pl.col("why"))
     counted = (
         first.drop_nulls("label")
         .group_by("item", "label")
@@ -88,7 +85,7 @@ def frame(path: Path) -> pl.DataFrame:
         instability=1 - pl.col("len").first() / pl.col("len").sum(),
     )
     right = first.group_by("item").agg(accuracy=(pl.col("label") == pl.col("gold")).fill_null(False).mean())
-    known = first.join(second, on=keys).with_columns(differ=differ).join(modal, on="item", how="left")
+    known = first.join(modal, on="item", how="left")
     known = known.join(right, on="item").with_columns(
         accuracy=pl.when(pl.col("gold").is_not_null()).then(pl.col("accuracy"))
     )
@@ -158,18 +155,6 @@ def test_rows_are_in_the_order_that_was_asked_for(study: ViewedStudy, frame: pl.
     items = pl.DataFrame({"item": [study.index.ids[int(row)] for row in view.rows]})
     known = items.join(frame.unique("item"), on="item", how="left", maintain_order="left")
     assert ORDERS[sort](known).to_list() == sorted(ORDERS[sort](known), reverse=True)
-
-
-def test_two_prompts_flip_where_their_labels_differ(study: ViewedStudy, frame: pl.DataFrame) -> None:
-    def modal(words: str) -> dict[str, str]:
-        own = frame.filter(pl.col("words") == words).drop_nulls("label").group_by("item", "label").len()
-        ranked = own.sort("len", "label", descending=[True, False]).group_by("item", maintain_order=True)
-        return dict(ranked.agg(pl.col("label").first()).iter_rows())
-
-    one, other = modal("curt"), modal("plain")
-    wanted = {item for item in one.keys() & other.keys() if one[item] != other[item]}
-    view = study.view(Asked("flipped:curt~plain"))
-    assert {study.index.ids[int(row)] for row in view.rows} == wanted
 
 
 def test_the_items_of_a_drawn_sample_are_found(tmp_path: Path) -> None:

@@ -20,10 +20,8 @@ from tests.view.viewed import STUDY, again, client_of, collected, index, items
 
 import quaver
 from quaver.view.asked import Asked
-from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import keep
 from quaver.view.serving import studies_of
-from quaver.view.study_index import index_in
 
 pytestmark = pytest.mark.long
 
@@ -105,31 +103,6 @@ def test_an_answer_takes_the_place_of_an_error(tmp_path: Path) -> None:
     assert study.version != before
     assert study.view(Asked("is:error")).matched == 0
     assert study.view(Asked("label:neu item:i1")).matched == 9
-
-
-def test_a_rescored_study_is_read_anew(tmp_path: Path) -> None:
-    path = collected(tmp_path, count=4)
-    study = index(path)
-    quaver.Study.open(path).rescore(["label_match"])
-    again(study)
-    assert study.index.design.evaluators == ("label_match",)
-    frame = quaver.Study.open(path).annotations()
-    assert study.view(Asked("label:pos")).matched == (frame["label"].cast(str) == "pos").sum()
-
-
-def test_the_index_is_the_same_from_answers_and_from_the_frame(tmp_path: Path) -> None:
-    path = collected(tmp_path, count=12)
-    ours = index(path)
-    frame = ours.index.annotations().sort("row", "column", "evaluator").collect()
-    quaver.Study.open(path).annotations()  # kept beside the answers from now on
-    root = tmp_path / "other"
-    root.mkdir()
-    builder = IndexBuilder(quaver.Study.open(path).source, root)
-    assert builder.update()
-    assert builder.state.done == 12 * 9
-    theirs = index_in(root)
-    assert theirs is not None
-    assert theirs.annotations().sort("row", "column", "evaluator").collect().equals(frame)
 
 
 def test_a_deleted_index_is_made_again(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from quaver.errors import UnknownName
 from quaver.view import index_keeper
 from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import keep
-from quaver.view.serving import fields_in, studies_of
+from quaver.view.serving import studies_of
 
 STUDY = """\
 name: speeches
@@ -119,6 +118,37 @@ def test_the_verdict_is_the_field_s(browser: TestClient) -> None:
     assert verdict["state"] == "ready"
 
 
+@pytest.mark.parametrize(
+    ("field", "written", "kept"),
+    [
+        ("amount", "17.50", "17.5"),  # which neither the model nor the table has
+        ("amount", "-1", None),
+        ("amount", "many", None),
+        ("topics", "health; tax", "tax;health"),
+        ("topics", "[]", "[]"),
+        ("topics", "tax;peace", None),
+        ("tone", "GOOD", "good"),
+        ("tone", "17", None),
+    ],
+)
+def test_a_person_may_write_what_nobody_gave(
+    browser: TestClient, field: str, written: str, kept: str | None
+) -> None:
+    marks = f"api/studies/speeches-{field}/marks"
+    made = browser.post(marks, json={"item": "i1", "label": written, "who": "ada"})
+    assert (made.status_code == 200) == (kept is not None)
+    assert kept is None or made.json()["label"] == kept
+    entry = browser.get(f"api/studies/speeches-{field}/design").json()["entry"]
+    assert (
+        entry
+        == {
+            "tone": None,
+            "topics": {"number": False, "labels": ["tax", "war", "health"]},
+            "amount": {"number": True, "least": 0},
+        }[field]
+    )
+
+
 def test_one_field_alone(path: Path) -> None:
     assert [*studies_of([path], "tone")] == ["speeches-tone"]
     with pytest.raises(UnknownName, match="tone"):
@@ -163,11 +193,3 @@ def test_a_bundle_shows_each_field(path: Path, tmp_path: Path, monkeypatch: pyte
     assert browser.get("api/studies/all-topics/answers", params={"q": "label:health"}).json()["total"] == 6
     with pytest.raises(UnknownName, match="tone"):
         studies_of([packed], "tones")
-
-
-def test_a_bundle_with_fields_that_lead_elsewhere_shows_none(tmp_path: Path) -> None:
-    path = tmp_path / "odd.quaver.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        lock = {"study": {"task": {"fields": {"../../elsewhere": {}}}}}
-        archive.writestr("study.lock.json", json.dumps(lock))
-    assert fields_in(path) == ("",)

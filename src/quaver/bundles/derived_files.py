@@ -8,7 +8,7 @@ import re
 import shutil
 import zlib
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import blake2b
@@ -19,16 +19,20 @@ from typing import Any
 
 import polars as pl
 
-from quaver.bundles.reviewer_readme import NAME as README
-from quaver.bundles.reviewer_readme import reviewer_readme
+from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
+from quaver.report.page.method import departures, measured
+from quaver.report.page_templates import template
+from quaver.report.page_words import presentation_of
+from quaver.report.tables.printed_tables import markdown_text
 from quaver.report.tables.written_tables import write_estimates
 from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.sources.archive import members_in
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.study_report import shown_with
 
+README = "README.md"
 DERIVED = ("report.html", "estimates.csv", "estimates.json", README)
 
 _OWN = (".py", ".html", ".css", ".js", ".bib", ".yaml")
@@ -86,6 +90,34 @@ def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
         files = {*DERIVED, *reports, *members_in(source.folder)} - {README}
         replace_text(folder / README, reviewer_readme(source, shown, estimates, files))
     return estimates
+
+
+def reviewer_readme(
+    source: Bundle, lock: Mapping[str, Any], estimates: Sequence[Estimate], files: Collection[str]
+) -> str:
+    """What a reviewer who has never seen Quaver does with a bundle, in words."""
+    sizes = {"item": lock["items"]["n"], "prompt": len(lock["variants"]), "model": len(lock["models"])}
+    return template("reviewer_readme.txt").render(
+        shown=markdown_text,
+        lock=lock,
+        size=", ".join(count(n, name) for name, n in sizes.items() if n or name != "model"),
+        version=str(lock.get("versions", {}).get("quaver", "")),
+        departures=departures(lock),
+        measures={name: _axis(name, how) + how for name, how in measured(estimates).items()},
+        outside=lock.get("collection", {}).get("outside", ""),
+        stayed=source.facts.get("stayed"),
+        has_texts=source.has_texts,
+        withheld=source.withheld,
+        fields=list(source.spec.task.fields),
+        files=sorted(files),
+    )
+
+
+def _axis(measure: str, method: str) -> str:
+    """What a measure's number is, where neither its name nor its method says so."""
+    axis = presentation_of(measure).axis
+    known = axis == measure.replace("_", " ") or method.casefold().startswith(axis.casefold())
+    return "" if known else f"{axis}: "
 
 
 @dataclass(slots=True)

@@ -53,7 +53,7 @@ def studies_of(
 
     if list_of_studies(path) is None:
         return {"": open_study(path, functions, small=small, field=field)}
-    from quaver.study.open_studies import open_studies  # few files list studies
+    from quaver.study.session import open_studies  # few files list studies
 
     studies = open_studies(path, functions=functions_of(functions), small=small)
     return {name: study.fields[field] if field else study for name, study in studies.items()}

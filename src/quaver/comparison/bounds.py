@@ -287,7 +287,7 @@ def of_first_evaluator(study: Study, sides: Sides) -> Sides:
 
 def _over(measurement: Measurement, by: Sequence[str]) -> Measurement:
     options = {**measurement.options, "by": tuple(by)}
-    return measurement._replace(options=options, named={}, only={}, flagged="with", evaluator=None)
+    return measurement._replace(options=options, named={}, only={}, evaluator=None)
 
 
 def _has_gold(frame: pl.DataFrame) -> bool:

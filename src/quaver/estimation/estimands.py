@@ -49,7 +49,6 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from quaver.core.annotations import rows_with
 from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
@@ -81,7 +80,6 @@ _GROUPS = 40
 """Of more units than this, random groups are taken together: they show an interaction as well."""
 
 ORIGINAL = "original"
-FLAGGED = "flagged"
 
 
 def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -108,24 +106,6 @@ def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame
         return annotations
     shared = originals.drop(lacking).join(groups, how="cross").select(annotations.columns)
     return pl.concat([annotations.filter(~expression), shared])
-
-
-def without_flagged(annotations: pl.DataFrame) -> pl.DataFrame:
-    """The annotations of paraphrases whose meaning is not in doubt."""
-    if FLAGGED not in annotations.columns:
-        return annotations
-    return annotations.filter(~pl.col(FLAGGED).fill_null(value=False))
-
-
-def left_out(annotations: pl.DataFrame, cell: Mapping[str, str]) -> int:
-    """How many of the annotations in a cell are of flagged paraphrases."""
-    if FLAGGED not in annotations.columns:
-        return 0
-    mine = annotations.filter(pl.col(FLAGGED).fill_null(value=False))
-    for column, value in cell.items():
-        if column in mine.columns:
-            mine = rows_with(mine, column, value)
-    return mine.height
 
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]

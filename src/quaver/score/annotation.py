@@ -104,7 +104,10 @@ def annotate(
     def frames_of(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, size: int | None
     ) -> Iterator[pl.DataFrame]:
-        return (annotator.frame(chunk) for chunk in chunks)
+        for chunk in chunks:
+            with _no_search_for_cycles():
+                frame = annotator.frame(chunk)
+            yield frame
 
     try:
         with path.open("wb") as file:  # polars opens a file of that name later, even once this has failed
@@ -276,7 +279,7 @@ def _read_columns(
 
 
 @contextmanager
-def no_search_for_cycles() -> Iterator[None]:
+def _no_search_for_cycles() -> Iterator[None]:
     """Without Python's search for cycles, which takes as long as reading where every answer is another."""
     searched = gc.isenabled()
     gc.disable()

@@ -18,7 +18,7 @@ from quaver.core.arguments import excerpt, guarded
 from quaver.core.rows import Estimates
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, UnknownName
 from quaver.report.findings.quality import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.collection.round_of_calls import RunAsked
@@ -26,6 +26,7 @@ from quaver.study.collection.study_run import planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
+from quaver.study.sources.listed_studies import list_of_studies, studies_in
 from quaver.study.sources.opening import open_checked
 from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import asking
@@ -217,8 +218,7 @@ class Study:
             evaluators: Registered names; the study's own evaluators by default.
 
         Returns:
-            The annotation frame, which is kept as ``annotations.parquet``: one file, or above 200,000 answers
-            a folder of parts, which Polars, pandas and Arrow read by the one name.
+            The annotation frame, which is kept as ``annotations.parquet``.
 
         Raises:
             StoreError: There are labels only, or nothing is stored yet.
@@ -434,3 +434,35 @@ class Study:
         from quaver.study.study_report import charts  # the charts' libraries are slow to load
 
         return charts(self.source, width)
+
+
+@guarded
+def open_studies(
+    path: str | Path, *, functions: Mapping[str, Annotate] | None = None, small: bool = False
+) -> dict[str, Study]:
+    """Open each study that a file lists.
+
+    Args:
+        path: The YAML file that lists studies, or its folder.
+        functions: For models that ``use: function``, by the model's name; a study takes its own.
+        small: Whether to open the small version of each study, which its key ``small`` describes.
+
+    Returns:
+        The studies by name, in the file's order.
+
+    Raises:
+        SpecError: The file or one of its studies cannot be read.
+        UnknownName: A function is for a model that no study has.
+    """
+    file = list_of_studies(Path(path)) or Path(path)
+    given = dict(functions or {})
+    studies = {name: Study.open(one, small=small) for name, one in studies_in(file).items()}
+    models = {name: {model.name for model in study.spec.models} for name, study in studies.items()}
+    known = set().union(*models.values())
+    for name in given:
+        if name not in known:
+            raise UnknownName("model", name, sorted(known), where="functions")
+    for name, one in studies_in(file).items():
+        if own := {model: call for model, call in given.items() if model in models[name]}:
+            studies[name] = Study.open(one, functions=own, small=small)
+    return studies

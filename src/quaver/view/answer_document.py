@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
-from quaver.errors import UnknownName
+import polars as pl
+
+from quaver.core.instrument import record_in
+from quaver.core.replaced_file import replacing
+from quaver.core.spreadsheet import write_csv
+from quaver.errors import StoreError, UnknownName
+from quaver.study.sources.gold_files import gold_beside
 from quaver.view.asked import Given
 from quaver.view.grid_documents import column_document, read_as, siblings
 from quaver.view.grid_view import GridView
@@ -24,6 +34,8 @@ from quaver.view.stored_answers import (
 from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
 
+_REASON = "marked in quaver view"
+_GOLD_COLUMNS = ["item", "label", "coder", "note"]
 _LONGEST_FIELD, _MOST_SIBLINGS, _MOST_TOKENS = 2_000, 2_000, 300
 _WITH_TOKENS = 2_000_000
 """Characters up to which an answer is read whole, for its tokens."""
@@ -63,7 +75,9 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
             "siblings": siblings(study, view.scope, row, _MOST_SIBLINGS),
             "prompt": _prompt(db, numbers.get(column.at)),
             "against": other,
-            "marks": [mark_document(study, mark) for mark in study.book.by_item().get(given.item, ())],
+            "marks": [
+                mark_document(study, mark) for mark in study.book.by_item(given.who).get(given.item, ())
+            ],
             **_read(study, view, row, of_item.get(column.at, {})),
             **_stored(study, db, column, numbers.get(column.at)),
         }
@@ -147,6 +161,8 @@ def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: i
     )
     text, thinking = (beginning(db, "responses", name, number) for name in ("text", "thinking"))
     decoding = study.index.design.decodings.get(column.decoding, {})
+    knobs = record_in(facts.pop("asked")).get("knobs", {})
+    facts["instrument"] = [{"name": name, **knob._asdict()} for name, knob in knobs.items()]
     response = facts | {"text": text, "length": length, "thinking": thinking or None, "decoding": decoding}
     whole = whole_response(db, number) if length <= _WITH_TOKENS else None
     tokens = [] if whole is None else whole.tokens
@@ -178,7 +194,7 @@ def marks(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """The marks of a study."""
     every = study.book.marks()
     some = [mark for mark in every if given.item in ("", mark.item) and given.who in ("", mark.who)]
-    people = Counter(mark.who for mark in every)
+    people = Counter(mark.who for mark in some)
     return {
         "marks": [mark_document(study, mark) for mark in some[given.window(200, 5000)]],
         "total": len(some),
@@ -201,3 +217,60 @@ def remove_mark(study: ViewedStudy, given: Given) -> dict[str, Any]:
     if study.book.remove(given.name) is None:
         raise UnknownName("mark", given.name, [], where="mark")
     return {}
+
+
+def to_gold(study: ViewedStudy, given: Given) -> dict[str, Any]:
+    """Have the labels that people gave to items or answers taken as gold labels.
+
+    Of an item on which people disagree ``quaver gold`` asks for another judgement, and a gold label that an
+    item has stays unless it is to be replaced.
+
+    Returns:
+        How many labels were taken, the files that they were written to, and the next step as a command.
+    """
+    state = gold_beside(Path(study.index.design.folder)).state()
+    drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
+    frame = _given(study, drawn)
+    of_field, files = ["--field", study.field] if study.field else [], []
+    for name, is_drawn in (("gold-drawn.csv", True), ("gold-apart.csv", False)):
+        rows = frame.filter(pl.col("drawn") == is_drawn)
+        if rows.is_empty():
+            continue
+        path = study.book.path.parent / name
+        with replacing(path) as part, part.open("wb") as file:
+            write_csv(rows.select(_GOLD_COLUMNS), file, header=True)
+        files.append(str(path))
+        apart = [] if is_drawn else ["--apart", _REASON, *["--replace"] * given.body().replace]
+        _take(study.path, path, of_field + apart)
+    return {
+        "labels": frame.height,
+        "files": files,
+        "how": shlex.join(["quaver", "gold", str(study.path), *of_field]),
+    }
+
+
+def _given(study: ViewedStudy, drawn: set[str]) -> pl.DataFrame:
+    """The last label that each person gave to each item of the study, and whether the item was drawn."""
+    last = {
+        (mark.item, mark.who): (mark.item, mark.label, mark.who, mark.note, mark.item in drawn)
+        for mark in sorted(study.book.marks(), key=lambda mark: mark.when)
+        if mark.label and mark.item in study.index.places
+    }
+    schema: dict[str, Any] = {**dict.fromkeys(_GOLD_COLUMNS, pl.String), "drawn": pl.Boolean}
+    return pl.DataFrame([*last.values()], schema=schema, orient="row")
+
+
+def _take(study: Path, file: Path, options: list[str]) -> None:
+    """Have ``quaver gold`` take a file, in a process of its own: it reads all items."""
+    done = subprocess.run(
+        [sys.executable, "-m", "quaver", "gold", str(study), "--take", str(file), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise StoreError(
+            "the labels could not become gold labels",
+            where=str(file),
+            found=(done.stderr or done.stdout).strip().removeprefix("Error: ")[:500],
+        )

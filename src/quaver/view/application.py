@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.asked import Given, given_in
-from quaver.view.marked_labels import to_gold
 from quaver.view.query_language import QueryError
 from quaver.view.study_index import error_document
 from quaver.view.viewed_study import ViewedStudy
@@ -79,7 +79,7 @@ class Viewer:
             ("GET", "/answer"): answer_document.answer,
             ("GET", "/marks"): answer_document.marks,
             ("POST", "/marks"): self.add_mark,
-            ("POST", "/marks/gold"): to_gold,
+            ("POST", "/marks/gold"): answer_document.to_gold,
             ("DELETE", "/marks/{name}"): answer_document.remove_mark,
             ("POST", "/verdict"): overview_document.judge,
         }
@@ -96,7 +96,7 @@ class Viewer:
     def _of_study(self, handler: OfStudy) -> Handler:
         def answered(given: Given) -> Any:
             study = self.study(given.study)
-            found = handler(study, given)
+            found = handler(study, replace(given, who=self.who) if given.blind else given)
             return _without_labels(found, study.index.design.hidden) if given.blind else found
 
         return answered

@@ -103,7 +103,7 @@ def _zoomed(part: Any, step: int) -> Any:
 def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
     view, excerpt = study.view(given.asked), given.characters(200)
-    index, marks = study.index, study.book.by_item()
+    index, marks = study.index, study.book.by_item(given.who)
     found = view.answers(given.window(50, 500))
     texts = index.item_texts({*found["row"]}, excerpt)
     known = _documents(study, found, excerpt)

@@ -20,14 +20,14 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.collect.store.response_store import Store
+from quaver.core.records import Numbers
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.score.annotation import Annotator
 from quaver.score.distinct_readings import mark_of_rules
-from quaver.study.analysis.annotation_frame import annotator_of, gold_labels, is_current, readable
+from quaver.study.analysis.annotation_frame import annotator_of, gold_labels, readable
 from quaver.study.analysis.field_source import FieldSource
-from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.view.study_index import CURRENT, STATUSES, IndexDesign, State, scanned, state_in, write_json
 
@@ -71,7 +71,7 @@ class IndexBuilder:
     def __init__(self, study: StudySource, root: Path) -> None:
         self.study, self._noted, self._outgrown = study, 0.0, False
         with reading(study) as store:
-            self.design = _design(study, _evaluators(study, store))
+            self.design = _design(study)
             self._placed = _placed_in(store)
         self.folder = root / _digest(study, self.design, self._placed)
         self.state = self._begun(root)
@@ -88,20 +88,18 @@ class IndexBuilder:
             self.folder.mkdir(parents=True)
             _write_items(self.folder, self.study, self.design)
             write_json(self.folder / "design.json", asdict(self.design))
-            _write_gold(self.folder, self.study, self.design)
             write_json(self.folder / "state.json", State()._asdict())
         replace_text(root / CURRENT, self.folder.name)
         for other in root.iterdir():
             if other.is_dir() and (other / "state.json").exists() and other != self.folder:
                 shutil.rmtree(other, ignore_errors=True)
-        state = state_in(self.folder)
-        if _write_gold(self.folder, self.study, self.design):
-            state = state._replace(changed=state.changed + 1)
-            write_json(self.folder / "state.json", state._asdict())
-        return state
+        return state_in(self.folder)
 
-    def update(self) -> bool:
+    def update(self, *, running: bool = False) -> bool:
         """Bring the index up to date.
+
+        Args:
+            running: Whether answers come in just now: those that take the place of errors wait until then.
 
         Returns:
             Whether the store still holds the calls of this design, and their labels are among its own; if
@@ -112,6 +110,8 @@ class IndexBuilder:
             if _placed_in(store) != self._placed:
                 return False
             if store is not None:
+                if not running and self._has_replaced(store):
+                    self.state = State(changed=self.state.changed + 1)
                 self._follow(store)
             elif (frame := self.study.annotations) is not None and not before.complete:
                 self._append(labels := self._labels(frame))
@@ -123,14 +123,8 @@ class IndexBuilder:
         return True
 
     def _follow(self, store: Store) -> None:
-        """Take in the answers that have come since, and those that have taken the place of errors."""
+        """Take in the answers that have come since."""
         total = int(store.rows("SELECT count(*) FROM calls")[0][0])
-        if replaced := self._replaced(store):
-            self._drop(replaced)
-            some = f"{_CALL} a.response IN (SELECT value FROM json_each(?))"
-            rows = store.rows(some, (json.dumps(replaced),))
-            self._put(rows, self._read(store, store.read_after(0, 0, replaced)))
-            self.state = self.state._replace(changed=self.state.changed + 1)
         later = f"{_CALL} a.response > ? ORDER BY a.response LIMIT ?"
         while rows := store.rows(later, (self.state.last, _AT_ONCE)):
             self._put(rows, self._read(store, store.read_after(self.state.last, _AT_ONCE)))
@@ -140,13 +134,14 @@ class IndexBuilder:
                 self._note(complete=False)
         self.state = self.state._replace(of=max(total, self.state.done))
 
-    def _replaced(self, store: Store) -> list[int]:
-        """The responses that were errors when they were read, and are answers now."""
+    def _has_replaced(self, store: Store) -> bool:
+        """Whether a response that was an error when it was read is an answer now."""
         error = len(self.design.codes) + 1 + STATUSES.index("error")
         frame = scanned(self.folder, self.state.files, self.design.schema)
         errors = frame.filter(pl.col("legend") == error).select(pl.col("response").unique()).collect()
-        sql = "SELECT id FROM responses WHERE finish != 'error' AND id IN (SELECT value FROM json_each(?))"
-        return [number for (number,) in store.rows(sql, (json.dumps(errors["response"].to_list()),))]
+        known = "SELECT count(*) FROM responses WHERE finish != 'error' AND id IN"
+        numbers = json.dumps(errors["response"].to_list())
+        return bool(store.rows(f"{known} (SELECT value FROM json_each(?))", (numbers,))[0][0])
 
     def _put(self, rows: Sequence[Any], labels: pl.DataFrame) -> None:
         """Add labels with their responses; a follow-up's are those of the answer that it is about."""
@@ -166,15 +161,6 @@ class IndexBuilder:
             last.touch()  # from now on, nobody begins to read it
             files.pop()
         self.state = self.state._replace(files=[*files, self._written(frame)])
-
-    def _drop(self, responses: Sequence[int]) -> None:
-        """Take the rows of responses out."""
-        files = []
-        for file in self.state.files:
-            before = pl.read_parquet(self.folder / file)
-            after = before.filter(~pl.col("response").is_in(responses))
-            files.append(self._written(after) if after.height < before.height else file)
-        self.state = self.state._replace(files=files)
 
     def _written(self, frame: pl.DataFrame) -> str:
         path = self.folder / f"answers-{time.time_ns()}.parquet"
@@ -251,10 +237,8 @@ class IndexBuilder:
     @cached_property
     def _reader(self) -> Annotator:
         study = self.study.whole if isinstance(self.study, FieldSource) else self.study
-        names = list(self.design.evaluators)
-        wanted = None if names == [evaluator.title for evaluator in study.spec.evaluators] else names
-        of = readable(study, study.plugins.follow_ups(wanted))
-        return annotator_of(study, study.plugins.evaluators(wanted), of)
+        of = readable(study, study.plugins.follow_ups())
+        return annotator_of(study, study.plugins.evaluators(), of)
 
     def _note(self, *, complete: bool) -> None:
         """Write down how far the index has come; what is noted nowhere and read no more goes."""
@@ -284,25 +268,12 @@ def _placed_in(store: Store | None) -> str:
     return "" if store is None else str(store.noted("study"))
 
 
-def _evaluators(study: StudySource, store: Store | None) -> list[str]:
-    """The evaluators that are shown: those of the annotations, where these are true, else the study's."""
-    own = [evaluator.title for evaluator in study.spec.evaluators]
-    try:
-        if study.annotations is not None:
-            frame = study.annotations.lazy()
-        elif store is not None and is_current(study, store):
-            frame = scan_kept(study.files.annotations)
-        else:
-            return own
-        names = frame.select(pl.col("evaluator").cast(pl.String).unique()).collect()["evaluator"].to_list()
-    except (OSError, pl.exceptions.PolarsError):  # the frame is missing or damaged
-        return own
-    return sorted(names, key=lambda name: (own.index(name) if name in own else len(own), name)) or own
-
-
-def _design(study: StudySource, evaluators: Sequence[str]) -> IndexDesign:
+def _design(study: StudySource) -> IndexDesign:
     """The fixed part of a study's index."""
-    experiment, spec = study.experiment, study.spec
+    experiment, spec, frame = study.experiment, study.spec, study.annotations
+    evaluators = [evaluator.title for evaluator in spec.evaluators]
+    if frame is not None and not study.has_answers:
+        evaluators = frame["evaluator"].unique(maintain_order=True).cast(pl.String).to_list()
     groups: dict[str, dict[str, None]] = {}
     for item in experiment.items:
         for name, value in item.groups.items():
@@ -321,7 +292,11 @@ def _design(study: StudySource, evaluators: Sequence[str]) -> IndexDesign:
         variants=tuple(experiment.variants),
         # A group of too many values to choose from is left out.
         groups={name: tuple(values) for name, values in groups.items() if len(values) <= _MOST_VALUES},
-        has={"texts": study.has_texts, "answers": study.has_answers},
+        has={
+            "texts": study.has_texts,
+            "answers": study.has_answers,
+            "numbers": isinstance(experiment.labels, Numbers),
+        },
         task={"instruction": experiment.variants[0].instruction, "kind": study.kind},
         decodings={name: asdict(decoding) for name, decoding in experiment.decodings.items()},
         store=str(study.files.responses.resolve()) if study.has_answers else "",
@@ -332,7 +307,7 @@ def _design(study: StudySource, evaluators: Sequence[str]) -> IndexDesign:
 
 def _digest(study: StudySource, design: IndexDesign, placed: str) -> str:
     """Changes with everything that an index rests on, but for further answers."""
-    parts: list[Any] = [_FORM, asdict(design), study.experiment.items_hash, placed]
+    parts: list[Any] = [_FORM, asdict(design), study.experiment.items_hash, placed, gold_labels(study)]
     parts.append([dict(item.groups) for item in study.experiment.items] if design.groups else [])
     if study.has_answers:
         parts.append([evaluator.model_dump(mode="json") for evaluator in study.spec.evaluators])
@@ -344,15 +319,20 @@ def _digest(study: StudySource, design: IndexDesign, placed: str) -> str:
 
 
 def _write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
-    """Write the items: ids, groups, and their texts and fields."""
+    """Write the items: ids, gold labels, groups, and their texts and fields."""
     items = study.experiment.items
     columns: dict[str, list[Any]] = {"item": [item.id for item in items]}
+    columns["gold"] = [label if label in design.codes else None for label in gold_labels(study)]
     for position, name in enumerate(design.groups):
         columns[f"group-{position}"] = [item.groups.get(name) for item in items]
     if design.has["texts"]:
         writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
         columns["text"] = [_shown(writer, item) for item in items]
-        columns["fields"] = [json.dumps(dict(item.fields), default=str) for item in items]
+        by_hand = {*study.gold_columns, *study.spec.items.coders}  # who judges blind must not see these
+        fields = (
+            {name: value for name, value in item.fields.items() if name not in by_hand} for item in items
+        )
+        columns["fields"] = [json.dumps(some, default=str) for some in fields]
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_row_index("row")
     with replacing(folder / "items.parquet") as part:
         frame.write_parquet(part, row_group_size=4_096)
@@ -364,14 +344,3 @@ def _shown(writer: PromptWriter, item: Any) -> str:
         return writer.text(item).encode("utf-8", "replace").decode()
     except QuaverError:
         return ""
-
-
-def _write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:
-    """Write the gold labels as they are now; whether they differ from those that were there."""
-    labels = [label if label in design.codes else None for label in gold_labels(study)]
-    gold, path = pl.DataFrame({"gold": pl.Series(labels, dtype=pl.String)}), folder / "gold.parquet"
-    if path.exists() and pl.read_parquet(path).equals(gold):
-        return False
-    with replacing(path) as part:
-        gold.write_parquet(part)
-    return True

@@ -16,10 +16,9 @@ import polars as pl
 from quaver.collect.store.store_lock import who_collects
 from quaver.errors import QuaverError
 from quaver.score.annotation import annotate
-from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
+from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable, scan_kept
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.collection.study_status import StudyStatus, status_in
-from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_builder import IndexBuilder, reading
@@ -41,11 +40,12 @@ def keep(path: Path, root: Path, *, wanted: bool, follow: bool = False, field: s
     study = opened(path, root, field)
     builder = IndexBuilder(study, root)
     while True:
-        if not builder.update():
+        running = collecting(study) is not None
+        if not builder.update(running=running):
             study = opened(path, root, field)
             builder = IndexBuilder(study, root)
             continue
-        now, running = write_progress(study, builder.folder), collecting(study) is not None
+        now = write_progress(study, builder.folder)
         verdict = builder.folder / "verdict.json"
         small = now.answered * max(1, len(builder.design.evaluators)) <= MOST_ANNOTATIONS
         due = not running and _is_older(verdict, builder.folder / "state.json")

@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from quaver.core.label_values import CellReader
 from quaver.core.line_file import LineFile
+from quaver.core.records import LabelSet
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.view.asked import refusal
 
@@ -78,13 +80,13 @@ class MarkBook:
 
     Args:
         folder: The folder; made with the first mark.
-        labels: The codes of the study's labels.
+        labels: The study's label set.
 
     Attributes:
         path: The file.
     """
 
-    def __init__(self, folder: Path, labels: Sequence[str]) -> None:
+    def __init__(self, folder: Path, labels: LabelSet) -> None:
         self.path, self._labels = folder / "marks.jsonl", labels
         self._lines = LineFile(self.path)
         self._lock = threading.Lock()
@@ -138,8 +140,11 @@ class MarkBook:
             raise refusal(error, "marks") from None
         if not (mark.mark or mark.label or mark.note):
             raise QuaverError("this mark says nothing", where="marks", expected="a mark, a label or a note")
-        if mark.label and mark.label not in self._labels:
-            raise UnknownName("label", mark.label, self._labels, where="marks: label")
+        if mark.label:  # as a person writes it: of numbers and sets also one that nobody gave before
+            meant = CellReader(self._labels).read(mark.label)
+            if meant is None or meant.label is None:
+                raise UnknownName("label", mark.label, self._labels.codes, where="marks: label")
+            mark = replace(mark, label=meant.label)
         about = [getattr(mark, name) for name in _PLACE]
         name = blake2b(json.dumps(about).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return replace(mark, id=name, when=when or now(), removed=False)

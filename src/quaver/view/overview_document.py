@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from quaver.core.label_values import single_labels
 from quaver.core.number_format import short_name
+from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
 from quaver.view.study_index import STATUSES, State, error_document
@@ -101,6 +103,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
         "labels": [{"code": label.code, "name": label.name} for label in design.labels.labels],
+        "entry": _entry(design.label_set),
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
@@ -114,3 +117,12 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
             {"query": query, "means": means} for query, means, needed in EXAMPLES if has.get(needed, True)
         ],
     }
+
+
+def _entry(labels: LabelSet) -> dict[str, Any] | None:
+    """What a person may write where labels are numbers or sets; None where one of the labels is chosen."""
+    if isinstance(labels, Numbers):
+        return {"number": True, "least": 0 if labels.level == "ratio" else None}
+    if labels.level not in OF_SETS:
+        return None
+    return {"number": False, "labels": [label.code for label in single_labels(labels)]}

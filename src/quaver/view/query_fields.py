@@ -7,9 +7,8 @@ name, whatever that name is.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,9 @@ from quaver.view.stored_answers import holding
 from quaver.view.study_index import Index
 
 FIELDS = (
-    *("label", "status", "confidence", "answer", "thinking", "length", "is", "no", "model"),
+    *("label", "status", "confidence", "answer", "length", "is", "no", "model"),
     *("prompt", "decoding", "repeat", "item", "gold", "text", "modal", "instability", "agreement"),
-    *("accuracy", "labels", "valid", "flipped", "mark", "marked", "by", "note", "evaluators"),
+    *("accuracy", "labels", "valid", "mark", "marked", "by"),
 )
 """The fields that every study has."""
 
@@ -88,22 +87,20 @@ def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) 
     )
 
 
-MARKS = ("mark", "by", "marked", "note")
-"""What is marked in an item: kinds of marks, who, labels, notes."""
+MARKS = ("mark", "by", "marked")
+"""What is marked in an item: kinds of marks, who, labels."""
 
 _OF_MARKS = "marks: "
 _MARK = pl.col(f"{_OF_MARKS}mark")
 
 
-def numbers_of(index: Index, evaluator: int, columns: Sequence[int] | None = None) -> pl.DataFrame:
-    """The numbers of every item over all columns or some, in the order of the items.
+def numbers_of(index: Index, evaluator: int) -> pl.DataFrame:
+    """The numbers of every item, in the order of the items.
 
     ``modal`` is its most frequent label, of several the first in the alphabet. Of ``_answered`` answers
     ``_labelled`` have a label, ``_most`` have that one, ``_right`` the gold label.
     """
     answers = index.annotations(evaluator)
-    if columns is not None:
-        answers = answers.filter(pl.col("column").is_in(columns))
     named = answers.with_columns(
         label=pick(index.design.legend["label"], "legend"), gold=pick(index.gold, "row")
     )
@@ -143,19 +140,15 @@ class Scope:
         self._choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {
             "is": {**IS, "original": original, "marked": _MARK.is_not_null(), "drawn": self._drawn},
             "mark": {kind: _MARK.list.contains(kind) for kind in kinds},
-            "evaluators": {"differ": self._differ},
         }
         text, lower = pl.element(), pl.element().str.to_lowercase()
         self._values: dict[str, Callable[[Value], pl.Expr]] = {
             "no": self._absent,
             "item": self._item,
-            "answer": lambda value: self._answer("text", value),
-            "thinking": lambda value: self._answer("thinking", value),
+            "answer": self._answer,
             "text": self._text,
-            "flipped": self._flipped,
-            "marked": lambda value: self._any("marked", text.is_in([*self._fitting("marked", value)])),
+            "marked": lambda value: self._any("marked", text.is_in(self._fitting("marked", value))),
             "by": lambda value: self._any("by", lower == value.text.lower()),
-            "note": lambda value: self._any("note", lower.str.contains(value.text.lower(), literal=True)),
         }
 
     @property
@@ -216,30 +209,27 @@ class Scope:
             return self._where(choice) if isinstance(choice, pl.Expr) else choice(value)
         if name in self._values:
             return self._values[name](value)
-        return self._where(pl.col(name).cast(pl.String).is_in(list(self._fitting(name, value))))
+        return self._where(pl.col(name).cast(pl.String).is_in(self._fitting(name, value)))
 
-    def _forms(self, name: str) -> dict[str, set[str]]:
-        """How a query may write the values of a field: also labels by name, prompts in short."""
+    def _fitting(self, name: str, value: Value) -> list[str]:
+        """The values of a field that a query means: as it is written, or else in any case of letters.
+
+        A label may be called by its name, and a prompt by its short one.
+        """
         labels = self._design.labels.labels if name in _OF_LABELS else ()
         known = [label.code for label in labels] or self.column(name).drop_nulls().unique(maintain_order=True)
-        forms = {value: {value} for value in known}
-        more = [(label.name, label.code) for label in labels if label.name not in self._design.codes]
-        for form, value in more or ((short_name(value), value) for value in known if name == "prompt"):
-            forms.setdefault(form, set()).add(value)
-        return forms
-
-    def _fitting(self, name: str, value: Value) -> set[str]:
-        """The values that a query means: of the form as it is, or else in any case of letters."""
-        forms = self._forms(name)
-        if value.text in forms and not value.open:
-            return forms[value.text]
-        wanted, result = value.text.lower(), set[str]()
-        for form, values in forms.items():
-            if form.lower().startswith(wanted) if value.open else form.lower() == wanted:
-                result |= values
-        if not result:
-            raise _unknown(value.text, forms, "label" if name == "marked" else name, value.at)
-        return result
+        forms = [*((one, one) for one in known), *((label.name, label.code) for label in labels)]
+        forms += [(short_name(one), one) for one in known if name == "prompt"]
+        wanted = value.text.lower()
+        if value.open:
+            found = [one for form, one in forms if form.lower().startswith(wanted)]
+        else:
+            found = [one for form, one in forms if form == value.text]
+            found = found[:1] or [one for form, one in forms if form.lower() == wanted]
+        if not found:
+            what = "label" if name == "marked" else name
+            raise _unknown(value.text, dict.fromkeys(form for form, _ in forms), what, value.at)
+        return found
 
     def _absent(self, value: Value) -> pl.Expr:
         name = self._name_of(value.text)
@@ -256,7 +246,7 @@ class Scope:
         holds = self._where(pl.col("item").str.contains(value.text, literal=True))
         if self._design.has["texts"]:
             holds |= self._text(value)
-        return holds | self._answer("text", value) if self._design.has["answers"] else holds
+        return holds | self._answer(value) if self._design.has["answers"] else holds
 
     def _any(self, name: str, holds: pl.Expr) -> pl.Expr:
         """Items with a mark of which something holds."""
@@ -268,9 +258,9 @@ class Scope:
         items = pl.scan_parquet(self.index.folder / "items.parquet")
         return pick(self.index.collected(items.select(contains(value.text))).to_series(), "row")
 
-    def _answer(self, name: str, value: Value) -> pl.Expr:
-        """Answers of which the text or the thinking contains a text."""
-        numbers = holding(self.index, name, lambda texts: texts.to_frame("text").select(contains(value.text)))
+    def _answer(self, value: Value) -> pl.Expr:
+        """Answers whose text contains a text."""
+        numbers = holding(self.index, contains(value.text))
         return pl.col("response").is_in(numbers.implode()).fill_null(False)
 
     def _drawn(self, value: Value) -> pl.Expr:
@@ -279,33 +269,6 @@ class Scope:
             raise QueryError("no gold sample has been drawn", value.at)
         drawn = draw.filter("drawn")["item"].cast(pl.String)
         return self._where(pl.col("item").is_in(drawn.implode()))
-
-    def _differ(self, value: Value) -> pl.Expr:
-        """Answers that another evaluator reads differently."""
-        cell = pl.col("row").cast(pl.UInt64) * self.index.width + pl.col("column")
-        several = pl.col("legend").n_unique() > 1
-        differ = self.index.annotations().group_by(cell.alias("cell")).agg(several.alias("differ"))
-        return cell.is_in(self.index.collected(differ.filter("differ"))["cell"].implode())
-
-    def _flipped(self, value: Value) -> pl.Expr:
-        """Items whose label differs between two prompts, models, decodings or levels."""
-        first, between, second = value.text.partition("~")
-        names = (first, second if between else self._design.prompts[0])
-        ours, theirs = (self._modal_over(name, value) for name in names)
-        return pick((ours != theirs).fill_null(False), "row")
-
-    def _modal_over(self, name: str, value: Value) -> pl.Series:
-        """The most frequent labels in the columns of a prompt, a model, a decoding or a level of a factor."""
-        wanted, columns = name.strip().lower(), self._design.columns_frame.drop("repeat")
-        known = {
-            factor: self._forms(factor) for factor in columns.columns if factor not in self._design.groups
-        }
-        for factor, forms in known.items():
-            values = {code for form, codes in forms.items() if form.lower() == wanted for code in codes}
-            if values:
-                places = columns[factor].is_in([*values]).arg_true().to_list()
-                return numbers_of(self.index, self.evaluator, places)["modal"].cast(pl.String)
-        raise _unknown(name, dict.fromkeys(chain(*known.values())), "prompt or model", value.at)
 
 
 def contains(wanted: str) -> pl.Expr:

@@ -15,17 +15,13 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from quaver.collect.store.read_only import journal
-from quaver.design.spec.task_spec import FieldName
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.study.sources.archive import document_in
 from quaver.study.sources.gold_files import gold_beside
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_folder import FIELDS
+from quaver.study.sources.study_source import StudySource
 from quaver.view.study_index import FAILURE
 from quaver.view.viewed_study import ViewedStudy
 
@@ -43,71 +39,34 @@ def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, Vie
     """
     result: dict[str, ViewedStudy] = {}
     for path in paths:
-        for of in [field] if field else fields_in(path):
-            title, root = place_of(path, of)
-            base = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "study"
+        source = open_source(path)
+        fields = tuple(source.spec.task.fields)
+        if field and field not in fields:
+            raise UnknownName("field", field, list(fields), where=str(path))
+        for of in [field] if field else fields or ("",):
+            title = source.spec.name if source.owns_folder else path.name.split(".")[0]
+            base = re.sub(r"[^\w.-]+", "-", f"{title} {of}".strip()).strip("-.") or "study"
             names = chain([base], (f"{base}-{number}" for number in count(2)))
             name = next(name for name in names if name not in result)
-            result[name] = ViewedStudy(name, path.resolve(), root, of)
+            result[name] = ViewedStudy(name, path.resolve(), _cache_of(path, source, of), of)
     return result
 
 
-def fields_in(path: Path) -> Sequence[str]:
-    """The fields of a study's task; one without a name where it has none."""
-    if _is_packed(path):
-        return _packed_fields(path)
-    return tuple(open_source(path).spec.task.fields) or ("",) if path.exists() else ("",)
-
-
-def _packed_fields(path: Path) -> Sequence[str]:
-    """The fields of a bundle that is not unpacked yet; what cannot be read is reported once it is."""
-    study = document_in(path, "study.lock.json").get("study")
-    task = study.get("task") if isinstance(study, dict) else None
-    fields = task.get("fields") if isinstance(task, dict) else None
-    try:
-        return (*TypeAdapter(dict[FieldName, Any]).validate_python(fields or {}),) or ("",)
-    except ValidationError:
-        return ("",)
-
-
-def place_of(path: Path, field: str = "") -> tuple[str, Path]:
-    """What a study, or a field of it, is called in addresses, and where its indexes are.
+def _cache_of(path: Path, source: StudySource, field: str) -> Path:
+    """Where the indexes of a study, or of a field of it, are.
 
     They are in the study's own folder; those of a bundle, or of a folder that cannot be written, in the
     user's cache.
     """
-    if _is_packed(path):
-        if field and field not in _packed_fields(path):
-            raise UnknownName("field", field, _packed_fields(path), where=str(path))
-        name = path.name.removesuffix(".zip").removesuffix(".quaver")
-        return f"{name} {field}".strip(), _own_cache(path) / field
-    if not path.exists():
-        raise StoreError(
-            "there is no such study", where=str(path), expected="a study file, its folder, or a bundle"
-        )
-    source = open_source(path)
-    name, own = source.spec.name, source.folder.resolve()
-    if field:
-        if field not in source.spec.task.fields:
-            raise UnknownName("field", field, list(source.spec.task.fields), where=str(path))
-        name, own = f"{name}: {field}", own / FIELDS / field
-    try:
-        (own / CACHE).mkdir(parents=True, exist_ok=True)
-        writable = os.access(own / CACHE, os.W_OK)
-    except OSError:
-        writable = False
-    return name, own / CACHE if writable else _own_cache(path) / field
-
-
-def _is_packed(path: Path) -> bool:
-    return path.suffix == ".zip" and path.is_file()
-
-
-def _own_cache(path: Path) -> Path:
+    cache = source.folder.resolve() / (Path(FIELDS, field) if field else "") / CACHE
+    if source.owns_folder:
+        with contextlib.suppress(OSError):
+            cache.mkdir(parents=True, exist_ok=True)
+            if os.access(cache, os.W_OK):
+                return cache
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    about = path.resolve()
-    name = blake2b(f"{about} {about.stat().st_mtime_ns}".encode(), digest_size=10).hexdigest()
-    return Path(home) / "quaver" / "view" / name
+    about = f"{path.resolve()} {path.stat().st_mtime_ns}"
+    return Path(home, "quaver", "view", blake2b(about.encode(), digest_size=10).hexdigest()) / field
 
 
 def listening(port: int | None) -> socket.socket:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ _AT_ONCE = 50_000
 _FACTS = """
     SELECT r.id, r.prompt, r.seed, r.finish, r.error, r.prompt_tokens, r.cached_tokens, r.completion_tokens,
            r.thinking_tokens, r.latency, r.received, r.served_model, lower(hex(r.key)) AS key,
-           s.reused AS reused_from
-    FROM responses r LEFT JOIN sources s ON s.id = r.source WHERE r.id = ?"""
+           s.reused AS reused_from, t.asked
+    FROM responses r LEFT JOIN sources s ON s.id = r.source LEFT JOIN terms t ON t.id = r.terms
+    WHERE r.id = ?"""
 _FURTHER = """
     SELECT c.follow_up, a.response FROM conditions c JOIN calls a ON a.condition = c.position
     WHERE c.parent IS NOT NULL AND a.parent = ? ORDER BY c.follow_up"""
@@ -90,15 +91,15 @@ def whole_response(db: sqlite3.Connection, number: int) -> Response | None:
     return None if row is None else response_of(tuple(row))
 
 
-def holding(index: Index, column: str, holds: Callable[[pl.Series], pl.DataFrame]) -> pl.Series:
-    """The numbers of the responses of whose text or thinking something holds."""
+def holding(index: Index, holds: pl.Expr) -> pl.Series:
+    """The numbers of the responses of whose ``text`` something holds."""
     found = [pl.Series(dtype=pl.UInt32)]
     with stored(index) as db:
-        rows = db.execute(f"SELECT id, {column} FROM responses") if db is not None else None
-        if db is not None:
-            db.text_factory = lambda text: text.decode("utf-8", "replace")
+        rows = (
+            db.execute("SELECT id, CAST(ifnull(text, '') AS BLOB) FROM responses") if db is not None else None
+        )
         while rows is not None and (some := rows.fetchmany(_AT_ONCE)):
-            texts = [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for _, text in some]
+            texts = [text.decode("utf-8", "replace") for _, text in some]
             numbers = pl.Series([row[0] for row in some], dtype=pl.UInt32)
-            found.append(numbers.filter(holds(pl.Series(texts, dtype=pl.String)).to_series()))
+            found.append(numbers.filter(pl.DataFrame({"text": texts}).select(holds).to_series()))
     return pl.concat(found)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import TypeAdapter
 
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Numbers, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.errors import QuaverError, StoreError
 
@@ -55,7 +55,7 @@ class IndexDesign:
         conditions: Model, variant, decoding, repeats, of all that are no follow-ups.
         variants: Every prompt variant.
         groups: The items' group columns, each with its values.
-        has: What there is: ``texts``, ``answers``.
+        has: What there is: ``texts``, ``answers``; whether labels are ``numbers``.
         task: The instruction and the kind of study.
         decodings: Options by name.
         store: Where the answers are; empty where there are labels only.
@@ -88,6 +88,11 @@ class IndexDesign:
     def codes(self) -> tuple[str, ...]:
         """The labels' codes."""
         return self.labels.codes
+
+    @property
+    def label_set(self) -> LabelSet:
+        """The label set, or the numbers that occur."""
+        return Numbers(self.labels.labels, self.labels.level) if self.has["numbers"] else self.labels
 
     @property
     def cell_type(self) -> str:
@@ -154,7 +159,7 @@ class State(NamedTuple):
         done: Answers, or labels, that are in it.
         of: How many there are.
         complete: Whether it holds all that there was when it was last continued.
-        changed: Counts changes of what was there: answers in the place of errors, new gold labels.
+        changed: Counts how often it was begun anew, since answers took the place of errors.
         files: The files that hold the answers, in order.
     """
 
@@ -188,12 +193,11 @@ class Index:
         self.folder = folder
         self.design: IndexDesign = _DESIGN.validate_json((folder / "design.json").read_bytes())
         self.width = len(self.design.columns)
-        self._gold: tuple[int, pl.Series] = (0, pl.Series())
         groups = {f"group-{position}": name for position, name in enumerate(self.design.groups)}
         with self._whole():
-            items = pl.read_parquet(folder / "items.parquet", columns=["item", *groups])
+            items = pl.read_parquet(folder / "items.parquet", columns=["item", "gold", *groups])
         self.items = items.select("item", *(pl.col(name).alias(group) for name, group in groups.items()))
-        self.ids = self.items["item"]
+        self.ids, self.gold = self.items["item"], items["gold"].cast(self.design.legend["label"].dtype)
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -212,15 +216,6 @@ class Index:
         """The rows of a frame; answers that come in meanwhile may be among them."""
         with self._whole():
             return frame.collect(engine="streaming")
-
-    @property
-    def gold(self) -> pl.Series:
-        """The items' gold labels, as they are now; null for none."""
-        path = self.folder / "gold.parquet"
-        if (written := path.stat().st_mtime_ns) != self._gold[0]:
-            with self._whole():
-                self._gold = written, pl.read_parquet(path)["gold"].cast(self.design.legend["label"].dtype)
-        return self._gold[1]
 
     @property
     def state(self) -> State:

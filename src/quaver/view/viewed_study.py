@@ -87,7 +87,7 @@ class ViewedStudy:
         index = self.index
         folder = Path(index.design.marks)
         if self._book is None or self._book.path.parent != folder:
-            self._book = MarkBook(folder, index.design.codes)
+            self._book = MarkBook(folder, index.design.label_set)
         return self._book
 
     @property
@@ -132,7 +132,7 @@ class ViewedStudy:
 
     def _marks(self) -> pl.DataFrame:
         """What is marked, a row an item."""
-        marks = [(mark.item, mark.kind, mark.who, mark.label, mark.note) for mark in self.book.marks()]
+        marks = [(mark.item, mark.kind, mark.who, mark.label) for mark in self.book.marks()]
         frame = pl.DataFrame(marks, schema=dict.fromkeys(("item", *MARKS), pl.String), orient="row")
         said = frame.group_by("item", maintain_order=True).agg(pl.all())
         items = self.index.ids.to_frame("item")

@@ -245,21 +245,6 @@ def test_a_paraphrase_is_edited_in_the_file_that_keeps_it(tmp_path: Path) -> Non
 # ---------------------------------------------------------------------- measuring
 
 
-def test_measures_with_and_without_what_is_flagged(tmp_path: Path) -> None:
-    study = opened(tmp_path)
-    study.run()
-    frame = study.annotations()
-    assert frame.filter(frame["flagged"])["variant"].unique().to_list() == ["paraphrase=t1-1"]
-    both = study.measure("inter_pss", flagged="both")
-    assert [one.cell.get("flagged") for one in both] == [None, "left out"]
-    assert both[0].value is not None
-    assert both[0].value < 1
-    assert both[1].value == 1.0  # the flagged paraphrase alone turns the labels round
-    assert both[1].excluded["flagged paraphrase"] == 3
-    (without,) = study.measure("inter_pss", flagged="without")
-    assert without == both[1]
-
-
 def test_the_original_is_one_of_the_set_at_every_temperature(tmp_path: Path) -> None:
     study = opened(tmp_path)
     study.run()

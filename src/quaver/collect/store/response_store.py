@@ -254,16 +254,6 @@ class Store(Database):
                 fix=REPAIR,
             )
 
-    def spans(self, answers: int) -> list[tuple[int, int]]:
-        """The study's responses in parts of some many, by the numbers before each part and at its end."""
-        sql = "SELECT max(response) FROM (SELECT response FROM calls WHERE response > ? ORDER BY 1 LIMIT ?)"
-        result: list[tuple[int, int]] = []
-        after = 0
-        while (last := self.value(sql, (after, answers))) is not None:
-            result.append((after, last))
-            after = last
-        return result
-
     def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Row]]:
         """Some of the responses that arrived later, each with its number; no snapshot stays open."""
         with self.translated():

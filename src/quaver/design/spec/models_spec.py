@@ -318,10 +318,6 @@ class MeasureSpec(PluginSpec):
     )
     evaluator: Name | None = Field(None, description="The evaluator to measure; every one if left out.")
     field: Names | None = Field(None, description="The fields to measure; every one if left out.")
-    flagged: Literal["with", "without", "both"] = Field(
-        "with",
-        description="Paraphrases that lost something of the original: with them, without, or both.",
-    )
     only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
     estimand: Estimand | None = Field(
         None,

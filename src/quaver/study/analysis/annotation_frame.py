@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, misfit
 from quaver.core.number_format import enumeration
 from quaver.core.records import Item
+from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import with_gold
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.distinct_readings import mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.study.analysis.scored_parts import score
 from quaver.study.sources.gold_files import GoldFiles
-from quaver.study.sources.kept_annotations import rewrite_kept, scan_kept
 from quaver.study.sources.study_source import StudySource
 
 
@@ -59,18 +59,16 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
     gold = study.gold_files
-    digest = gold.digest()
     design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
-    design |= {"gold": _gold_columns(study, gold) if digest else None}
+    annotator = Annotator(**design, gold=_gold_columns(study, gold) if gold.digest() else None)
     with study.answers() as store:
         _check_placed(study, store)
         if store.read_only:
-            frame = annotate(store.read(), Annotator(**design))
+            frame = annotate(store.read(), annotator)
         else:
-            score(store, design, study.files.annotations)
+            with replacing(study.files.annotations) as part:
+                annotate(store.read(), annotator, part)
             frame = scan_kept(study.files.annotations)
-        if (store.noted("gold") or "") != digest:  # noting it anew would change the store's bytes
-            store.note("gold", digest)
         store.note("annotations", _mark(study, store))
     return frame
 
@@ -153,26 +151,25 @@ def _design(
 
 def _kept(study: StudySource) -> pl.LazyFrame | None:
     """The frame as it is kept; None where it cannot be read, or answers came in or the study changed."""
-    gold = study.gold_files
-    digest = gold.digest()
     with study.answers() as store:
-        fresh = is_current(study, store)
-        same_gold = (store.noted("gold") or "") == digest
-    if not fresh or not (same_gold or digest):  # outdated, or the sample was moved away
-        return None
-    kept = study.files.annotations
+        if not is_current(study, store):
+            return None
     try:
-        frame = scan_kept(kept)
+        return scan_kept(study.files.annotations)
     except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
         return None
-    if same_gold:
-        return frame
-    with study.answers() as store:
-        if store.read_only:
-            return with_gold_of(study, frame.collect(), gold).lazy()
-        rewrite_kept(kept, lambda part: with_gold_of(study, part, gold))
-        store.note("gold", digest)
-    return scan_kept(kept)
+
+
+def scan_kept(kept: Path) -> pl.LazyFrame:
+    """The annotations that are kept in a file, to be read as they are needed."""
+    pl.read_parquet_schema(kept)
+    frame = pl.scan_parquet(kept)
+    if found := misfit(frame.collect_schema()):
+        raise pl.exceptions.SchemaError(found)
+    keys = pl.col("model", "variant", "decoding", "item", "repeat", "evaluator", "status")
+    if any(frame.select(keys.null_count()).collect().row(0)):
+        raise pl.exceptions.SchemaError("a row that does not say of which answer it is")
+    return frame
 
 
 def is_current(study: StudySource, store: Store) -> bool:
@@ -196,8 +193,9 @@ def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _mark(study: StudySource, store: Store) -> str:
-    """Changes with calls, stored answers, groups of items, evaluators and the code of their rules."""
+    """Changes with calls, answers, groups of items, gold sample, evaluators and the code of their rules."""
     parts: list[Any] = [evaluator.model_dump() for evaluator in study.spec.evaluators]
+    parts.append(study.gold_files.digest())
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
     if columns := list(dict.fromkeys(name for item in study.experiment.items for name in item.groups)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -34,25 +34,30 @@ FORMATS = (".jsonl", ".csv", ".parquet")
 
 _CHUNK = 50_000
 """How many calls are written at a time."""
-_SQL = """
-    SELECT a.condition, a.item, a.repeat, p.messages, r.text, r.thinking, r.finish, r.error, r.prompt_tokens,
-           r.cached_tokens, r.completion_tokens, r.thinking_tokens, r.latency, r.received, r.seed,
-           r.served_model, r.fingerprint, t.asked, s.reused, lower(hex(r.key))
-    FROM calls a JOIN responses r ON r.id = a.response LEFT JOIN prompts p ON p.id = r.prompt
-    LEFT JOIN terms t ON t.id = r.terms LEFT JOIN sources s ON s.id = r.source ORDER BY a.response"""
-_OF_CONDITION: Final = ("model", "variant", "decoding", "follow_up")
-_STORED: Final[Mapping[str, type[pl.DataType]]] = {
-    "condition": pl.UInt32,
-    "place": pl.UInt32,
-    "repeat": pl.Int32,
-    **dict.fromkeys(("prompt", "output", "thinking", "finish", "error"), pl.String),
-    **dict.fromkeys(("prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens"), pl.Int64),
-    "latency": pl.Float64,
-    "received": pl.Float64,
-    "seed": pl.Int64,
-    **dict.fromkeys(("served_model", "fingerprint", "instrument", "reused_from", "key"), pl.String),
+_STORED: Final[Mapping[str, str]] = {
+    **{name: f"c.{name}" for name in ("model", "variant", "decoding")},
+    "follow_up": "ifnull(c.follow_up, '')",
+    "item": "i.id",
+    "repeat": "a.repeat",
+    "prompt": "p.messages",
+    "output": "r.text",
+    **{name: f"r.{name}" for name in ("thinking", "finish", "error", "prompt_tokens", "cached_tokens")},
+    **{name: f"r.{name}" for name in ("completion_tokens", "thinking_tokens", "latency", "received", "seed")},
+    **{name: f"r.{name}" for name in ("served_model", "fingerprint")},
+    "instrument": "t.asked",
+    "reused_from": "s.reused",
+    "key": "lower(hex(r.key))",
 }
-"""What is stored of a call, in the order of the query; its condition and its item by their places."""
+"""What is stored of a call, and where."""
+_SQL = f"""
+    SELECT {", ".join(_STORED.values())}
+    FROM calls a JOIN responses r ON r.id = a.response LEFT JOIN prompts p ON p.id = r.prompt
+    LEFT JOIN terms t ON t.id = r.terms LEFT JOIN sources s ON s.id = r.source
+    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item ORDER BY a.response"""
+_NUMBERS: Final = {"repeat": pl.Int32, "latency": pl.Float64, "received": pl.Float64, "seed": pl.Int64}
+_SCHEMA: Final[Mapping[str, type[pl.DataType]]] = {
+    name: _NUMBERS.get(name, pl.Int64 if name.endswith("_tokens") else pl.String) for name in _STORED
+}
 
 
 def export(path: Path, study: StudySource) -> int:
@@ -82,8 +87,7 @@ def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
     if fields_in(study.experiment.labels):
         read = pl.concat_str(pl.col("evaluator", FIELD).cast(pl.String), separator=".")
         annotations = annotations.with_columns(read.cast(pl.Categorical).alias("evaluator")).drop(FIELD)
-    written = 0
-    table = _CallTable(study, annotations)
+    written, rows_of = 0, _call_table(study, annotations)
 
     def frames(store: Store) -> Iterator[pl.DataFrame]:
         nonlocal written
@@ -91,10 +95,10 @@ def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
             stored = reader.execute(_SQL)
             while chunk := stored.fetchmany(_CHUNK):
                 written += len(chunk)
-                yield table.rows(chunk)
+                yield rows_of(chunk)
 
     with study.answers() as store, replacing(path) as part:
-        WRITERS[path.suffix](part, frames(store), table.rows([]))
+        WRITERS[path.suffix](part, frames(store), rows_of([]))
         check_outgoing([part])
     return written
 
@@ -108,105 +112,81 @@ def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.
     schema = dict.fromkeys(KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
     if not study.files.responses.exists():
         return pl.DataFrame(schema=schema)
-    experiment = study.experiment
-    places = [index for index, item in enumerate(experiment.items) if items is not None and item.id in items]
-    own = {index for index, condition in enumerate(experiment.conditions) if not condition.follow_up}
-    what = "c.condition, c.item, c.repeat, CAST(r.text AS TEXT)"  # damage can make a text a blob
-    sql = f"SELECT {what} FROM calls c JOIN responses r ON r.id = c.response"
-    some = "" if items is None else f" WHERE c.item IN ({', '.join('?' * len(places))})"
+    what = [_STORED[name] for name in KEYS]
+    # damage can make a text a blob
+    sql = f"""SELECT {", ".join(what)}, CAST(r.text AS TEXT)
+        FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
+        JOIN items i ON i.position = a.item WHERE {_STORED["follow_up"]} = ''"""
+    some = "" if items is None else " AND i.id IN (SELECT value FROM json_each(?))"
     with study.answers() as store, store.reading() as reader:
-        found = reader.execute(f"{sql}{some} ORDER BY c.response", places).fetchall()
-    rows = []
-    for at, item, repeat, output in found:
-        if at in own:
-            one = experiment.conditions[at]
-            rows.append((one.model, one.variant, one.decoding, experiment.items[item].id, repeat, output))
+        wanted = () if items is None else (json.dumps([*items]),)
+        rows = reader.execute(f"{sql}{some} ORDER BY a.response", wanted).fetchall()
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-class _CallTable:
-    """A study's calls as a table, some rows at a time: the design, what is stored, and the readings."""
+def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequence[Any]], pl.DataFrame]:
+    """What makes rows of stored calls: with factors, groups and gold labels, and the readings beside."""
+    experiment = study.experiment
+    fields = [field.name for field in fields_in(experiment.labels)]
+    golds = {name: f"gold.{name}".strip(".") for name in fields or [""]}
+    known = annotations.select(*KEYS, "evaluator", *READ).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    evaluators = known.select(pl.col("evaluator").unique(maintain_order=True)).collect().to_series()
+    factors = _texts([{"variant": one.id, **one.factors} for one in experiment.variants])
+    items = _texts(
+        [
+            {"item": item.id, **item.groups}
+            | {column: item.golds.get(name) if name else item.gold for name, column in golds.items()}
+            for item in experiment.items
+        ]
+    )
+    groups = [name for name in items.columns if name not in golds.values()]
+    columns = [*[*_STORED][:4], *factors.columns[1:], *groups, "repeat", *golds.values(), *[*_STORED][6:]]
 
-    def __init__(self, study: StudySource, annotations: pl.LazyFrame) -> None:
-        experiment = study.experiment
-        self._where = str(study.files.responses)
-        self._annotations = annotations.select(*KEYS, "evaluator", *READ).with_columns(
-            pl.col(pl.Categorical).cast(pl.String)
-        )
-        evaluators = self._annotations.select(pl.col("evaluator").unique(maintain_order=True)).collect()
-        self._evaluators: list[str] = evaluators.to_series().to_list()
-        variants = {variant.id: dict(variant.factors) for variant in experiment.variants}
-        self._conditions = _indexed(
-            _OF_CONDITION,
-            [
-                {name: getattr(one, name) for name in _OF_CONDITION} | variants[one.variant]
-                for one in experiment.conditions
-            ],
-            "condition",
-        )
-        self._fields = [field.name for field in fields_in(experiment.labels)]
-        names = self._fields or [""]
-        golds = [f"gold.{name}".strip(".") for name in names]
-        labelled = [item.golds if self._fields else {"": item.gold} for item in experiment.items]
-        self._items = _indexed(
-            ("item",),
-            [
-                {"item": item.id, **item.groups}
-                | {f"gold.{name}".strip("."): one.get(name) for name in names}
-                for item, one in zip(experiment.items, labelled, strict=True)
-            ],
-            "place",
-        )
-        groups = [name for name in self._items.columns if name not in ("place", *golds)]
-        self._columns = [*self._conditions.columns[1:], *groups, "repeat", *golds, *[*_STORED][3:]]
-
-    def rows(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
-        """The rows of some stored calls.
-
-        Raises:
-            StoreError: What is stored of one is damaged.
-        """
-        try:
-            stored = pl.DataFrame(chunk, schema=dict(_STORED), orient="row")
-            texts = stored.select("output", "thinking", "instrument").iter_rows()
-            read = [(_thinking(output, own), terms and record_text(terms)) for output, own, terms in texts]
-            frame = stored.with_columns(
-                *pl.DataFrame(
-                    read, schema=dict.fromkeys(("thinking", "instrument"), pl.String), orient="row"
-                ),
-                pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC")),
-            )
-            frame = frame.join(self._conditions, on="condition", maintain_order="left")
-            frame = frame.join(self._items, on="place", maintain_order="left").select(self._columns)
-            if frame.height < len(chunk):
-                raise LookupError("a call of no condition or item of the study")
-        except (TypeError, ValueError, OverflowError, LookupError, pl.exceptions.PolarsError) as error:
-            raise StoreError(
-                "a stored answer is damaged",
-                where=self._where,
-                expected="what Quaver stored",
-                found=error_line(error).partition("\n")[0],
-                fix=REPAIR,
-            ) from None
+    def rows_of(chunk: Sequence[Any]) -> pl.DataFrame:
+        frame = _stored(chunk, str(study.files.responses))
+        frame = frame.join(factors, on="variant", how="left", maintain_order="left")
+        frame = frame.join(items, on="item", how="left", maintain_order="left").select(columns)
         is_read = pl.col("follow_up") == ""  # readings stand beside the answer itself
-        calls = frame.filter(is_read).select(KEYS)
-        readings = self._annotations.join(calls.lazy(), on=KEYS, how="semi").collect()
-        for name in self._evaluators:
+        readings = known.join(frame.lazy().filter(is_read).select(KEYS), on=KEYS, how="semi").collect()
+        for name in evaluators:
             own = readings.filter(pl.col("evaluator") == name).unique(KEYS, keep="first").drop("evaluator")
             own = own.rename({column: f"{name}.{column}" for column in READ})
-            gold = pl.col(f"gold.{name.rpartition('.')[2]}" if self._fields else "gold")
+            gold = pl.col(golds[name.rpartition(".")[2] if fields else ""])
             right = pl.when(gold.is_not_null()).then(pl.col(f"{name}.label").eq_missing(gold))
-            frame = frame.join(own, on=KEYS, how="left", maintain_order="left").with_columns(
-                right.alias(f"{name}.correct")
-            )
-        added = [name for name in frame.columns if name not in self._columns]
+            frame = frame.join(own, on=KEYS, how="left", maintain_order="left")
+            frame = frame.with_columns(right.alias(f"{name}.correct"))
+        added = [name for name in frame.columns if name not in columns]
         return frame.with_columns(pl.when(is_read).then(pl.col(name)).alias(name) for name in added)
 
+    return rows_of
 
-def _indexed(first: Sequence[str], rows: Sequence[Mapping[str, object]], index: str) -> pl.DataFrame:
-    """Rows of texts with their places, these columns first."""
-    names = dict.fromkeys([*first, *(name for row in rows for name in row)])
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)).with_row_index(index)
+
+def _texts(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    """Rows of texts, with the columns of all of them."""
+    return pl.DataFrame(rows, schema=dict.fromkeys((name for row in rows for name in row), pl.String))
+
+
+def _stored(chunk: Sequence[Any], where: str) -> pl.DataFrame:
+    """What is stored of some calls.
+
+    Raises:
+        StoreError: What is stored of one is damaged.
+    """
+    try:
+        stored = pl.DataFrame(chunk, schema=dict(_SCHEMA), orient="row")
+        texts = stored.select("output", "thinking", "instrument").iter_rows()
+        read = [(_thinking(output, own), terms and record_text(terms)) for output, own, terms in texts]
+        schema = dict.fromkeys(("thinking", "instrument"), pl.String)
+        received = pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+        return stored.with_columns(*pl.DataFrame(read, schema=schema, orient="row"), received)
+    except (TypeError, ValueError, OverflowError, LookupError, pl.exceptions.PolarsError) as error:
+        raise StoreError(
+            "a stored answer is damaged",
+            where=where,
+            expected="what Quaver stored",
+            found=error_line(error).partition("\n")[0],
+            fix=REPAIR,
+        ) from None
 
 
 def _thinking(output: str | None, own: str | None) -> str | None:

@@ -38,14 +38,11 @@ from quaver.study.analysis.hidden_clusters import (
 from quaver.study.analysis.study_measures import (
     CORRECTED,
     audit,
-    coder_measures_of_gold,
     measurable,
     measurement,
     measurements,
     measures_of,
-    taken,
     told_apart,
-    with_gold_coders,
 )
 from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.study_plugins import Measurement
@@ -181,12 +178,9 @@ class MeasuredStudy:
         """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
         if name == "conclusion" and "formula" in options:
             return self._conclusion(options)
-        study, estimates = self.study, list[Estimate]()
-        asked = [measurement(study, spec, self.frame) for spec in measures_of(study.spec, name, options)]
-        for one in told_apart(asked):
-            own, frame = with_gold_coders(study, one, self._of(one).frame)
-            estimates += own.of(frame)
-        return self._doubted(estimates)
+        specs = measures_of(self.study.spec, name, options)
+        asked = told_apart([measurement(self.study, spec, self.frame) for spec in specs])
+        return self._doubted([estimate for one in asked for estimate in one.of(self._of(one).frame)])
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The measures that the study's file asks for.
@@ -195,13 +189,7 @@ class MeasuredStudy:
             names: These alone.
         """
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
-        if names is None:
-            more = coder_measures_of_gold(self.study, {one.measure for one in asked})
-            asked = asked + [measurement(self.study, spec, self.frame, ("items", "coders")) for spec in more]
-        estimates = []
-        for one in asked:
-            estimates += taken(self.study, one, self._of(one))
-        return self._doubted(estimates)
+        return self._doubted([estimate for one in asked for estimate in one.or_why(self._of(one))])
 
     def _conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
         """A conclusion that the study's file does not name."""
@@ -356,7 +344,7 @@ class MeasuredStudy:
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
         profiles = [one for one in self.asked if one.measure == "readiness"]
-        more = [estimate for one in profiles for estimate in taken(self.study, one, self.whole)]
+        more = [estimate for one in profiles for estimate in one.or_why(self.whole)]
         return [*self._as_judged(self.judged()), *more]
 
     def _as_judged(self, estimates: list[Estimate]) -> list[Estimate]:

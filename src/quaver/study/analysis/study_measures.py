@@ -7,14 +7,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.records import Estimate, Numbers
+from quaver.core.records import Numbers
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
-from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure, registered
-from quaver.gold.returned_labels import ratings
 from quaver.measures.corrected.gold_cells import designed
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
@@ -76,47 +74,6 @@ def with_coders(spec: StudySpec, measure: str, options: Mapping[str, Any]) -> Ma
     return {"coders": spec.items.coder_columns, **options}
 
 
-def coder_measures_of_gold(study: StudySource, asked: Collection[str]) -> list[MeasureSpec]:
-    """The measures that a study has because coders labelled the same items of its gold sample."""
-    table = _shared_ratings(study)
-    coders = 0 if table is None else table.width - 1
-    return [
-        MeasureSpec(use=name, by=_POOLED)
-        for name, fewest in _MEASURES_FEWEST.items()
-        if coders >= max(fewest, 2) and name not in asked
-    ]
-
-
-def with_gold_coders(
-    study: StudySource, one: Measurement, frame: pl.DataFrame
-) -> tuple[Measurement, pl.DataFrame]:
-    """A measure of coders, and a frame, with the coders of the gold sample beside those of the items' table.
-
-    A measure that names its coders, and any other measure, stay as they are.
-    """
-    own = study.spec.items.coder_columns
-    if one.measure not in _MEASURES_FEWEST or tuple(one.options.get("coders", own)) != tuple(own):
-        return one, frame
-    table = _shared_ratings(study)
-    if table is None:
-        return one, frame
-    names = {name: name if name not in frame.columns else f"coder {name}" for name in table.columns[1:]}
-    columns = table.rename(names).with_columns(pl.col("item").cast(frame.schema["item"]))
-    wide = frame.join(columns, on="item", how="left", maintain_order="left")
-    options = {**one.options, "coders": (*own, *names.values())}
-    return one._replace(options=options), wide
-
-
-def _shared_ratings(study: StudySource) -> pl.DataFrame | None:
-    """The labels of the gold sample's coders who share an item with another one; None of fewer than two."""
-    table = ratings(study.gold_files.state().coded)
-    if table.width < 3:
-        return None
-    several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
-    own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
-    return table.select("item", *own) if len(own) > 1 else None
-
-
 SCORE: Final = "corrected_score"
 """Taken unasked where the labels are numbers: of all items, and by each column that groups them."""
 
@@ -172,7 +129,7 @@ def measurement(
     options = {**shared, **with_coders(study.spec, spec.use, options)}
     if plugin.takes_factors and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
-    return Measurement(spec.use, plugin, spec.evaluator, options, spec.flagged, only)
+    return Measurement(spec.use, plugin, spec.evaluator, options, only)
 
 
 def _repairing(
@@ -268,16 +225,6 @@ def _or_failed(
     except QuaverError as error:
         plugin = registered(spec.use, where=study.positions.where(*loc))
         return Measurement(spec.use, plugin, spec.evaluator, spec.options, failed=error)
-
-
-def taken(study: StudySource, one: Measurement, whole: Gathered) -> list[Estimate]:
-    """The estimates of a measure; where it fails, one that says why there are none."""
-    frame = whole.frame
-    try:
-        one, frame = with_gold_coders(study, one, frame)
-    except QuaverError as error:
-        one = one._replace(failed=error)
-    return one.or_why(whole if frame is whole.frame else frame)
 
 
 def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:

@@ -156,15 +156,6 @@ def is_archive(path: Path) -> bool:
         return file.read(4) == b"PK\3\4"
 
 
-def document_in(path: Path, name: str) -> dict[str, Any]:
-    """A small document of an archive that is not unpacked; empty where it cannot be read."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _document(archive, name)
-    except (OSError, *_UNREADABLE):
-        return {}
-
-
 def _document(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     try:
         with archive.open(name) as file:

@@ -28,24 +28,12 @@ from quaver.errors import ModelError, QuaverError, SpecError, StoreError
 from quaver.study.sources.archive import Opened, extract, unfold_fields
 from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
-from quaver.study.sources.study_folder import shaped
+from quaver.study.sources.study_folder import shape, shaped
 from quaver.study.sources.study_source import StudySource
 
 _POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 PACKED = "packed.json"
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
-
-
-class _Paraphrases(TypedDict, total=False):
-    made: list[dict[str, Any]]
-    spent: list[dict[str, Any]]
-
-
-class _Items(TypedDict, total=False):
-    n: _Count
-    blake2b: str
-    gold: dict[str, _Count]
-    ids: list[str]
 
 
 class Lock(TypedDict):
@@ -59,15 +47,24 @@ class Lock(TypedDict):
     models: dict[str, dict[str, Any]]
 
 
-class _Shown(TypedDict, total=False):
-    items: _Items
-    original: list[tuple[str, str]]
-    notes: list[str]
-    follow_ups: dict[str, list[tuple[str, str]]]
-    calls: _Count
-    evaluators: dict[str, str]
-    versions: dict[str, str]
-    paraphrases: _Paraphrases
+_ITEMS = shape(
+    "_ITEMS", {"n": _Count, "blake2b": str, "gold": dict[str, _Count], "ids": list[str]}, total=False
+)
+_SHOWN = shape(
+    "_SHOWN",
+    {
+        "items": _ITEMS,
+        "original": list[tuple[str, str]],
+        "notes": list[str],
+        "follow_ups": dict[str, list[tuple[str, str]]],
+        "calls": _Count,
+        "evaluators": dict[str, str],
+        "versions": dict[str, str],
+        "paraphrases": shape("_MADE", dict.fromkeys(("made", "spent"), list[dict[str, Any]]), total=False),
+    },
+    total=False,
+)
+"""What else must have its shape in it, to be shown."""
 
 
 class Packed(TypedDict, total=False):
@@ -102,7 +99,7 @@ def lock_in(folder: Path) -> tuple[dict[str, Any], Lock]:
         shown = document["variants"]
         bare = {**document, "variants": [{**v, "examples": ()} if isinstance(v, dict) else v for v in shown]}
     read: Lock = _shaped(Lock, bare, path)
-    _shaped(_Shown, document, path)
+    _shaped(_SHOWN, document, path)
     _check_consistent(read, path)
     return document, read
 

@@ -16,7 +16,7 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import SpecError
 from quaver.study.sources.archive import is_archive
-from quaver.study.sources.kept_annotations import kept_items
+from quaver.study.sources.given_items import kept_items
 from quaver.study.sources.listed_studies import list_of_studies, studies_in
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate

@@ -7,103 +7,64 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 import polars as pl
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from quaver.collect.store.response_store import Store
-from quaver.core.replaced_file import document_bytes, document_in, replace_document, writing
+from quaver.core.replaced_file import document_bytes, document_in, replace_document, replacing, writing
 from quaver.core.transaction import Transaction
 from quaver.design.paraphrase.paraphraser import Paraphrase
 from quaver.errors import StoreError
-from quaver.study.sources.kept_annotations import replacing_kept
 
+shape: Any = TypedDict
+"""Makes the shape of a document: its name, what each key holds, whether all keys must be there."""
 
-class _Draft(TypedDict):
-    asked: dict[str, Any]
-    paraphrases: list[Paraphrase]
-    answers: dict[str, int]
-    dropped: dict[str, dict[str, int]]
-
-
-class _Spent(TypedDict):
-    model: str
-    asked: Any
-    first: float
-    last: float
-    calls: int
-    errors: int
-    prompt_tokens: float
-    cached_tokens: float
-    completion_tokens: float
-    thinking_tokens: float
-
-
-class _Paraphrases(TypedDict, total=False):
-    drafts: list[_Draft]
-    spent: list[_Spent]
-
-
-class _CanaryOptions(TypedDict):
-    prompts: Annotated[int, Field(ge=1)]
-    parts: Annotated[int, Field(ge=1)]
-    first: Annotated[int, Field(ge=1)]
-    confirmed: Annotated[int, Field(ge=0)]
-    whole: bool
-    error: Annotated[float, Field(gt=0, lt=1)]
-
-
-class _WatchedPrompt(TypedDict):
-    item: str
-    variant: str
-    prompt: str
-
-
-class _Canary(TypedDict):
-    options: _CanaryOptions
-    pool: Annotated[list[_WatchedPrompt], Field(min_length=1)]
-
-
-class _AskedAt(TypedDict):
-    number: int
-    name: str
-    time: AwareDatetime
-    ended: bool
-    identities: dict[str, str]
-    alarms: NotRequired[list[str]]
-
-
-class _Occasions(TypedDict):
-    occasions: list[_AskedAt]
-
-
-class _Lock(TypedDict, total=False):
-    models: dict[str, dict[str, Any]]
-
-
-class _File(NamedTuple):
-    """A file that people can read, and so might edit.
-
-    Attributes:
-        shape: What its document must be.
-        fix: What to do where it is damaged.
-    """
-
-    shape: Any
-    fix: str
-
-
-class _AcceptedAs(TypedDict):
-    asked: dict[str, Any]
-    found: dict[str, Any]
-
-
-class _LabelledFile(TypedDict):
-    file: str
-    sha256: str
-
+_several: Any = list
+_COUNTS: Final = ("calls", "errors", "prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens")
+_DRAFT = shape(
+    "_DRAFT",
+    {
+        "asked": dict[str, Any],
+        "paraphrases": list[Paraphrase],
+        "answers": dict[str, int],
+        "dropped": dict[str, dict[str, int]],
+    },
+)
+_SPENT = shape(
+    "_SPENT",
+    {"model": str, "asked": Any, "first": float, "last": float}
+    | {name: float if name.endswith("tokens") else int for name in _COUNTS},
+)
+_PARAPHRASES = shape("_PARAPHRASES", {"drafts": _several[_DRAFT], "spent": _several[_SPENT]}, total=False)
+_PART: Any = Annotated[int, Field(ge=1)]
+_CANARY_OPTIONS = shape(
+    "_CANARY_OPTIONS",
+    {
+        **dict.fromkeys(("prompts", "parts", "first"), _PART),
+        "confirmed": Annotated[int, Field(ge=0)],
+        "whole": bool,
+        "error": Annotated[float, Field(gt=0, lt=1)],
+    },
+)
+_WATCHED = shape("_WATCHED", dict.fromkeys(("item", "variant", "prompt"), str))
+_CANARY = shape(
+    "_CANARY", {"options": _CANARY_OPTIONS, "pool": Annotated[_several[_WATCHED], Field(min_length=1)]}
+)
+_LOOK = shape(
+    "_LOOK",
+    {
+        "number": int,
+        "name": str,
+        "time": AwareDatetime,
+        "ended": bool,
+        "identities": dict[str, str],
+        "alarms": NotRequired[list[str]],
+    },
+)
+_LOCK = shape("_LOCK", {"models": dict[str, dict[str, Any]]}, total=False)
 
 FileName = Literal[
     "canary.json",
@@ -114,17 +75,25 @@ FileName = Literal[
     "labelled.json",
 ]
 
-_FILES: Mapping[FileName, _File] = {
-    "canary.json": _File(_Canary, "put back a copy of it, or begin anew with quaver watch --renew"),
-    "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
-    "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
-    "labelled.json": _File(_LabelledFile, "move it away; quaver label writes it anew"),
-    "study.lock.json": _File(_Lock, "move it away; the next run writes it anew"),
-    "paraphrases.json": _File(
-        _Paraphrases,
+_WATCH: Final = "put back a copy of it, or begin anew with quaver watch --renew"
+_FILES: Mapping[FileName, tuple[Any, str]] = {
+    "canary.json": (_CANARY, _WATCH),
+    "occasions.json": (shape("_LOOKS", {"occasions": _several[_LOOK]}), _WATCH),
+    "accepted.json": (
+        shape("_ACCEPTED", dict.fromkeys(("asked", "found"), dict[str, Any])),
+        "move it away; quaver accept makes it again",
+    ),
+    "labelled.json": (
+        shape("_LABELLED", dict.fromkeys(("file", "sha256"), str)),
+        "move it away; quaver label writes it anew",
+    ),
+    "study.lock.json": (_LOCK, "move it away; the next run writes it anew"),
+    "paraphrases.json": (
+        _PARAPHRASES,
         "put back a copy of it; without it the paraphrases are made, and paid, once more",
     ),
 }
+"""Files that people can read, and so might edit: what each must be, and what to do where it is damaged."""
 
 
 FIELDS: Final = "fields"
@@ -170,20 +139,20 @@ class StudyFolder:
 
     def read(self, name: FileName) -> dict[str, Any]:
         """The document of a file; empty where there is no such file."""
-        about = _FILES[name]
+        known, fix = _FILES[name]
         path = self.path / name
         if not path.is_file():
             return {}
         try:
             document = document_in(path)
-            shaped(about.shape, document, exactly=True)
+            shaped(known, document, exactly=True)
         except (OSError, ValueError, RecursionError) as error:
             raise StoreError(
                 "this file of the study's folder is damaged",
                 where=str(path),
                 expected="JSON, as Quaver wrote it",
                 found=str(error),
-                fix=about.fix,
+                fix=fix,
             ) from None
         return dict(document)
 
@@ -198,17 +167,17 @@ class StudyFolder:
     def write_annotations(self, frame: pl.DataFrame) -> None:
         """Keep the annotation frame."""
         self.make()
-        with replacing_kept(self.annotations) as part:
+        with replacing(self.annotations) as part:
             frame.write_parquet(part)
 
 
 def shaped(kind: Any, document: Any, *, exactly: bool = False) -> Any:
     """A document as what it must be; exactly so, or such that it can be converted.
 
-    >>> shaped(_Paraphrases, {"spent": [{"model": "m"}]})
+    >>> shaped(_PARAPHRASES, {"spent": [{"model": "m"}]})
     Traceback (most recent call last):
     ValueError: spent.0.asked: Field required
-    >>> shaped(_Lock, {"models": {}})
+    >>> shaped(_LOCK, {"models": {}})
     {'models': {}}
     """
     try:

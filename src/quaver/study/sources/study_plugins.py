@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,14 +21,11 @@ from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure, registered
-from quaver.estimation.estimands import FLAGGED, in_every_group, left_out, without_flagged
+from quaver.estimation.estimands import in_every_group
 from quaver.score.parsing.evaluator import Evaluator, readers_of
 
 Loc = Sequence[str | int]
 """Where in the study file something stands."""
-
-_BESIDE = ("use", "name", "of")
-"""Keys of an evaluator that are not its options."""
 
 Annotate = Callable[[str, str], str]
 """``annotate(text, prompt)``: a model as a Python function."""
@@ -42,7 +39,6 @@ class Measurement(NamedTuple):
         plugin: The measure, or a function that is called like one.
         evaluator: Whose readings alone; every evaluator's where None.
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
-        flagged: Whether paraphrases whose meaning is in doubt take part: with, without, or both in turn.
         only: The values that annotations need to take part, by column.
         named: What distinguishes it from the study's other estimates of this measure, for their cells.
         failed: What is wrong with how it is asked for; None where nothing is.
@@ -52,7 +48,6 @@ class Measurement(NamedTuple):
     plugin: Callable[..., list[Estimate]]
     evaluator: str | None
     options: Mapping[str, Any]
-    flagged: Literal["with", "without", "both"] = "with"
     only: Mapping[str, Sequence[str]] = {}
     named: Mapping[str, str] = {}
     failed: QuaverError | None = None
@@ -81,18 +76,9 @@ class Measurement(NamedTuple):
             mine = mine.only(column, values)
         if not mine.height:
             return [Estimate(self.measure, None, reason="no annotations")]
-        estimates = [] if self.flagged == "without" else self._taken(mine, other)
-        if self.flagged != "with":
-            for estimate in self._taken(mine.changed("unflagged", without_flagged), other):
-                count = left_out(mine.frame, estimate.cell)
-                excluded = {**estimate.excluded, **({"flagged paraphrase": count} if count else {})}
-                estimates.append(
-                    replace(estimate, cell={**estimate.cell, FLAGGED: "left out"}, excluded=excluded)
-                )
+        estimates = self._taken(mine, other)
         return (
-            [replace(estimate, cell={**estimate.cell, **self.named}) for estimate in estimates]
-            if self.named
-            else estimates
+            [replace(one, cell={**one.cell, **self.named}) for one in estimates] if self.named else estimates
         )
 
     def _taken(self, mine: Gathered, other: Mapping[str, Any]) -> list[Estimate]:
@@ -128,18 +114,18 @@ class Plugins:
 
     def models(self) -> dict[str, Model]:
         """The models by name, none of them loaded yet."""
-        return {model.name: self._model(model, index) for index, model in enumerate(self._spec.models)}
+        models = {}
+        for index, asked in enumerate(self._spec.models):
+            plugin, options = self._of_model(asked, index)
+            with self._source.locating("models", index):
+                models[asked.name] = plugin(**options)
+        return models
 
     def maker(self, name: str) -> Callable[[], Model]:
         """What makes one of the models again, in another process for example."""
-        index, model = next(
-            (position, one) for position, one in enumerate(self._spec.models) if one.name == name
-        )
-        loc, options = ("models", index), dict(model.options)
-        if model.use == "function":
-            options["annotate"] = self._function(model.name, loc)
-        plugin = registry.load("models", model.use, where=self._source.where(*loc))
-        return partial(plugin, **bind(plugin, options, self._source, loc, ("use", "name", "only")))
+        index = [model.name for model in self._spec.models].index(name)
+        plugin, options = self._of_model(self._spec.models[index], index)
+        return partial(plugin, **options)
 
     def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
         """A model that is to reword the prompt, and what it is called."""
@@ -166,21 +152,18 @@ class Plugins:
             self.beside[name] = (spec, self._beside[key])
         return name, self._beside[key]
 
-    def _model(self, asked: ModelSpec, index: int) -> Model:
+    def _of_model(self, asked: ModelSpec, index: int) -> tuple[Any, dict[str, Any]]:
         loc, options = ("models", index), dict(asked.options)
         if asked.use == "function":
             options["annotate"] = self._function(asked.name, loc)
-        model: Model = self._made("models", asked.use, options, loc, beside=("use", "name", "only"))
-        return model
+        return self._bound("models", asked.use, options, loc, ("use", "name", "only"))
 
-    def _made(
+    def _bound(
         self, group: registry.Kind, use: str, options: Mapping[str, Any], loc: Loc, beside: Sequence[str]
-    ) -> Any:
-        """A plug-in made with its options, which stand in the study file beside other keys."""
+    ) -> tuple[Any, dict[str, Any]]:
+        """A plug-in and its options, which stand in the study file beside other keys."""
         plugin = registry.load(group, use, where=self._source.where(*loc))
-        checked = bind(plugin, options, self._source, loc, beside)
-        with self._source.locating(*loc):
-            return plugin(**checked)
+        return plugin, bind(plugin, options, self._source, loc, beside)
 
     def _function(self, name: str, loc: Loc) -> Annotate:
         if name not in self.functions:
@@ -200,12 +183,14 @@ class Plugins:
             return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
         if self._spec.has_labels_only:
             return {}
-        return {
-            evaluator.title: self._made(
-                "evaluators", evaluator.use, evaluator.options, ("evaluators", index), _BESIDE
+        made = {}
+        for index, asked in enumerate(self._spec.evaluators):
+            plugin, options = self._bound(
+                "evaluators", asked.use, asked.options, ("evaluators", index), ("use", "name", "of")
             )
-            for index, evaluator in enumerate(self._spec.evaluators)
-        }
+            with self._source.locating("evaluators", index):
+                made[asked.title] = plugin(**options)
+        return made
 
     def _follow_up(self, evaluator: EvaluatorSpec, index: int) -> str:
         """The follow-up that an evaluator reads; empty where it reads the answers themselves."""
@@ -251,7 +236,7 @@ class Plugins:
             spec.options,
             self._source,
             loc,
-            ("use", "by", "evaluator", "field", "flagged", "only", "estimand"),
+            ("use", "by", "evaluator", "field", "only", "estimand"),
         )
 
     def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import polars as pl
 
@@ -29,41 +29,31 @@ Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder", "keeps_r
 """What one source can do and another cannot."""
 
 
-class _Need(NamedTuple):
-    """What the error says where a source lacks an ability."""
-
-    problem: str
-    expected: str
-    fix: str
-
-
-_NEEDS: Mapping[str, _Need] = {
-    "can_ask": _Need(
+_PACKED = "this is a bundle already, and stays as it was packed"
+_NEEDS: Mapping[str, tuple[str, str, str]] = {
+    "can_ask": (
         "this study asks no model",
         "a study file with items, a prompt and models",
         "run the study file itself; what is here can be measured, reported and compared",
     ),
-    "has_answers": _Need(
+    "has_answers": (
         "there are labels here, but no raw answers",
         "a study that stores raw answers",
         "measure, report or compare the labels; that needs no answers",
     ),
-    "has_texts": _Need(
+    "has_texts": (
         "the items' texts are not here",
         "a study with its items' texts",
         "open the study itself, or a bundle that was packed with the texts",
     ),
-    "owns_folder": _Need(
-        "this is a bundle already, and stays as it was packed",
+    "owns_folder": (
+        _PACKED,
         "a study in a folder of its own",
         "use the study that was bundled, or copy the archive as it is",
     ),
-    "keeps_results": _Need(
-        "this is a bundle already, and stays as it was packed",
-        "a study in a folder of its own",
-        "do this in the study that was bundled",
-    ),
+    "keeps_results": (_PACKED, "a study in a folder of its own", "do this in the study that was bundled"),
 }
+"""What the error says where a source lacks an ability: the problem, what was expected, the fix."""
 
 
 class StudySource(ABC):
@@ -125,10 +115,8 @@ class StudySource(ABC):
 
     def cannot(self, ability: Ability) -> StoreError:
         """The error for what this source cannot do."""
-        need = _NEEDS[ability]
-        return StoreError(
-            need.problem, where=self.where, expected=need.expected, found=self.kind, fix=need.fix
-        )
+        problem, expected, fix = _NEEDS[ability]
+        return StoreError(problem, where=self.where, expected=expected, found=self.kind, fix=fix)
 
     @property
     def gold_files(self) -> GoldFiles:

@@ -126,10 +126,16 @@ export function facts({response, column}) {
     ["Ended", response.finish === "length" ? "cut off at max_tokens" : response.finish],
     ["Received", response.received ? new Date(1000 * response.received).toLocaleString("en", {dateStyle: "medium", timeStyle: "short"}) : null],
     ["Seed", response.seed],
+    ["Asked and sent", instrumentWords(response.instrument)],
     ["Reused from", response.reused_from],
     ["Key", response.key ? made("code", {}, response.key) : null],
   ].filter(([, value]) => value !== null && value !== undefined && value !== "");
   return made("details", {class: "facts-of"}, made("summary", {}, ["Tokens and time", tokenWords(response) ? `: ${tokenWords(response)}` : ""].join("")), made("dl", {class: "pairs"}, ...rows.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)])));
+}
+
+/** What was asked of each knob, and what the server did with it. */
+function instrumentWords(knobs) {
+  return (knobs || []).map((one) => `${one.name} ${one.asked}: ${one.state}${one.sent !== one.asked && one.sent !== null ? ` as ${one.sent}` : ""}`).join("; ");
 }
 
 function tokenWords(one) {

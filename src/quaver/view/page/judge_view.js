@@ -4,7 +4,7 @@ import { change, current } from "./address.js";
 import * as parts from "./answer_parts.js";
 import { button, choice, count, counted, fill, made, tick } from "./elements.js";
 import { columnWords } from "./grid_bands.js";
-import { MarkForm } from "./mark_form.js";
+import { labelEntry, MarkForm } from "./mark_form.js";
 import { marksPart } from "./marks_part.js";
 
 const BLOCK = 50;
@@ -36,7 +36,7 @@ export class JudgeView {
     if (key !== this.key) {
       Object.assign(this, {key, asked, blocks: new Map(), total: null});
       await this.#place(0);
-      if (!this.foot.children.length) fill(this.foot, marksPart(app, {design, legend}));
+      if (!this.foot.children.length) fill(this.foot, marksPart(app, {design, legend, blind: this.blind}));
     }
     this.at = Math.max(0, Math.min(this.total - 1, Number(given.n || 1) - 1));
     this.#keys();
@@ -63,10 +63,10 @@ export class JudgeView {
 
   #keys() {
     const mark = (name) => () => this.#inTurn(() => this.#mark(name));
-    const labels = Object.fromEntries(this.design.labels.slice(0, 9).map((one, at) => [String(at + 1), () => this.#inTurn(() => this.#label(one.code))]));
+    const labels = Object.fromEntries((this.design.entry ? [] : this.design.labels).slice(0, 9).map((one, at) => [String(at + 1), () => this.#inTurn(() => this.#label(one.code))]));
     this.app.keys.ofView(
       {...labels, a: mark("agree"), d: mark("disagree"), u: mark("unclear"), n: () => this.form.note?.focus(), j: () => this.#go(1), k: () => this.#go(-1), ArrowRight: () => this.#go(1), ArrowLeft: () => this.#go(-1), s: () => this.#next(), b: () => change({blind: this.blind ? null : "1"})},
-      [...(this.design.labels.length ? [["1 to 9", "the right label, by its place"]] : []), ["a, d, u", "agree, disagree, unclear"], ["n", "write a note"], ["j, k", "next, previous"], ["s", "the next one without a mark"], ["b", "hide or show the model’s label"]],
+      [...(this.design.labels.length && !this.design.entry ? [["1 to 9", "the right label, by its place"]] : []), ["a, d, u", "agree, disagree, unclear"], ["n", "write a note"], ["j, k", "next, previous"], ["s", "the next one without a mark"], ["b", "hide or show the model’s label"]],
     );
   }
 
@@ -116,13 +116,13 @@ export class JudgeView {
     const about = this.what === "items" ? null : one.column;
     const prompt = answer.prompt || [];
     const seen = blind ? null : this.what === "items" ? answer.modal ?? null : answer.reading?.label ?? null;
-    const canLabel = design.labels.length > 0;
+    const canLabel = design.entry !== null || design.labels.length > 0;
     this.form.aboutItem = about === null;
     this.form.show({item: one.item, column: about, marks: marks.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind, labelled: canLabel});
     const read = this.what === "items"
       ? [seen === null ? null : made("p", {class: "label"}, "Most frequent label: ", legend.labelChip(seen))]
       : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {})];
-    const labels = canLabel
+    const labels = design.entry ? labelEntry(design.entry, this.form.own?.label, (label) => this.#inTurn(() => this.form.keep({label}))) : canLabel
       ? made("div", {class: "label-buttons", role: "group", "aria-label": "The right label"}, ...design.labels.map((label, at) => button([at < 9 ? made("kbd", {}, String(at + 1)) : null, " ", legend.labelChip(label.code)], () => this.#inTurn(() => this.#label(label.code)), {"aria-pressed": String(this.form.own?.label === label.code)})))
       : null;
     fill(
@@ -163,7 +163,7 @@ export class JudgeView {
     if (one) one.mark = mark ? mark.mark || (mark.label ? "label" : "note") : null;
     for (const [at, label] of [...this.body.querySelectorAll(".label-buttons button")].entries()) label.setAttribute("aria-pressed", String(this.form.own?.label === this.design.labels[at].code));
     clearTimeout(this.telling);
-    this.telling = setTimeout(() => fill(this.foot, marksPart(this.app, {design: this.design, legend: this.legend})), 800);
+    this.telling = setTimeout(() => fill(this.foot, marksPart(this.app, {design: this.design, legend: this.legend, blind: this.blind})), 800);
   }
 
   leave() {

@@ -2,6 +2,14 @@
 
 import { button, choice, fill, made, tick } from "./elements.js";
 
+/** A field for a label that is a number or a set, which nobody need have given before. */
+export function labelEntry(entry, value, act) {
+  const words = entry.number ? `The right number${entry.least === null ? "" : `, ${entry.least} or more`}` : "The right labels";
+  const input = made("input", {type: "text", value: value ?? "", inputmode: entry.number ? "decimal" : "text", size: "16", "aria-label": words, onchange: () => act(input.value.trim() || null)});
+  const hint = entry.number ? words : `${entry.labels.join(", ")}; several with ; between them, [] for none`;
+  return made("div", {class: "label-entry"}, input, made("p", {class: "soft"}, hint));
+}
+
 export const MARKS = [["agree", "Agree", "✓"], ["disagree", "Disagree", "✕"], ["unclear", "Unclear", "?"]];
 
 /** The form for one answer, and the marks that it has. */
@@ -39,7 +47,7 @@ export class MarkForm {
       this.element,
       made("h3", {}, "Your mark"),
       made("div", {class: "verdicts", role: "group", "aria-label": "Is the label right?"}, ...verdicts),
-      made("div", {class: "mark-more"}, this.labelled ? null : choice("Right label", labels, own?.label ?? "", (label) => this.keep({label: label || null})), this.note),
+      made("div", {class: "mark-more"}, this.labelled ? null : this.design.entry ? labelEntry(this.design.entry, own?.label, (label) => this.keep({label})) : choice("Right label", labels, own?.label ?? "", (label) => this.keep({label: label || null})), this.note),
       this.column === null ? null : tick("About the item, whatever the prompt", this.aboutItem, (on) => { this.aboutItem = on; this.#draw(); }),
       this.#list(),
     );

@@ -1,25 +1,16 @@
-"""``annotations.parquet``: one file, or for a large study a folder of that name with numbered parts.
-
-Polars, pandas and Arrow read either by the one name.
-"""
+"""A study whose items were given as data, and the files of its folder that keep them."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys
-from quaver.core.annotations import misfit
 from quaver.core.replaced_file import replace_bytes, replace_text, writing
 from quaver.design.items.item_data import (
     TEXT,
@@ -31,77 +22,6 @@ from quaver.design.items.item_data import (
 )
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError
-
-_ABANDONED = 3600.0
-"""Seconds after which what a killed process left half written may go."""
-
-
-def part_of(folder: Path, number: int) -> Path:
-    """A part's file, by its number from 0."""
-    return folder / f"part-{number:06}.parquet"
-
-
-def parts_of(kept: Path) -> list[Path]:
-    """The files of the annotations, in order."""
-    return sorted(kept.glob("part-*.parquet")) if kept.is_dir() else [kept]
-
-
-def scan_kept(kept: Path) -> pl.LazyFrame:
-    """The annotations, to be read as they are needed."""
-    parts = parts_of(kept)
-    for part in parts:
-        pl.read_parquet_schema(part)
-    frame = pl.scan_parquet(parts)
-    if found := misfit(frame.collect_schema()):
-        raise pl.exceptions.SchemaError(found)
-    keys = pl.col("model", "variant", "decoding", "item", "repeat", "evaluator", "status")
-    if any(frame.select(keys.null_count()).collect().row(0)):
-        raise pl.exceptions.SchemaError("a row that does not say of which answer it is")
-    return frame
-
-
-def rewrite_kept(kept: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    """Change the annotations part by part."""
-    with replacing_kept(kept) as path:
-        if kept.is_dir():
-            path.mkdir()
-        for part in parts_of(kept):
-            file = path / part.name if kept.is_dir() else path
-            change(pl.read_parquet(part)).write_parquet(file)
-
-
-@contextmanager
-def replacing_kept(kept: Path) -> Iterator[Path]:
-    """A place for annotations, a file or a folder, which then take the place of those that were kept.
-
-    A process that is killed leaves the old annotations, the new ones, or none; never a part of them.
-    """
-    new = kept.with_name(f".{kept.name}.{os.getpid()}.tmp")
-    with writing(kept.parent):
-        for left in kept.parent.glob(f".{kept.name}.*.tmp"):  # of processes that were killed
-            with suppress(OSError):
-                if time.time() - left.stat().st_mtime > _ABANDONED:
-                    _remove(left)
-        _remove(new)
-        try:
-            yield new
-            if kept.is_dir() or (kept.exists() and new.is_dir()):
-                old = kept.with_name(f".{kept.name}.{os.getpid()}.old.tmp")
-                kept.rename(old)
-                new.rename(kept)
-                _remove(old)
-            else:
-                new.replace(kept)
-        finally:
-            _remove(new)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
 
 _HEAD = (
     "# Written by quaver.Study.open, which was given the items as data, and again whenever it is.\n"

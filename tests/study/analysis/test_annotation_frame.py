@@ -1,0 +1,102 @@
+"""Answers that are scored in chunks are scored as each alone; what cannot be scored leaves what was kept."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.studies import written
+
+from quaver.collect.store.response_store import Store
+from quaver.errors import StoreError
+from quaver.study.analysis.annotation_frame import annotator_of
+from quaver.study.session import Study
+
+STUDY = """\
+task:
+  labels: [positive, negative]
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: instructions, factor: wording, texts: {other: "Positive, or negative?"}}
+models:
+  - {name: fake, use: function}
+repeats: 3
+decoding: {warm: {temperature: 1.0}}
+evaluators: [first_label, exact]
+"""
+ITEMS = "id,text,truth\n" + "".join(f"i{n},Text {n}.,{'positive' if n % 2 else ''}\n" for n in range(20))
+ANSWERS = 120
+
+
+HOSTILE = (
+    "",
+    "\x00",
+    "\x1b[31m",
+    "<think>positive</think>",
+    "not ",
+    "“",
+    "\u200b",
+    "'" * 9,
+    "{",
+    "\ud800",
+    "so " * 400,
+)
+
+
+def answer(text: str, prompt: str) -> str:
+    odd = HOSTILE[sum(map(ord, text)) % len(HOSTILE)]
+    return f"{odd}positive" if len(prompt) % 2 else f"I say {odd} negative to {text}"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    opened = Study.open(written(tmp_path_factory.mktemp("parts"), STUDY, ITEMS), functions={"fake": answer})
+    opened.run()
+    return opened
+
+
+def one_by_one(study: Study) -> pl.DataFrame:
+    """Each answer alone, by an annotator that remembers nothing."""
+    evaluators = study.source.plugins.evaluators(["first_label"])
+    with study.source.answers() as store:
+        rows = [row for some in store.read() for row in some]
+    return pl.concat([annotator_of(study.source, evaluators).frame([row]) for row in rows])
+
+
+@pytest.mark.long
+def test_whatever_the_chunks_the_annotations_are_the_same(study: Study) -> None:
+    whole = one_by_one(study)
+
+    @settings(max_examples=8, deadline=None)
+    @given(chunk=st.integers(1, ANSWERS + 20))
+    def scored(chunk: int) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Store.read, "__defaults__", (0, None, chunk))
+            assert study.rescore(["first_label"]).equals(whole)
+
+    scored()
+
+
+def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study) -> None:
+    kept = study.source.files.annotations
+    before = study.rescore(["first_label"])
+    with study.source.answers() as store:
+        store.db.execute("UPDATE responses SET text = text || '!' WHERE id = 90")
+    try:
+        with pytest.raises(StoreError, match="has changed"):
+            study.rescore(["exact"])
+    finally:
+        with study.source.answers() as store:
+            store.db.execute("UPDATE responses SET text = rtrim(text, '!') WHERE id = 90")
+    assert pl.read_parquet(kept).equals(before)
+    assert [path.name for path in kept.parent.glob("annotations*")] == ["annotations.parquet"]
+
+
+def test_a_new_gold_label_is_in_the_annotations(study: Study) -> None:
+    assert study.annotations()["gold"].null_count() > 0
+    study.gold.draw(n=20, design="simple")
+    study.gold.take_known()
+    assert "gold_drawn" in study.annotations().columns
+    assert study.annotations().equals(study.rescore())
