@@ -87,19 +87,17 @@ model = {name}(model="m", base_url={url!r}, timeout=60, retries=0, patience=1)
 def work(): print(one(model, request()).finish)
 """
 _BATCH = """
-from quaver.models.served.batch_http import BatchHttp, object_of
+from quaver.models.served.batch_http import OpenAIBatches, _object
 from quaver.models.served.server_faults import Address
-http = BatchHttp(Address({url!r}, "the model", "KEY"), {{}}, "a key")
+http = OpenAIBatches(lambda: ({{}}, "a key"), None, Address({url!r}, "the model", "KEY"))
 def work(): {work}
 """
 READERS = {
     "chat": _CHAT.replace("{module}", "openai_compatible").replace("{name}", "OpenAICompatible"),
     "Claude": _CHAT.replace("{module}", "anthropic").replace("{name}", "Anthropic"),
-    "a batch": _BATCH.replace("{work}", 'http.ask("GET", {url!r} + "/b")'),
-    "a new batch": _BATCH.replace("{work}", 'http.ask("POST", {url!r} + "/b", {{"a": 1}})'),
-    "results": _BATCH.replace(
-        "{work}", 'print(sum(len(object_of(one)) for one in http.lines({url!r} + "/r")))'
-    ),
+    "a batch": _BATCH.replace("{work}", 'http._ask("GET", "/b")'),
+    "a new batch": _BATCH.replace("{work}", 'http._ask("POST", "/b", {{"a": 1}})'),
+    "results": _BATCH.replace("{work}", 'print(sum(len(_object(one)) for one in http._lines("/r")))'),
 }
 """How replies are read, by what asks for them."""
 

@@ -332,7 +332,6 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "fewer than no requests": (lambda: ran().run(requests=-1), "Study.run(requests)", "0 or more"),
     "a run's argument": (lambda: ran().run(retry=True), "Study.run", "'retry_errors'?"),  # type: ignore[call-arg]
     "a pilot in words": (lambda: ran().plan(pilot="many"), "Study.plan(pilot)", "a whole number"),  # type: ignore[arg-type]
-    "a model's price": (lambda: ran().plan(compare=["gpt-99"]), "compare", "genai-prices"),
     "a chart's width": (lambda: ran().charts(width="wide"), "Study.charts(width)", "a whole number"),  # type: ignore[arg-type]
     "an evaluator to rescore with": (lambda: ran().rescore(["exct"]), "evaluators[0]", "'exact'?"),
     "a format": (lambda: ran().export("calls.xls"), "calls.xls", ".parquet"),

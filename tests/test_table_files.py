@@ -58,7 +58,7 @@ def test_a_file_is_a_table_of_items_or_an_error(tmp_path: Path) -> None:
         (file.path.parent / "study.yaml").write_text(json.dumps(study))
         try:
             opened = quaver.Study.open(file.path.parent, functions={"m": lambda text, prompt: "a"})
-            planned += opened.plan(compare=()).calls > 0
+            planned += opened.plan().calls > 0
         except QuaverError as error:
             _says_where(error, file)
     assert planned > COUNT // 20

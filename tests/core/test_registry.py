@@ -72,7 +72,7 @@ def test_a_third_partys_package_of_one_file_takes_part(install: Install, tmp_pat
     assert frame["label"].to_list() == ["kind"] * 6
     (loud,) = [variant for variant in study.experiment.variants if variant.factors["loudness"] == "loud"]
     assert loud.instruction == "IS THIS KIND?!!!"
-    assert study.plan().models[0].counted
+    assert study.plan().models[0].known
 
 
 def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(

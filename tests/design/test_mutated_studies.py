@@ -120,7 +120,7 @@ def changed(place: Place, how: str, value: Any) -> dict[str, Any]:
 def planned(folder: Path, study: Any) -> int:
     """How many calls a study has."""
     path = written(folder, json.dumps(study), ITEMS)
-    return quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"}).plan(compare=()).calls
+    return quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"}).plan().calls
 
 
 def test_the_whole_study_is_planned(tmp_path: Path) -> None:

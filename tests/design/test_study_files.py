@@ -22,7 +22,7 @@ def planned(folder: Path, content: bytes) -> tuple[int, int]:
     path = folder / "study.yaml"
     path.write_bytes(content)
     study = quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"})
-    calls = study.plan(compare=()).calls
+    calls = study.plan().calls
     return calls, len(list(study.variants))
 
 

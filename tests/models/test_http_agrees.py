@@ -34,19 +34,6 @@ LABELS = {"Clinton": ("clinton",), "Dole": ("dole",)}
 
 
 @pytest.mark.long
-def test_a_server_asked_repeatably_gives_the_very_numbers_of_the_engine_in_process() -> None:
-    asked = list(Plan(resolve(*read_study(STUDY)), {"m": ""}).requests("m"))[:3]
-    inside = LlamaCpp(model=NAME, context=256)
-    here = [responses[0] for responses in ask(inside, *asked)]
-    inside.close()
-    outside = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), mode="repeatable")
-    there = [responses[0] for responses in ask(outside, *asked)]
-    assert [one.text for one in here] == [other.text for other in there]
-    for one, other in zip(here, there, strict=True):
-        assert dict(one.tokens[0].top) == pytest.approx(dict(other.tokens[0].top), abs=1e-6)
-
-
-@pytest.mark.long
 def test_greedy_answers_and_label_probabilities_agree() -> None:
     asked = list(Plan(resolve(*read_study(STUDY)), {"m": ""}).requests("m"))
     inside = LlamaCpp(model=NAME, context=256)

@@ -12,7 +12,6 @@ from tests.local_engines import NAME, base_url
 from tests.models.faulty_server import answer_to
 from tests.models.serving import free_port, serving
 
-from quaver.collect.run.progress import Price, written
 from quaver.core.model import Needs
 from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable, UnknownName
@@ -43,7 +42,7 @@ def replied(**message: Any) -> bytes:
 
 
 def read(content: bytes, **more: Any) -> Response:
-    (response,), _ = read_reply(content, **{"n": 1, "logprobs": 0, **more})
+    response, _ = read_reply(content, **{"logprobs": 0, **more})
     return response
 
 
@@ -140,25 +139,6 @@ def test_thinking_in_parts_of_the_content() -> None:
     assert (response.text, response.thinking) == ("yes", "hm")
 
 
-def test_answers_drawn_together_share_what_their_request_took() -> None:
-    choices = [
-        {"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in enumerate("ba")
-    ]
-    details = {"prompt_tokens_details": {"cached_tokens": 16}}
-    usage = {"prompt_tokens": 20, "completion_tokens": 7, **details}
-    reply = json.dumps({"choices": choices[::-1], "usage": usage}).encode()
-    (first, second), _ = read_reply(reply, n=2, logprobs=0)
-    assert (first.text, second.text) == ("b", "a"), "in the order of their numbers, not as they came"
-    assert [(one.prompt_tokens, one.cached_tokens) for one in (first, second)] == [(20, 16), (0, 0)]
-    assert first.completion_tokens is None
-    assert first.raw == second.raw == {"completion_tokens_of_request": 7, "answers_of_request": 2}
-    price = Price(input=1e6, output=1e6, cached=1e5)
-    took = [
-        price.of(one.prompt_tokens or 0, one.cached_tokens or 0, written(one, 2)) for one in (first, second)
-    ]
-    assert sum(took) == pytest.approx(4 + 16 * 0.1 + 7), "what the service asks for the request"
-
-
 def test_how_an_answer_ended() -> None:
     assert read(replied(content="y", finish="length")).finish == "length"
     filtered = read(replied(content="y", finish="content_filter"))
@@ -199,11 +179,6 @@ def test_log_probabilities_in_lists_beside_each_other() -> None:
 def test_a_reply_that_is_none_is_a_passing_fault(content: bytes) -> None:
     with pytest.raises(Passing):
         read(content)
-
-
-def test_fewer_answers_than_were_asked_for_are_a_passing_fault() -> None:
-    with pytest.raises(Passing, match="fewer than 2 answers"):
-        read_reply(replied(content="a"), n=2, logprobs=0)
 
 
 # ---------------------------------------------------------------------------- what a failure means
@@ -247,7 +222,7 @@ def test_a_key_that_is_refused_is_named_by_its_variable_alone() -> None:
 def test_what_will_not_pass_is_told_at_once(status: int) -> None:
     with serving(always=(status, {"error": {"message": "no"}})) as (url, server):
         with pytest.raises(ModelError) as caught:
-            ask(model(url), *(request(text) for text in TEXTS * 5))
+            ask(model(url), *(request(f"{text} {n}") for n in range(5) for text in TEXTS))
         assert caught.value.fix
         assert server.seen <= 10
 
@@ -352,23 +327,6 @@ def test_no_address_and_no_preset() -> None:
         OpenAICompatible(model="m", preset="azure")
 
 
-def test_repeats_are_not_shared_where_the_server_cannot() -> None:
-    with pytest.raises(SpecError) as caught:
-        OpenAICompatible(model="m", preset="groq", repeats="shared")
-    assert (caught.value.where, caught.value.found) == ("repeats", "shared")
-
-
-def test_only_llamacpps_server_asked_one_call_at_a_time_repeats_itself() -> None:
-    for preset, start in (("vllm", "VLLM_BATCH_INVARIANT=1"), ("sglang", "--enable-deterministic-inference")):
-        with pytest.raises(SpecError, match=r"llama\.cpp") as caught:
-            OpenAICompatible(model="m", preset=preset, mode="repeatable")
-        assert start in str(caught.value.fix)
-    with pytest.raises(SpecError, match=r"llama\.cpp"):
-        OpenAICompatible(model="m", base_url="http://127.0.0.1:9/v1", mode="repeatable")
-    with pytest.raises(SpecError, match="one call"):
-        OpenAICompatible(model="m", preset="llamacpp_server", mode="repeatable", concurrency=8)
-
-
 def test_identity_is_of_what_is_served_not_of_where() -> None:
     here = OpenAICompatible(model="m", preset="vllm")
     assert (
@@ -377,7 +335,6 @@ def test_identity_is_of_what_is_served_not_of_where() -> None:
     others: list[dict[str, Any]] = [
         {"version": "2"},
         {"body": {"x": 1}},
-        {"repeats": "shared"},
     ]
     for other in others:
         assert OpenAICompatible(model="m", preset="vllm", **other).identity() != here.identity()
@@ -449,18 +406,12 @@ def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_what_the_study_asks_for_is_tried() -> None:
-    served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), repeats="shared")
-    served.probe(Needs(repeats=3, logprobs=20, constraint=True, schema=True, seed=True))
+    served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url())
+    served.probe(Needs(logprobs=20, constraint=True, schema=True, seed=True))
     found = served.provenance()
-    assert found["honoured"] == dict.fromkeys(["choice", "schema", "logprobs", "seed", "n"], True)
+    assert found["honoured"] == dict.fromkeys(["choice", "schema", "logprobs", "seed"], True)
     assert found["downgrades"] == {}
     assert found["server"]
-
-
-def test_more_slots_than_the_server_has() -> None:
-    served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), repeats="shared")
-    with pytest.raises(ModelError, match="does not honour n"):
-        served.probe(Needs(repeats=99))
 
 
 def test_more_than_any_preset_gives_is_refused_at_plan_time(tmp_path: Path) -> None:
@@ -477,16 +428,13 @@ def test_a_seed_that_is_asked_for_must_be_taken(tmp_path: Path) -> None:
         study.plan()
 
 
-def test_repeats_that_are_shared_are_one_request_with_an_answer_each() -> None:
+def test_repeats_are_requests_of_their_own() -> None:
     drawn = request(repeats=(0, 1, 2), temperature=1.0, seed=5)
     with serving() as (url, server):
         (apart,) = ask(model(url, supports={"seed": True}), drawn)
         assert server.seen == 3
-        (shared,) = ask(model(url, supports={"seed": True, "n": True}, repeats="shared"), drawn)
-        assert server.seen == 4
     prompt = drawn.prompt.messages[0].content
     assert [one.text for one in apart] == [answer_to(prompt, seed) for seed in (5, 6, 7)]
-    assert [one.text for one in shared] == [answer_to(prompt, seed) for seed in (5, 6, 7)]
 
 
 # ------------------------------------------------------------------------- its address

@@ -12,7 +12,6 @@ import pytest
 from quaver.core.model import Needs
 from quaver.core.records import Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
-from quaver.models.served.exchange import Landed
 from quaver.models.served.http_pool import Connection
 from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.probe import Found, tried
@@ -34,8 +33,8 @@ class Listed:
 
 
 def probed(answer: Callable[[Request], Response], needs: Needs, *allowed: str, listing: int = 200) -> Found:
-    async def arriving(connection: Connection, server: Preset, request: Request) -> Landed:
-        return Landed([answer(request)] * len(request.calls))
+    async def arriving(connection: Connection, server: Preset, request: Request) -> Response:
+        return answer(request)
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Connection]:

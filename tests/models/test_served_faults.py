@@ -56,11 +56,10 @@ def check(folder: Path, calls: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("repeats", ["independent", "shared"])
-def test_every_call_ends_in_one_stored_answer(tmp_path: Path, repeats: str) -> None:
-    supports = {"seed": True, "n": True}
+def test_every_call_ends_in_one_stored_answer(tmp_path: Path) -> None:
+    supports = {"seed": True}
     with serving(faults=0.3, latency=0.02, stall=2.0) as (url, server):
-        options = {"timeout": 0.4, "retries": 12, "repeats": repeats, "supports": supports}
+        options = {"timeout": 0.4, "retries": 12, "supports": supports}
         outcome = study(tmp_path, url, **options).run()
         assert (outcome.done, outcome.errors) == (2 * ITEMS, 0)
         assert server.seen > len(server.good), "it did fault"

@@ -15,10 +15,9 @@ from unittest.mock import patch
 
 import aiohttp
 
-from quaver.core.records import Request
+from quaver.core.records import Request, Response
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served import local_kinds
-from quaver.models.served.exchange import Landed
 from quaver.models.served.http_pool import HttpPool, HttpReply
 from quaver.study.collection import round_of_calls
 
@@ -27,9 +26,9 @@ __all__ = ["FAULTS", "Attempt", "Server"]
 _ASKED: ContextVar[Request | None] = ContextVar("asked", default=None)
 
 FAULTS = (
-    "429", "429 now", "429 later", "500", "503 later", "break", "slow", "empty", "cut", "fewer", "no choices",
+    "429", "429 now", "429 later", "500", "503 later", "break", "slow", "empty", "cut", "no choices",
 )  # fmt: skip
-_BILLED = ("", "break", "slow", "cut", "fewer", "no choices")
+_BILLED = ("", "break", "slow", "cut", "no choices")
 """Faults that come after the model has done its work: a provider bills them."""
 
 ODD: tuple[Mapping[str, Any], ...] = (
@@ -94,7 +93,7 @@ class Server:
         """Stand where the network is."""
         server, send = self, OpenAICompatible._send
 
-        async def remembering(model: OpenAICompatible, to: Any, asked: Request) -> Landed:
+        async def remembering(model: OpenAICompatible, to: Any, asked: Request) -> Response:
             _ASKED.set(asked)
             return await send(model, to, asked)
 
@@ -127,7 +126,7 @@ class Server:
                 sent,
                 self.clock.now,
                 tuple(call.key for call in calls),
-                tuple(_meant(body, place) for place in range(len(calls))),
+                (_meant(body),) if calls else (),
                 whole["usage"]["total_tokens"] if fault in _BILLED else 0,
                 not fault,
             )
@@ -150,8 +149,6 @@ async def _faulted(fault: str, whole: dict[str, Any]) -> HttpReply:
             return HttpReply(200, {}, b"")
         case "cut":
             return HttpReply(200, {}, json.dumps(whole).encode()[:-20])
-        case "fewer":
-            return _reply(200, whole | {"choices": whole["choices"][1:]})
         case "no choices":
             return _reply(200, whole | {"choices": None})
     status, _, how = fault.partition(" ")
@@ -163,29 +160,25 @@ def _reply(status: int, document: Any, headers: Mapping[str, str] | None = None)
     return HttpReply(status, dict(headers or {}), json.dumps(document).encode())
 
 
-def _meant(body: Mapping[str, Any], place: int) -> str:
-    """All that decides an answer, in the form that it has whatever else is sent together with it."""
-    alone = {name: value for name, value in body.items() if name != "n"}
-    if "seed" in alone:
-        alone["seed"] += place
-    return json.dumps(alone, sort_keys=True)
+def _meant(body: Mapping[str, Any]) -> str:
+    """All that decides an answer."""
+    return json.dumps(body, sort_keys=True)
 
 
 def _completion(body: Mapping[str, Any], fingerprint: str, is_study: bool) -> dict[str, Any]:
-    n = body.get("n") or 1
-    read, written = len(json.dumps(body["messages"])) // 4, 3 * n
+    read, written = len(json.dumps(body["messages"])) // 4, 3
     return {
         "model": "m-1",
         "system_fingerprint": fingerprint,
-        "choices": [_choice(body, place, is_study) for place in range(n)],
+        "choices": [_choice(body, is_study)],
         "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
     }
 
 
-def _choice(body: Mapping[str, Any], place: int, is_study: bool) -> dict[str, Any]:
-    drawn = int.from_bytes(blake2b(_meant(body, place).encode(), digest_size=8).digest(), "little")
+def _choice(body: Mapping[str, Any], is_study: bool) -> dict[str, Any]:
+    drawn = int.from_bytes(blake2b(_meant(body).encode(), digest_size=8).digest(), "little")
     text = _text(body, drawn)
-    choice: dict[str, Any] = {"index": place, "message": {"role": "assistant", "content": text}}
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
     is_filtered = drawn % 41 == 7 and is_study
     choice["finish_reason"] = "content_filter" if is_filtered else "stop"
     if body.get("logprobs"):

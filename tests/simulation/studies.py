@@ -47,7 +47,6 @@ def _model(name: str, draw: random.Random) -> dict[str, Any]:
         "timeout": 30,
         "patience": 100,
         "concurrency": draw.choice((1, 2, 5)),
-        "repeats": draw.choice(("independent", "shared")),
     }
 
 

@@ -28,7 +28,6 @@ _HEADS = (
 def command(
     study: StudyArgument = HERE,
     pilot: int = 0,
-    compare: list[str] | None = None,
     small: bool = False,
     function: FunctionOption = None,
 ) -> None:
@@ -39,32 +38,25 @@ def command(
 
     Options:
       pilot: First ask this many requests, spread over the study, to measure time and tokens.
-      compare: Also estimate the cost on this model, such as openai/gpt-4o-mini.
       small: Plan the small version that the study file describes.
 
     Examples:
       quaver plan study.yaml
       quaver plan study.yaml --pilot 20
-      quaver plan study.yaml --compare openai/gpt-4o-mini
     """
     for name, opened in studies_of(study, function, small=small).items():
         say_study(name)
         if pilot:
             opened.variants.make(watch=say_making)
-        _show_plan(opened, pilot, compare)
+        _show_plan(opened, pilot)
 
 
-def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:
-    from quaver.study.sources.prices import COMPARED
-
-    plan, tell = study.plan(pilot=pilot, compare=compare or COMPARED), printer("plan")
+def _show_plan(study: Study, pilot: int) -> None:
+    plan, tell = study.plan(pilot=pilot), printer("plan")
     tell("head", plan)
     _show_models(plan)
     tell("batches", plan)
     tell("notes", plan)
-    if plan.elsewhere:
-        tell("elsewhere", max(model.whole.measured for model in plan.models))
-        screen.print(table(("model", "cost"), [(name, str(cost)) for name, cost in plan.elsewhere.items()]))
     tell("doubts", plan)
 
 

@@ -51,7 +51,6 @@ class Needs:
     """What a study needs from a model.
 
     Attributes:
-        repeats: The most calls in a request.
         logprobs: The most log-probabilities at a position.
         constraint: A choice among answers as constraint.
         schema: A JSON schema as constraint.
@@ -59,7 +58,6 @@ class Needs:
         varied: Knobs that the study varies (``temperature``, …), with their lowest and highest value.
     """
 
-    repeats: int = 1
     logprobs: int = 0
     constraint: bool = False
     schema: bool = False

@@ -50,7 +50,6 @@ class Anthropic(ServedModel):
         unencrypted: Whether a key may be sent to another machine over plain HTTP.
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
-        tokens_per_minute: Maximum of prompt and completion tokens.
         timeout: Seconds for one call.
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
@@ -77,7 +76,6 @@ class Anthropic(ServedModel):
         unencrypted: bool = False,
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
-        tokens_per_minute: PositiveFloat | None = None,
         timeout: PositiveFloat = 120.0,
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
@@ -91,7 +89,7 @@ class Anthropic(ServedModel):
             url, _KEY, needs_key=not is_here(url), choice="json_schema", schema=True, body=self._body
         )
         self._wire, self._facts = Wire(server, model, self._knobs, "messages"), {}
-        self._send_within(concurrency, requests_per_minute, tokens_per_minute, timeout, retries, patience)
+        self._send_within(concurrency, requests_per_minute, timeout, retries, patience)
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""

@@ -19,14 +19,12 @@ from typing_extensions import TypedDict  # pydantic asks for this one before Pyt
 
 from quaver.core.batch import BatchService
 from quaver.core.model import Abilities
-from quaver.core.records import Message, Response
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import UnknownName
 from quaver.models.served.dialects import Knobs
 from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
 from quaver.models.served.served_model import ServedModel, provenance_of
 from quaver.models.served.server_options import (
     address_of,
-    check_repeatable,
     checked_body,
     checked_name,
     checked_variable,
@@ -35,9 +33,9 @@ from quaver.models.served.server_options import (
 from quaver.models.served.wire import Wire
 
 if TYPE_CHECKING:
-    from quaver.models.served.http_pool import Connection
+    pass
 
-Feature = Literal["choice", "logprobs", "n", "schema", "seed"]
+Feature = Literal["choice", "logprobs", "schema", "seed"]
 
 _EVERYTHING = 1_000_000
 _OF_OPENAI = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
@@ -51,7 +49,6 @@ class Supports(TypedDict, total=False):
     batch: bool
     choice: Choice
     logprobs: int
-    n: bool
     plain: bool
     schema: bool
     seed: bool
@@ -67,8 +64,6 @@ class OpenAICompatible(ServedModel):
         key: The environment variable that holds its key; the preset's by default.
         version: A version of the served model, if its name does not show it. A new version asks everything
             again.
-        repeats: ``independent`` sends a request for each repeat; ``shared`` sends one for all repeats of a
-            prompt, whose answers the server draws together (``n``).
         supports: Features of the server that differ from its preset.
         effort: How much the model should think before it answers: ``none``, ``minimal``, ``low``, ``medium``,
             ``high``, or another of the provider's words; the provider's default if left out.
@@ -79,16 +74,13 @@ class OpenAICompatible(ServedModel):
         body: Extra fields of every request (``top_a: 0.2``); null leaves a field out.
         allow_downgrade: Features that the study does without if the server does not honour them; this is
             recorded. Any other feature that it does not honour is an error.
-        mode: ``repeatable`` sends one call at a time and has its prompt read first, so that llama.cpp's
-            server computes exactly what ``llamacpp`` does in process. ``fast`` leaves this to the server.
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
-        tokens_per_minute: Maximum of prompt and completion tokens.
         timeout: Seconds for one call.
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
 
-    Two are the same model if preset (or, without one, address), name, version, repeats, mode, effort, api,
+    Two are the same model if preset (or, without one, address), name, version, effort, api,
     route and body are the same. A server may therefore move without anything being asked again.
     Thinking gets room beyond ``max_tokens``: where answers are cut off in thought, the limit that is sent
     grows.
@@ -105,25 +97,22 @@ class OpenAICompatible(ServedModel):
         base_url: str | None = None,
         key: str | None = None,
         version: str = "",
-        repeats: Literal["independent", "shared"] = "independent",
         supports: Supports | None = None,
         effort: str = "",
         api: Literal["chat", "responses", "gemini"] = "chat",
         route: Sequence[str] = (),
         body: Mapping[str, Any] | None = None,
         allow_downgrade: Sequence[Feature] = (),
-        mode: Literal["repeatable", "fast"] = "fast",
         unencrypted: bool = False,
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
-        tokens_per_minute: PositiveFloat | None = None,
         timeout: PositiveFloat = 120.0,
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
     ) -> None:
         self._model, self._preset = checked_name("model", model), preset
         self._version = checked_name("version", version)
-        self._repeats, self._body = repeats, checked_body(body or {})
+        self._body = checked_body(body or {})
         routed = {"provider": {"only": [*route], "require_parameters": True}} if route else {}
         server = _server(preset, supports or {}, routed | self._body)
         self._usual = server.base_url
@@ -137,25 +126,11 @@ class OpenAICompatible(ServedModel):
             base_url=url,
             needs_key=needs_key,
             local=server.local or is_here(url),
-            n=server.n and api == "chat",
         )
         self._effort, self._api, self._route, self._unencrypted = effort, api, tuple(route), unencrypted
         self._wire, self._facts = Wire(server, model, Knobs(effort), api), {}
         self._downgrades = frozenset(allow_downgrade)
-        self._is_repeatable = mode == "repeatable"
-        self._last_read: tuple[Message, ...] = ()
-        if self._is_repeatable:
-            check_repeatable(preset, repeats, concurrency)
-            concurrency = 1
-        self._send_within(concurrency, requests_per_minute, tokens_per_minute, timeout, retries, patience)
-        if repeats == "shared" and not server.n and "n" not in self._allowed:
-            able = ", ".join(name for name, one in PRESETS.items() if one.n)
-            raise SpecError(
-                f"{preset or url} does not draw several answers to one request",
-                where="repeats",
-                found="shared",
-                fix=f"`repeats: independent`; or a preset that can: {able}",
-            )
+        self._send_within(concurrency, requests_per_minute, timeout, retries, patience)
 
     @property
     def _kind(self) -> Preset:
@@ -174,10 +149,6 @@ class OpenAICompatible(ServedModel):
         return self._unencrypted
 
     @property
-    def _draws_together(self) -> bool:
-        return self._repeats == "shared" and self._kind.n
-
-    @property
     def abilities(self) -> Abilities:
         """The preset's abilities, with what the study says about the server and can do without."""
         abilities = self._kind.abilities()
@@ -192,8 +163,6 @@ class OpenAICompatible(ServedModel):
     def identity(self) -> str:
         """Kind of server, model, and extra fields."""
         parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, self._api]
-        parts += [self._repeats] * (self._repeats != "independent")
-        parts += ["repeatable"] * self._is_repeatable
         parts += [f"effort={self._effort}"] * bool(self._effort)
         parts += [f"route={'+'.join(self._route)}"] * bool(self._route)
         parts += [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
@@ -208,18 +177,11 @@ class OpenAICompatible(ServedModel):
             "base_url": self._kind.base_url,
             "model": self._model,
             "version": self._version,
-            "repeats": self._repeats,
-            "mode": "repeatable" if self._is_repeatable else "fast",
             "body": dict(self._body),
             **{name: value for name, value in about.items() if value},
             **provenance_of(self._wire),
             **self._facts,
         }
-
-    def close(self) -> None:
-        """Forget what was learnt about the server."""
-        super().close()
-        self._last_read = ()
 
     def batches(self) -> BatchService | None:
         """The server's Batch API, if it has one."""
@@ -228,22 +190,6 @@ class OpenAICompatible(ServedModel):
         if not self._kind.batch:
             return None
         return OpenAIBatches(self._with_key, self._wire, self._address)
-
-    async def _begun(
-        self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]
-    ) -> Response | None:
-        """In the repeatable mode, have the prompt read first: its last token is then read alone."""
-        if not self._is_repeatable:
-            return None
-        body["id_slot"] = 0
-        if messages == self._last_read:
-            return None
-        self._last_read = ()
-        came = await connection.post(path, body | {"max_tokens": 0, "cache_prompt": False})
-        if isinstance(came, Response):
-            return came
-        self._last_read = messages
-        return None
 
     def _headers(self, key: str) -> dict[str, str]:
         """The key; for OpenAI alone also organization and project, as the environment has them."""

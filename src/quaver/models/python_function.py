@@ -9,8 +9,8 @@ import ast
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
 from numbers import Number
@@ -220,22 +220,12 @@ class Function(Defaults):
             return finished(_awaited(answer, started))
         return _response(answer, time.perf_counter() - started)
 
-    def _conversation(self) -> AbstractAsyncContextManager[Coroutines]:
+    @asynccontextmanager
+    async def _conversation(self) -> AsyncIterator[Coroutines]:
         """Nothing needs opening."""
-        failed = FailedItems("the function", self.identity)
+        yield Coroutines(self._answered, self._concurrency, FailedItems("the function", self.identity))
 
-        def settled(request: Request, responses: list[Response]) -> None:
-            for response in responses:
-                if response.finish == "error":
-                    failed.add(request)
-                else:
-                    failed.clear()
-            failed.check(responses[-1].error)
-
-        return Coroutines.opened(self._answers, lambda: self._concurrency, settled)
-
-    async def _answers(self, request: Request) -> list[Response]:
+    async def _answered(self, request: Request) -> Response:
         prompt, started = request.prompt, time.perf_counter()
         seen = {"messages": _turns(prompt)} if self._sees_messages else {}
-        asked = (self._annotate(prompt.text, prompt.question, **seen) for _ in request.calls)
-        return list(await asyncio.gather(*(_awaited(one, started) for one in asked)))
+        return await _awaited(self._annotate(prompt.text, prompt.question, **seen), started)

@@ -28,7 +28,6 @@ from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.sources.listed_studies import list_of_studies, studies_in
 from quaver.study.sources.opening import open_checked
-from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
@@ -140,7 +139,7 @@ class Study:
         return StudyVariants(self.source)
 
     @guarded
-    def plan(self, *, pilot: Annotated[int, Field(ge=0)] = 0, compare: Sequence[str] = COMPARED) -> Forecast:
+    def plan(self, *, pilot: Annotated[int, Field(ge=0)] = 0) -> Forecast:
         """Say what the study will take: calls, tokens, time, cost.
 
         Paraphrases that a model has yet to make count as long as the original.
@@ -148,16 +147,14 @@ class Study:
         Args:
             pilot: Ask this many requests of each model first, spread over the study, and store the answers,
                 so that time and tokens are measured.
-            compare: Other models, as genai-prices names them, to say what the study would cost on them.
 
         Returns:
             Calls, tokens, seconds and US dollars, by model and by level of each factor.
 
         Raises:
             StoreError: This source asks no model.
-            UnknownName: The price of one of these is unknown.
         """
-        return planned(asking(self.source), pilot, compare)
+        return planned(asking(self.source), pilot)
 
     @property
     def gold(self) -> StudyGold:

@@ -242,7 +242,7 @@ class Occasions:
         for name, model in models.items():
             model.prepare(1)
             if isinstance(model, Probed):
-                model.probe(needs_of([experiment.decodings[name]], experiment.variants, 1))
+                model.probe(needs_of([experiment.decodings[name]], experiment.variants))
         if not store.calls.placed("canary"):
             store.calls.place("canary", experiment.conditions, ids, ())
 

@@ -11,7 +11,7 @@ import pytest
 from quaver.core.conversation import answers_of
 from quaver.core.records import Request, Response
 from quaver.errors import ModelError
-from quaver.models.served.exchange import Exchange, Landed, Send
+from quaver.models.served.exchange import Exchange, Send
 from quaver.models.served.pace import Pace
 from quaver.models.served.server_faults import Address, Refused
 from quaver.testing.requests import TEXTS, request
@@ -25,17 +25,17 @@ class Served:
 
     @asynccontextmanager
     async def conversation(self) -> AsyncIterator[Exchange]:
-        yield Exchange(self.send, self.pace, Address("here", "m"), together=False, retries=0, patience=1.0)
+        yield Exchange(self.send, self.pace, Address("here", "m"), retries=0, patience=1.0)
 
 
 def test_nothing_is_sent_once_the_answers_are_given_up() -> None:
     sent: list[Request] = []
 
-    async def send(asked: Request) -> Landed:
+    async def send(asked: Request) -> Response:
         sent.append(asked)
         if len(sent) > 1:
             await asyncio.sleep(60)
-        return Landed([Response("x")])
+        return Response("x")
 
     served = Served(send, concurrency=1)
     answers = answers_of(served, [request(TEXTS[0]), request(TEXTS[1]), request(TEXTS[2])])
@@ -47,7 +47,7 @@ def test_nothing_is_sent_once_the_answers_are_given_up() -> None:
 def test_requests_that_are_rejected_alike_end_the_conversation_within_ten() -> None:
     sent: list[Request] = []
 
-    async def send(asked: Request) -> Landed:
+    async def send(asked: Request) -> Response:
         sent.append(asked)
         await asyncio.sleep(0)
         raise Refused(ModelError("no"), status=400)

@@ -13,7 +13,7 @@ def test_the_table_of_presets() -> None:
     rows = {}
     for line in PAGE.splitlines():
         cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        if len(cells) == 9 and cells[0] in PRESETS:
+        if len(cells) == 8 and cells[0] in PRESETS:
             rows[cells[0]] = cells[1:]
     yes = {True: "yes", False: "no"}
     assert rows == {
@@ -24,7 +24,6 @@ def test_the_table_of_presets() -> None:
             one.choice,
             yes[one.schema],
             yes[bool(one.seed)],
-            yes[one.n],
             yes[one.plain],
         ]
         for name, one in PRESETS.items()

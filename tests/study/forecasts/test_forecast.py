@@ -11,7 +11,7 @@ from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Vari
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.models.python_function import Function
-from quaver.study.forecasts.forecast import Range, expected_tokens, forecast
+from quaver.study.forecasts.forecast import Range, expected_cost, forecast
 
 LABELS = LabelSet((Label("a", "A"), Label("b", "B")))
 SHORT = Variant(
@@ -49,17 +49,20 @@ def test_the_forecast_is_their_sum_and_keeps_the_notes() -> None:
     assert made.notes == ("A note.",)
 
 
+PRICE = Price(input=1, output=10, cached=0.1)
+
+
 def test_nothing_measured_is_from_one_token_to_the_longest() -> None:
-    tokens = expected_tokens(100, prompt=5000, shared=2000, longest=800, counted=True, used={})
-    assert (tokens.prompt, tokens.cached) == (Range(5000, 5000), Range(0, 2000))
-    assert (tokens.completion, tokens.measured) == (Range(100, 800), 0)
-    price = Price(input=1, output=10, cached=0.1)
-    assert tokens.cost(price)[:2] == pytest.approx(((3000 + 200 + 1000) / 1e6, (5000 + 8000) / 1e6))
+    cost = expected_cost(100, 5000, 800, PRICE, shared=2000, counted=True)
+    assert cost is not None
+    assert cost[:2] == pytest.approx(((3000 + 200 + 1000) / 1e6, (5000 + 8000) / 1e6))
+    assert cost.likely is None
 
 
 def test_what_nobody_counted_is_a_quarter_off_either_way() -> None:
-    tokens = expected_tokens(100, prompt=4000, shared=0, longest=100, counted=False, used={})
-    assert tokens.prompt == Range(3000, 5000)
+    cost = expected_cost(100, 4000, 100, PRICE)
+    assert cost is not None
+    assert cost[:2] == pytest.approx(((3000 + 1000) / 1e6, (5000 + 1000) / 1e6))
 
 
 def test_what_was_measured_is_two_standard_errors_either_way() -> None:
@@ -71,12 +74,12 @@ def test_what_was_measured_is_two_standard_errors_either_way() -> None:
         "completion_tokens": 20.0,  # 2 3 4 5 6: mean 4, variance 2
         "completion_squares": 90.0,
     }
-    tokens = expected_tokens(100, prompt=3000, shared=0, longest=450, counted=False, used=used)
-    assert tokens.prompt[:2] == pytest.approx((1000, 1000))
-    assert tokens.cached[:2] == pytest.approx((500, 500))
-    error = 2 * (2 / 4) ** 0.5
-    assert tokens.completion[:2] == pytest.approx((100 * (4 - error), 450)), "and never more than is allowed"
-    assert tokens.measured == 5
+    cost = expected_cost(100, 3000, 450, PRICE, used=used)
+    read, error = 500 + 500 * 0.1, 2 * (2 / 4) ** 0.5
+    assert cost is not None
+    assert cost == pytest.approx(
+        ((read + 1000 * (4 - error)) / 1e6, (read + 10 * 450) / 1e6, (read + 4000) / 1e6)
+    ), "and never more than is allowed"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     assert model.reworded == 0
     (by,) = document(tmp_path)["drafts"][0]["by"].values()
     assert by["engine"] == "llamacpp"
-    (spent,) = study.plan(compare=()).paraphrases
+    (spent,) = study.plan().paraphrases
     calls, read, written = (
         int(n.replace(",", "")) for n in re.findall(r"[\d,]+(?= (?:calls|tokens|written))", spent)
     )
@@ -175,7 +175,7 @@ def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None
     model = Model()
     study = opened(tmp_path, model, budget={"calls": 6})
     study.variants.make()
-    (spent,) = study.plan(compare=()).paraphrases
+    (spent,) = study.plan().paraphrases
     assert spent.startswith("4 calls of mine made paraphrases: 0 tokens read, 0 written, cost unknown")
     outcome = study.run()
     assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)

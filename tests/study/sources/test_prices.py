@@ -13,7 +13,7 @@ from quaver.design.spec.study_file import read_study
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.python_function import Function
-from quaver.study.sources.prices import COMPARED, check_abilities, check_money, known_price, prices, prices_of
+from quaver.study.sources.prices import check_abilities, check_money, known_price, prices
 
 
 def study(**model: Any) -> Any:
@@ -79,14 +79,6 @@ def test_a_budget_of_money_needs_every_price() -> None:
         check_money({"m": None}, spec, source)
     assert "price: 0" in str(caught.value)
     check_money({"m": Price(0, 0, 0)}, spec, source)
-
-
-def test_what_a_study_is_compared_on_is_known() -> None:
-    found = prices_of(COMPARED)
-    assert list(found) == list(COMPARED)
-    assert all(0 < price.cached <= price.input < price.output for price in found.values())
-    with pytest.raises(UnknownName):
-        prices_of(["gpt-nonsense"])
 
 
 def test_a_preset_is_known_by_its_own_name() -> None:

@@ -23,7 +23,7 @@ from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Budget, Outcome, Progress
 from quaver.collect.run.writer import AskedModel, Kept, Writer
 from quaver.collect.store.response_store import Store
-from quaver.core.conversation import Converser, Conversing
+from quaver.core.conversation import Conversing, converse
 from quaver.core.event_loop import in_thread, started
 from quaver.core.meter import little_garbage
 from quaver.core.model import Answered, Model
@@ -60,7 +60,7 @@ class _Asker:
         try:
             if isinstance(model, Conversing):
                 feed = self._asked.feed
-                await Converser(model, feed.next, self._take, lambda: feed.has_more).converse()
+                await converse(model, feed.next, self._take, lambda: feed.has_more)
             else:
                 end = await in_thread(self._work, f"quaver-{self.name}")
         except BaseException as error:  # raised again in the thread that waits

@@ -177,7 +177,7 @@ class HttpBatches:
             return self._refused(request, status, content)
         try:
             with reading(meter, request, content):
-                return self._wire.read(content, request, 1, self._wire.body(request))
+                return [self._wire.read(content, request, self._wire.body(request))]
         except Passing as fault:
             return Unanswered(fault.reason, traffic=meter.take())
 

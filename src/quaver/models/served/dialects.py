@@ -43,21 +43,21 @@ class Dialect:
 
     Attributes:
         name: What the record calls it.
-        body: Makes the body for some of a request's calls.
+        body: Makes the body for a call.
         completion: Turns a reply into a chat completion; None where it is one.
         fields: Where each knob may stand in a body.
         path: The path of a request, below the base URL.
     """
 
     name: str
-    body: Callable[[Preset, str, Request, Knobs, int], dict[str, Any]]
+    body: Callable[[Preset, str, Request, Knobs], dict[str, Any]]
     path: Callable[[str, Sequence[Message]], str]
     fields: Mapping[str, tuple[str, ...]]
     completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
 
-def _chat_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
-    body = body_of(server, model, request, n=n)
+def _chat_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
+    body = body_of(server, model, request)
     return body | ({"reasoning_effort": knobs.effort} if knobs.effort else {})
 
 
@@ -79,7 +79,7 @@ CHAT_API: Final = Dialect(
 )
 
 
-def _responses_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
+def _responses_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
     """A request of OpenAI's Responses API, which takes no seed and no stop."""
     chat = body_of(server, model, request)
     body: dict[str, Any] = {
@@ -148,7 +148,7 @@ EFFORTS: Final = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high
 """Tokens of thinking by effort, as Google documents it for models before Gemini 3."""
 
 
-def _gemini_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
+def _gemini_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
     """A request as Gemini's ``GenerateContentRequest``."""
     decoding, said = request.decoding, turns(request.prompt.messages)
     system = [{"text": one["content"]} for one in said if one["role"] == "system"]
@@ -162,8 +162,6 @@ def _gemini_body(server: Preset, model: str, request: Request, knobs: Knobs, n: 
         config["topP"] = decoding.top_p
     if decoding.stop:
         config["stopSequences"] = list(decoding.stop)
-    if n > 1:
-        config["candidateCount"] = n
     if request.schema or request.choices:
         schema = json.loads(request.schema) if request.schema else one_of(request.choices)
         config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
@@ -236,7 +234,7 @@ GEMINI_API: Final = Dialect(
 _MARK = {"type": "ephemeral"}
 
 
-def _messages_body(server: Preset, model: str, request: Request, knobs: Knobs, n: int) -> dict[str, Any]:
+def _messages_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
     """A request of Anthropic's Messages API; thinking takes neither temperature nor cut-offs."""
     decoding, thinking = request.decoding, knobs.thinking
     said = turns(request.prompt.messages)

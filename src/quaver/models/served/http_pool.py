@@ -17,7 +17,6 @@ from quaver._secrets import Keys
 from quaver.core.input_budget import InputBudget, TooLarge, check_values
 from quaver.core.records import Response
 from quaver.core.response_validation import error_response
-from quaver.models.served.pace import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, lost, read_failure, was_dropped
 from quaver.models.served.server_options import compact_json
 
@@ -178,11 +177,11 @@ class Connection:
         finally:
             await connection._pool.close()
 
-    async def post(self, path: str, body: dict[str, Any]) -> tuple[bytes, Limits | None] | Response:
+    async def post(self, path: str, body: dict[str, Any]) -> bytes | Response:
         """Send a body.
 
         Returns:
-            The reply and the limits that it reports; or a response, if the prompt itself is at fault.
+            The reply; or a response, if the prompt itself is at fault.
         """
         content = compact_json(body)
         to = self._endpoints.get(path)
@@ -191,9 +190,7 @@ class Connection:
                 self._base + path + self._query, {**self._headers, **_JSON}
             )
         reply = await self._sent(self._pool.post, to, content)
-        if isinstance(reply, Response):
-            return reply
-        return self._secret.out_of_bytes(reply.content), read_limits(reply.headers)
+        return reply if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)
 
     async def get(self, path: str) -> bytes:
         """Fetch a path below the base URL, or another URL of the server."""

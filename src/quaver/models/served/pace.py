@@ -14,37 +14,11 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _EPOCH = 10.0**9
 """A larger number of seconds is a point in time; no pause is longer."""
-
-
-class Limits(NamedTuple):
-    """What is left of the limits, and the seconds until they are reset; None if not reported.
-
-    Attributes:
-        requests: Remaining requests.
-        requests_reset: Seconds until the limit on requests is reset.
-        tokens: Remaining tokens.
-        tokens_reset: Seconds until the limit on tokens is reset.
-    """
-
-    requests: float | None
-    requests_reset: float | None
-    tokens: float | None
-    tokens_reset: float | None
-
-    def pause(self, tokens: int) -> float:
-        """Seconds for which nothing can be sent, since nothing is left."""
-        pause = 0.0
-        if self.requests is not None and self.requests < 1:
-            pause = self.requests_reset or 0.0
-        if self.tokens is not None and self.tokens < tokens:
-            pause = max(pause, self.tokens_reset or 0.0)
-        return min(pause, _LONGEST_HOLD)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -62,20 +36,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
     except ValueError:
         return None
-
-
-def read_limits(headers: Mapping[str, str]) -> Limits | None:
-    """The limits in a reply's headers, or None.
-
-    >>> read_limits({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})
-    Limits(requests=0.0, requests_reset=90.0, tokens=None, tokens_reset=None)
-    """
-    name = "x-ratelimit-{}-requests" if "x-ratelimit-remaining-requests" in headers else "x-ratelimit-{}"
-    requests, tokens = headers.get(name.format("remaining")), headers.get("x-ratelimit-remaining-tokens")
-    if requests is None and tokens is None:
-        return None
-    reset, tokens_reset = headers.get(name.format("reset")), headers.get("x-ratelimit-reset-tokens")
-    return Limits(_number(requests), _seconds(reset), _number(tokens), _seconds(tokens_reset))
 
 
 def _number(text: str | None) -> float | None:
@@ -113,19 +73,7 @@ _CATCH_UP, _AT_ONCE = 0.05, 4
 """Seconds, and calls, by which delays may be caught up."""
 
 _LONGEST_HOLD = 60.0
-"""Longest wait for what a header says, in seconds; then one call tests whether it still holds."""
-
-
-class Sent(NamedTuple):
-    """A call in flight.
-
-    Attributes:
-        at: When it was sent, on the pace's clock.
-        tokens: The tokens that it may take.
-    """
-
-    at: float
-    tokens: int
+"""Seconds in which a server that counts by the minute takes one call at least."""
 
 
 class Pace:
@@ -134,7 +82,6 @@ class Pace:
     Args:
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
-        tokens_per_minute: Maximum of prompt and completion tokens; unlimited by default.
         clock: A monotonic clock, in seconds.
 
     Attributes:
@@ -147,15 +94,13 @@ class Pace:
         *,
         concurrency: int | None = None,
         requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock, self._seeks, self._is_given = clock, concurrency is None, bool(requests_per_minute)
         self.most, self._size, self.in_flight = concurrency or _MOST, float(concurrency or _FIRST), 0
         self.rate = requests_per_minute / 60 if requests_per_minute else math.inf
-        self._token_rate = tokens_per_minute / 60 if tokens_per_minute else math.inf
-        self._began = self._cut_at = self._level_at = clock()
-        self._level = self._next = self._held = self._waited = 0.0
+        self._began = self._cut_at = clock()
+        self._next = self._held = self._waited = 0.0
         self._strain = {"busy": 0.0, "limited": 0.0}
         self._answered = self._since_cut = 0
         self._latency, self._quickest, self._was_cut = 0.0, math.inf, False
@@ -171,21 +116,16 @@ class Pace:
             return math.inf
         now = self._clock()
         until = max(self._held, self._next if self.rate < math.inf else 0.0)
-        if self._token_rate < math.inf:
-            refilled = self._level + (now - self._level_at) * self._token_rate
-            self._level, self._level_at = min(self._token_rate, refilled), now
-            until = max(until, now - self._level / self._token_rate)
         return max(0.0, until - now)
 
-    def sent(self, tokens: int) -> Sent:
-        """Record that a call was sent; returns it, for ``answered``, ``refused`` or ``failed``."""
+    def sent(self) -> float:
+        """Record that a call was sent; returns when, for ``answered``, ``refused`` or ``failed``."""
         now = self._clock()
         self.in_flight += 1
-        self._level -= tokens if self._token_rate < math.inf else 0
         if self.rate < math.inf:
             late = min(_CATCH_UP, _AT_ONCE / self.rate)
             self._next = max(self._next, now - late) + 1 / self.rate
-        return Sent(now, tokens)
+        return now
 
     def hold(self, seconds: float) -> None:
         """Send nothing for a while."""
@@ -193,24 +133,20 @@ class Pace:
         self._waited += max(0.0, now + seconds - max(self._held, now))
         self._held = max(self._held, now + seconds)
 
-    def answered(self, sent: Sent, used: int | None, limits: Limits | None) -> None:
+    def answered(self, sent: float) -> None:
         """Record an answer."""
         now, full = self._clock(), self.in_flight >= self.window
         self.in_flight -= 1
         self._answered, self._since_cut = self._answered + 1, self._since_cut + 1
         self._strain = {kind: max(0.0, strain - _RELIEF) for kind, strain in self._strain.items()}
-        if self._token_rate < math.inf and used is not None:
-            self._level += sent.tokens - used
-        if limits is not None and (pause := limits.pause(used or sent.tokens)):
-            self.hold(pause)
-        self._latency += (now - sent.at - self._latency) * (_SMOOTHED if self._latency else 1)
+        self._latency += (now - sent - self._latency) * (_SMOOTHED if self._latency else 1)
         self._quickest = min(self._quickest, self._latency)
         if self._seeks and full and self._latency <= _SLOWER * self._quickest:
             self._size = min(self.most, self._size + (1 / self._size if self._was_cut else 1))
         if self.rate < math.inf and not self._is_given:
             self.rate *= 1 + _RISE / max(self.rate, _RISE)
 
-    def refused(self, sent: Sent, wait: float | None) -> None:
+    def refused(self, sent: float, wait: float | None) -> None:
         """Record that the server asked for fewer calls; one that may come back at once is not too many."""
         self.in_flight -= 1
         if wait != 0 and self._is_strained("limited", sent, wait) and not self._is_given:
@@ -222,20 +158,20 @@ class Pace:
             self.rate = min(self.rate, max(_LESS * min(self.rate, taken), least, 1 / _LONGEST_HOLD))
             self._cut_at, self._since_cut, self._waited = now, 0, max(0.0, self._held - now)
 
-    def failed(self, sent: Sent, *, busy: bool, wait: float | None = None) -> None:
+    def failed(self, sent: float, *, busy: bool, wait: float | None = None) -> None:
         """Record a failed call."""
         self.in_flight -= 1
         if busy and self._is_strained("busy", sent, wait) and self._seeks:
             self._size, self._was_cut = max(1.0, self._size / 2), True
             self._cut_at = self._clock()
 
-    def _is_strained(self, kind: str, sent: Sent, wait: float | None) -> bool:
+    def _is_strained(self, kind: str, sent: float, wait: float | None) -> bool:
         """Count a refusal; whether there were too many since the last cut. Then all calls wait."""
         self._strain[kind] = min(self._strain[kind] + 1, _STRAINED)
         if self._strain[kind] < _STRAINED:
             return False
         self.hold(wait or 0.0)
-        return sent.at >= self._cut_at
+        return sent >= self._cut_at
 
 
 _ILL, _OF = 10, 3

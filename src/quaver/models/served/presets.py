@@ -37,7 +37,6 @@ class Preset:
         choice: How it is restricted to a choice.
         schema: Whether it can be restricted to a JSON schema.
         seed: The field for a seed; empty if it takes none.
-        n: Whether it draws several answers to one request.
         plain: Whether it completes a text without a chat template.
         continues: How it continues an assistant's last message: ``flag`` with vLLM's flag, ``always`` by
             itself; empty if it cannot.
@@ -49,8 +48,6 @@ class Preset:
         version: The path, from its root, and the key in the reply that give its version.
         local: Whether it usually runs on your own machine, for free.
         start: The command that starts it.
-        steady: The command that starts it so that its answers repeat themselves, as its makers document it;
-            empty if they document none.
     """
 
     base_url: str
@@ -60,7 +57,6 @@ class Preset:
     choice: Choice = "none"
     schema: bool = False
     seed: str = ""
-    n: bool = False
     plain: bool = False
     continues: Literal["", "flag", "always"] = ""
     options: Mapping[str, str] = field(default_factory=lambda: _FEW)
@@ -71,7 +67,6 @@ class Preset:
     version: tuple[str, str] | None = None
     local: bool = False
     start: str = ""
-    steady: str = ""
 
     def abilities(self) -> Abilities:
         """What a study may ask of it."""
@@ -98,7 +93,6 @@ _OPENAI = _service(
     "OPENAI_API_KEY",
     logprobs=20,
     seed="seed",
-    n=True,
     length=_COMPLETION,
     batch=True,
 )
@@ -111,13 +105,13 @@ PRESETS: Mapping[str, Preset] = {
     "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY", batch=False),
     "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", needs_key=True),
     "gemini": _service(
-        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True
+        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"
     ),
-    "mistral": _service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed="random_seed", n=True),
+    "mistral": _service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed="random_seed"),
     "deepseek": Preset("https://api.deepseek.com", "DEEPSEEK_API_KEY", needs_key=True, logprobs=20),
     "groq": _service("https://api.groq.com/openai/v1", "GROQ_API_KEY", seed="seed", length=_COMPLETION),
     "together": _service(
-        "https://api.together.xyz/v1", "TOGETHER_API_KEY", seed="seed", n=True, plain=True, options=_OWN
+        "https://api.together.xyz/v1", "TOGETHER_API_KEY", seed="seed", plain=True, options=_OWN
     ),
     "openrouter": _service(
         "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", logprobs=20, seed="seed", options=_OWN,
@@ -125,15 +119,13 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "vllm": _local(
         "http://localhost:8000/v1", "VLLM_API_KEY", logprobs=20, choice="structured_outputs", schema=True,
-        seed="seed", n=True, plain=True, continues="flag", options=_OWN, version=("/version", "version"),
-        start="vllm serve MODEL", steady="VLLM_BATCH_INVARIANT=1 vllm serve MODEL",
+        seed="seed", plain=True, continues="flag", options=_OWN, version=("/version", "version"),
+        start="vllm serve MODEL"
     ),
     "sglang": _local(
-        "http://localhost:30000/v1", "SGLANG_API_KEY", logprobs=20, choice="regex", schema=True, n=True,
+        "http://localhost:30000/v1", "SGLANG_API_KEY", logprobs=20, choice="regex", schema=True,
         plain=True, continues="flag", options=_OWN, top_k_off=-1, version=("/get_server_info", "version"),
-        start="python -m sglang.launch_server --model-path MODEL",
-        steady="python -m sglang.launch_server --model-path MODEL --attention-backend fa3 "
-        "--enable-deterministic-inference",
+        start="python -m sglang.launch_server --model-path MODEL"
     ),
     "ollama": _local(
         "http://localhost:11434/v1", "OLLAMA_API_KEY", logprobs=20, choice="json_schema", schema=True,
@@ -141,9 +133,8 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "llamacpp_server": _local(
         "http://localhost:8080/v1", "LLAMA_API_KEY", logprobs=500, choice="grammar", schema=True, seed="seed",
-        n=True, plain=True, continues="always", options=_ALL | {"repeat_penalty": "repeat_penalty"},
-        version=("/props", "build_info"), start="llama-server -m MODEL.gguf --jinja",
-        steady="llama-server -m MODEL.gguf --jinja -fa off, and `mode: repeatable` beside the model",
+        plain=True, continues="always", options=_ALL | {"repeat_penalty": "repeat_penalty"},
+        version=("/props", "build_info"), start="llama-server -m MODEL.gguf --jinja"
     ),
     "lm_studio": _local(
         "http://localhost:1234/v1", "LM_API_TOKEN", choice="json_schema", schema=True, seed="seed",
@@ -151,7 +142,7 @@ PRESETS: Mapping[str, Preset] = {
         options={"top_p": "top_p", "top_k": "top_k", "stop": "stop", "repeat_penalty": "repeat_penalty"},
     ),
     "gpt4all_server": _local(
-        "http://localhost:4891/v1", n=True, options={"top_p": "top_p", "min_p": "min_p"},
+        "http://localhost:4891/v1", options={"top_p": "top_p", "min_p": "min_p"},
         start="GPT4All, Settings, Application, Advanced: Enable Local API Server",
     ),
 }  # fmt: skip

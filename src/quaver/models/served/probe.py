@@ -19,7 +19,6 @@ from quaver.core.event_loop import finished
 from quaver.core.model import Needs
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, Unavailable
-from quaver.models.served.exchange import Landed
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused
 
@@ -47,7 +46,7 @@ _THINKING = 2048
 
 _QUESTION = "Tell me in a few words what you did yesterday, and who was there."
 
-Arriving = Callable[["Connection", Preset, Request], Awaitable[Landed]]
+Arriving = Callable[["Connection", Preset, Request], Awaitable[Response]]
 
 
 @dataclass(slots=True)
@@ -114,7 +113,6 @@ class _Probe:
             ("schema", self._schema, needs.schema),
             ("logprobs", self._logprobs, needs.logprobs),
             ("seed", self._seed, needs.seed),
-            ("n", self._n, self._server.n and needs.repeats > 1),
         ]
         varied = [(knob, partial(self._varied, knob, ends)) for knob, ends in needs.varied.items()]
         return [*varied, *((name, tries) for name, tries, needed in trials if needed)]
@@ -157,14 +155,14 @@ class _Probe:
 
     async def _choice(self) -> str:
         decoding = Decoding("", max_tokens=24, constraint="labels")
-        (response,) = await self._ask(decoding, choices=_CHOICES, spoken=True)
+        response = await self._ask(decoding, choices=_CHOICES, spoken=True)
         if response.text.strip() in _CHOICES:
             return ""
         return f"asked for one of {_CHOICES}, it answers {_shown(response)}"
 
     async def _schema(self) -> str:
         decoding = Decoding("", max_tokens=40)
-        (response,) = await self._ask(decoding, schema=json.dumps(_SCHEMA), spoken=True)
+        response = await self._ask(decoding, schema=json.dumps(_SCHEMA), spoken=True)
         with suppress(ValueError, TypeError, AttributeError):
             if json.loads(response.text).get("zq7") in ("kd", "pf"):
                 return ""
@@ -174,13 +172,13 @@ class _Probe:
         wanted = self._needs.logprobs
         if wanted > self._server.logprobs:
             return f"it returns at most {self._server.logprobs}"
-        (response,) = await self._ask(Decoding("", max_tokens=2, logprobs=wanted))
+        response = await self._ask(Decoding("", max_tokens=2, logprobs=wanted))
         given = min((len(token.top) for token in response.tokens), default=0)
         return "" if given >= wanted else f"asked for {wanted}, it returns {given}"
 
     async def _seed(self) -> str:
         decoding = Decoding("", temperature=1.0, max_tokens=24)
-        texts = [_drawn((await self._ask(decoding, seed=seed))[0]) for seed in (7, 7, 8, 9)]
+        texts = [_drawn(await self._ask(decoding, seed=seed)) for seed in (7, 7, 8, 9)]
         if texts[0] != texts[1]:
             return "the same seed draws another answer"
         return "another seed draws the same answer" if len(set(texts)) == 1 else ""
@@ -193,12 +191,6 @@ class _Probe:
             await self._ask(replace(Decoding("", max_tokens=16), **value))
         return ""
 
-    async def _n(self) -> str:
-        wanted = self._needs.repeats
-        responses = await self._ask(Decoding("", temperature=1.0, max_tokens=24), n=wanted)
-        alike = len({_drawn(response) for response in responses}) == 1
-        return f"{wanted} answers to one request are all the same" if alike else ""
-
     async def _ask(
         self,
         decoding: Decoding,
@@ -206,24 +198,21 @@ class _Probe:
         choices: tuple[str, ...] = (),
         schema: str = "",
         seed: int = 7,
-        n: int = 1,
         spoken: bool = False,
-    ) -> list[Response]:
-        """Answers to the test question; if thinking used up all tokens, a second try gets more."""
-        responses = await self._sent(decoding, choices, schema, seed, n)
-        if any(_is_cut_short(response, spoken) for response in responses):
-            responses = await self._sent(replace(decoding, max_tokens=_THINKING), choices, schema, seed, n)
-        return responses
+    ) -> Response:
+        """The answer to the test question; if thinking used up all tokens, a second try gets more."""
+        response = await self._sent(decoding, choices, schema, seed)
+        if _is_cut_short(response, spoken):
+            response = await self._sent(replace(decoding, max_tokens=_THINKING), choices, schema, seed)
+        return response
 
-    async def _sent(
-        self, decoding: Decoding, choices: tuple[str, ...], schema: str, seed: int, n: int
-    ) -> list[Response]:
+    async def _sent(self, decoding: Decoding, choices: tuple[str, ...], schema: str, seed: int) -> Response:
         messages = (Message("user", _QUESTION),)
-        calls = tuple(Call(bytes(16), 0, 0, repeat) for repeat in range(n))
+        calls = (Call(bytes(16), 0, 0, 0),)
         request = Request("", Prompt(messages, _QUESTION, ""), decoding, choices, seed, calls, schema=schema)
         for left in range(_TRIES - 1, -1, -1):
             try:
-                landed = await self._arriving(self._connection, self._server, request)
+                response = await self._arriving(self._connection, self._server, request)
             except Passing as fault:
                 if not left:
                     silent = ModelError(
@@ -235,9 +224,9 @@ class _Probe:
                     raise Refused(silent) from None
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
             else:
-                if error := landed.responses[0].error:
+                if error := response.error:
                     raise Refused(ModelError("the server does not answer", found=error))
-                return landed.responses
+                return response
         raise AssertionError
 
     def _dishonoured(self, name: str, lack: str) -> ModelError:
@@ -273,9 +262,8 @@ _ASKED = {
     "schema": ("an answer that follows a schema", "leave that variant out"),
     "logprobs": ("logprobs", "ask for fewer, or start the server so that it allows more"),
     "seed": ("seed", "leave `seed` out of the decoding"),
-    "n": ("repeats: shared", "use `repeats: independent`, or start the server with more slots"),
 }
 
 
-_OFF: Mapping[str, Any] = {"choice": "none", "schema": False, "logprobs": 0, "seed": "", "n": False}
+_OFF: Mapping[str, Any] = {"choice": "none", "schema": False, "logprobs": 0, "seed": ""}
 """By feature, the value of a server without it."""

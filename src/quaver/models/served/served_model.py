@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,10 +12,10 @@ from urllib.parse import urlsplit
 from quaver.core.conversation import answers_of
 from quaver.core.meter import Meter
 from quaver.core.model import Answered, Needs
-from quaver.core.records import Message, Request, Response
+from quaver.core.records import Request, Response
 from quaver.errors import MissingKey, SpecError
 from quaver.models._defaults import Defaults
-from quaver.models.served.exchange import Exchange, Landed
+from quaver.models.served.exchange import Exchange
 from quaver.models.served.pace import Pace
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Refused
@@ -46,7 +45,6 @@ class ServedModel(Defaults):
         self,
         concurrency: int | None,
         requests_per_minute: float | None,
-        tokens_per_minute: float | None,
         timeout: float,
         retries: int,
         patience: float,
@@ -58,7 +56,6 @@ class ServedModel(Defaults):
             Pace,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
         )
         self._pace = self._new_pace()
 
@@ -70,7 +67,6 @@ class ServedModel(Defaults):
                 partial(self._send, connection),
                 self._pace,
                 self._address,
-                together=self._draws_together,
                 retries=self._retries,
                 patience=self._patience,
                 meter=self.meter,
@@ -91,15 +87,14 @@ class ServedModel(Defaults):
         from quaver.models.served.probe import tried
 
         found = tried(
-            replace(self._wire.server, n=self._draws_together),
+            self._wire.server,
             self._needing(needs),
             self._connected,
             self._address,
             self._trying,
             self._allowed,
         )
-        n = (found.server.n or self._wire.server.n) and "n" not in found.downgrades
-        self._wire.server = replace(found.server, n=n)
+        self._wire.server = found.server
         self._facts = {**found.facts, "downgrades": found.downgrades}
 
     def _needing(self, needs: Needs) -> Needs:
@@ -125,16 +120,16 @@ class ServedModel(Defaults):
 
     # ------------------------------------------------------------------ one call
 
-    async def _send(self, connection: Connection, request: Request) -> Landed:
+    async def _send(self, connection: Connection, request: Request) -> Response:
         return await self._arriving(connection, self._wire.server, request)
 
-    async def _trying(self, connection: Connection, server: Preset, request: Request) -> Landed:
+    async def _trying(self, connection: Connection, server: Preset, request: Request) -> Response:
         """Like ``_arriving``, but counts the cost of answers that are not stored."""
-        landed = await self._arriving(connection, server, request)
-        self.meter.count(spent_on(landed.responses))
-        return landed
+        response = await self._arriving(connection, server, request)
+        self.meter.count(spent_on(response))
+        return response
 
-    async def _arriving(self, connection: Connection, server: Preset, request: Request) -> Landed:
+    async def _arriving(self, connection: Connection, server: Preset, request: Request) -> Response:
         """Send a request; until the server has taken one, one at a time, since it may refuse a field."""
         if not self._wire.settled:
             async with connection.settling:
@@ -142,15 +137,13 @@ class ServedModel(Defaults):
                     return await self._taken(connection, server, request)
         return await self._taken(connection, server, request)
 
-    async def _taken(self, connection: Connection, server: Preset, request: Request) -> Landed:
-        wire, n = self._wire, len(request.calls)
+    async def _taken(self, connection: Connection, server: Preset, request: Request) -> Response:
+        wire = self._wire
         while True:
-            version, body = wire.version, wire.body(request, n, server)
-            path = wire.path(request)
+            version, body = wire.version, wire.body(request, server)
             try:
-                with sending(self.meter, request, n):
-                    begun = await self._begun(connection, path, body, request.prompt.messages)
-                    came = begun or await connection.post(path, body)
+                with sending(self.meter, request):
+                    came = await connection.post(wire.path(request), body)
             except Refused as fault:
                 if wire.version == version:
                     if not wire.learn(fault, body):
@@ -158,21 +151,14 @@ class ServedModel(Defaults):
                     self.meter.tell(wire.news)
                 continue
             if isinstance(came, Response):
-                return Landed([came._replace(instrument=wire.record(request, body, came))] * n)
-            content, limits = came
-            with reading(self.meter, request, content):
-                responses = wire.read(content, request, n, body, server)
+                return came._replace(instrument=wire.record(request, body, came))
+            with reading(self.meter, request, came):
+                response = wire.read(came, request, body, server)
             wire.settled = True
-            if not (self.meter.has_room and wire.grows(responses, body)):
-                return Landed(responses, limits)
-            self.meter.count(spent_on(responses))
+            if not (self.meter.has_room and wire.grows(response, body)):
+                return response
+            self.meter.count(spent_on(response))
             self.meter.tell(wire.news)
-
-    async def _begun(
-        self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]
-    ) -> Response | None:
-        """What must happen before a request is sent; a response if the prompt is at fault."""
-        return None
 
     def _headers(self, key: str) -> dict[str, str]:
         """The headers of every request."""
@@ -186,11 +172,6 @@ class ServedModel(Defaults):
     @property
     def _url(self) -> str:
         return self._wire.server.base_url
-
-    @property
-    def _draws_together(self) -> bool:
-        """Whether a request's calls are sent together."""
-        return False
 
     def _with_key(self) -> tuple[dict[str, str], str]:
         """The headers of every request, and the key among them."""

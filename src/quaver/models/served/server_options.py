@@ -34,27 +34,6 @@ _LONG = 6
 """Characters from which on what stands after ``/key/`` in a path is one, if it is no version."""
 
 
-def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
-    """Check that the server supports ``mode: repeatable``."""
-    if preset != "llamacpp_server":
-        steady = PRESETS[preset].steady if preset else ""
-        raise SpecError(
-            "only llama.cpp's server has a repeatable mode",
-            where="mode",
-            found=f"mode: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
-            fix=f"leave `mode` out, and start the server with: {steady}"
-            if steady
-            else "leave `mode` out, or `preset: llamacpp_server`",
-        )
-    if repeats == "shared" or concurrency not in (None, 1):
-        raise SpecError(
-            "the repeatable mode sends one call at a time",
-            where="mode",
-            found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
-            fix="leave out `repeats` and `concurrency`, or `mode: fast`",
-        )
-
-
 def checked_url(url: str, preset: str | None) -> str:
     """The address, if it is valid and holds nothing secret."""
     if not url:
@@ -277,8 +256,8 @@ def is_plain(messages: Sequence[Message]) -> bool:
     return any(role == "plain" for role, _ in messages)
 
 
-def body_of(server: Preset, model: str, request: Request, *, n: int = 1) -> dict[str, Any]:
-    """The body that asks for ``n`` answers to a request."""
+def body_of(server: Preset, model: str, request: Request) -> dict[str, Any]:
+    """The body that asks for an answer to a call."""
     decoding, plain = request.decoding, is_plain(request.prompt.messages)
     body: dict[str, Any] = {"model": model}
     if plain:
@@ -299,8 +278,6 @@ def body_of(server: Preset, model: str, request: Request, *, n: int = 1) -> dict
         del body["stop"]
     if decoding.temperature and server.seed:
         body[server.seed] = request.seed
-    if n > 1:
-        body["n"] = n
     if decoding.logprobs and server.logprobs:
         most = min(decoding.logprobs, server.logprobs)
         body |= {"logprobs": most} if plain else {"logprobs": True, "top_logprobs": most}

@@ -20,49 +20,42 @@ _FAILED = ("error", "insufficient_system_resource", "abort")
 def read_reply(
     content: bytes,
     *,
-    n: int,
     logprobs: int,
     begun: str = "",
     wrapped: Sequence[str] = (),
     completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
-) -> tuple[list[Response], str]:
-    """The responses in a reply, and the host that answered for the server, where it names one."""
+) -> tuple[Response, str]:
+    """The response in a reply, and the host that answered for the server, where it names one."""
     reply = parsed_reply(content)
     reply = completion(reply) if completion else reply
     choices = objects_in(reply.get("choices"))
-    if len(choices) > 1:
-        choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
-    if len(choices) < n or not all(map(_is_choice, choices)):
-        raise Passing(_no_answer(reply, choices, n))
+    choices.sort(key=lambda one: token_count(one.get("index")) or 0)
+    if not choices or not _is_choice(choices[0]):
+        raise Passing(_no_answer(reply, choices))
     usage = object_in(reply.get("usage"))
     prompt, written = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
     cached = token_count(object_in(usage.get("prompt_tokens_details")).get("cached_tokens"))
     thought = object_in(usage.get("completion_tokens_details")).get("reasoning_tokens")
-    several = {"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None
-    responses: list[Response] = []
-    for choice in choices:
-        response = _response(
-            choice,
-            logprobs,
-            begun,
-            category=reply.get("filter"),
-            prompt_tokens=prompt if not responses else prompt and 0,  # it was read and billed once
-            cached_tokens=cached if not responses else cached and 0,
-            completion_tokens=written if n == 1 else None,
-            thinking_tokens=thought if n == 1 else None,
-            raw=several or reply.get("raw"),
-            served_model=reply.get("model"),
-            fingerprint=reply.get("system_fingerprint"),
-        )
-        responses.append(unwrapped(response, wrapped) if wrapped else response)
+    response = _response(
+        choices[0],
+        logprobs,
+        begun,
+        category=reply.get("filter"),
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=written,
+        thinking_tokens=thought,
+        raw=reply.get("raw"),
+        served_model=reply.get("model"),
+        fingerprint=reply.get("system_fingerprint"),
+    )
+    response = unwrapped(response, wrapped) if wrapped else response
     host = reply.get("provider")
-    return responses, printable(host)[:60] if isinstance(host, str) else ""
+    return response, printable(host)[:60] if isinstance(host, str) else ""
 
 
-def _no_answer(reply: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], n: int) -> str:
+def _no_answer(reply: Mapping[str, Any], choices: Sequence[Mapping[str, Any]]) -> str:
     """Why a reply is of no use, with what it holds instead."""
-    if n > 1:
-        return f"the reply holds fewer than {n} answers"
     reason = next((str(one.get("finish_reason")) for one in choices), "")
     words = reply.get("message") or reply.get("detail") or reply.get("error") or reason
     return "the reply holds no answer" + (f": {printable(words)[:200]}" if words else "")
@@ -214,10 +207,10 @@ _ONE_EACH = Traffic(sent=1, received=1)
 class sending:  # noqa: N801
     """Count a request that the block sends, and its reply; a reply that was lost may still be billed."""
 
-    __slots__ = ("_meter", "_n", "_request")
+    __slots__ = ("_meter", "_request")
 
-    def __init__(self, meter: Meter, request: Request, n: int) -> None:
-        self._meter, self._request, self._n = meter, request, n
+    def __init__(self, meter: Meter, request: Request) -> None:
+        self._meter, self._request = meter, request
 
     def __enter__(self) -> None: ...
 
@@ -225,7 +218,7 @@ class sending:  # noqa: N801
         if fault is None or isinstance(fault, ModelError) or (isinstance(fault, Passing) and fault.status):
             self._meter.count(_ONE_EACH)
         elif isinstance(fault, Passing) and not fault.unreached:
-            longest = float(self._n * self._request.decoding.max_tokens)
+            longest = float(self._request.decoding.max_tokens)
             read = _prompt(self._request)
             self._meter.count(Traffic(1, 0, 1, estimated_prompt=read, estimated_completion=longest))
             fault.billed = True
@@ -258,14 +251,13 @@ class reading:  # noqa: N801
             fault.billed = bool(usage) or begun
 
 
-def spent_on(responses: Sequence[Response]) -> Traffic:
-    """The cost of answers that are not stored: those of a probe."""
-    first, together = responses[0], (responses[0].raw or {}).get("completion_tokens_of_request")
+def spent_on(response: Response) -> Traffic:
+    """The cost of an answer that is not stored: one of a probe."""
     return Traffic(
         discarded=1,
-        prompt_tokens=first.prompt_tokens or 0,
-        cached_tokens=first.cached_tokens or 0,
-        completion_tokens=together or sum(response.completion_tokens or 0 for response in responses),
+        prompt_tokens=response.prompt_tokens or 0,
+        cached_tokens=response.cached_tokens or 0,
+        completion_tokens=response.completion_tokens or 0,
     )
 
 

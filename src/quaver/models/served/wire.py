@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from quaver.core.instrument import Knob, State, record_of
@@ -84,11 +84,11 @@ class Wire:
             return f"asked differently from now on: {field}: {became}"
         return f"it was cut off while it was thinking: it gets {self.room:,} tokens for that from now on"
 
-    def body(self, request: Request, n: int = 1, server: Preset | None = None) -> dict[str, Any]:
-        """The body that asks for ``n`` answers to a request."""
+    def body(self, request: Request, server: Preset | None = None) -> dict[str, Any]:
+        """The body that asks for an answer to a call."""
         if self.changes.get("system"):
             request = request._replace(prompt=request.prompt._replace(messages=_merged(request)))
-        body = self.dialect.body(server or self.server, self._model, request, self._knobs, n)
+        body = self.dialect.body(server or self.server, self._model, request, self._knobs)
         for field in self.dialect.fields["max_tokens"]:
             if (limit := _at(body, field)) is not None:
                 _put(body, field, min(limit + self.room, self.changes.get("limit", limit + self.room)))
@@ -165,24 +165,23 @@ class Wire:
     # ------------------------------------------------------------------ what comes back
 
     def read(
-        self, content: bytes, request: Request, n: int, body: Mapping[str, Any], server: Preset | None = None
-    ) -> list[Response]:
-        """The responses in a reply, each with its record."""
+        self, content: bytes, request: Request, body: Mapping[str, Any], server: Preset | None = None
+    ) -> Response:
+        """The response in a reply, with its record."""
         last, way = request.prompt.messages[-1], server or self.server
         wrapped = request.choices if way.choice == "json_schema" and not request.schema else ()
         found, host = read_reply(
             content,
-            n=n,
             logprobs=request.decoding.logprobs,
             begun=last.content if last.role == "assistant" else "",
             wrapped=wrapped,
             completion=self.dialect.completion,
         )
-        return [one._replace(instrument=self.record(request, body, one, host, n)) for one in found]
+        return found._replace(instrument=self.record(request, body, found, host))
 
-    def grows(self, responses: Sequence[Response], body: Mapping[str, Any]) -> bool:
-        """Whether answers were cut off in thought, and there is more room to give them."""
-        if not any(map(_is_cut_in_thought, responses)):
+    def grows(self, response: Response, body: Mapping[str, Any]) -> bool:
+        """Whether an answer was cut off in thought, and there is more room to give them."""
+        if not _is_cut_in_thought(response):
             return False
         limit = self._sent("max_tokens", body) or 0
         if limit < min(self.room, self.changes.get("limit", self.room)):
@@ -193,15 +192,13 @@ class Wire:
         self.room = larger
         return True
 
-    def record(
-        self, request: Request, body: Mapping[str, Any], response: Response, host: str = "", n: int = 1
-    ) -> str:
+    def record(self, request: Request, body: Mapping[str, Any], response: Response, host: str = "") -> str:
         """The record of a response to what was sent."""
         knobs = {}
         for name, asked in _asked(request, self._knobs, self.server.body).items():
             sent = self._sent(name, body)
             if asked is not None or sent is not None:
-                knobs[name] = Knob(asked, _shown(name, sent), self._state(name, asked, sent, response, n))
+                knobs[name] = Knob(asked, _shown(name, sent), self._state(name, asked, sent, response))
         return record_of(knobs, host, "" if self.dialect is CHAT_API else self.dialect.name)
 
     def _sent(self, knob: str, body: Mapping[str, Any]) -> Any:
@@ -211,7 +208,7 @@ class Wire:
         values = (_at(body, field) for field in (*fields, *changed))
         return next((value for value in values if value is not None), None)
 
-    def _state(self, name: str, asked: Any, sent: Any, response: Response, n: int) -> State:
+    def _state(self, name: str, asked: Any, sent: Any, response: Response) -> State:
         if sent is None:
             fields = self.dialect.fields.get(name, ())
             return "refused" if any(field in self.changes for field in fields) else "dropped"
@@ -219,7 +216,7 @@ class Wire:
             if asked is not None and sent < asked:
                 return "capped"
             written = response.completion_tokens
-            return "sent" if written is None or n > 1 else "honoured" if written <= sent else "ignored"
+            return "sent" if written is None else "honoured" if written <= sent else "ignored"
         if name == "logprobs":
             if not response.tokens:
                 return "ignored" if response.text else "sent"

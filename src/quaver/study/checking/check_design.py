@@ -158,7 +158,7 @@ def spends(study: Study) -> bool:
 
 def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
     """What a study takes, once it has its keys; with a pilot, a free model is asked a little for its pace."""
-    forecast = study.plan(compare=())
+    forecast = study.plan()
     if forecast.stored == forecast.calls:
         return forecast
     for model in asking(study.source).models.values():
@@ -166,7 +166,7 @@ def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
             model.check_key()
     if not pilot or spends(study) or forecast.seconds is not None:
         return forecast
-    return study.plan(pilot=_PILOT, compare=())
+    return study.plan(pilot=_PILOT)
 
 
 def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckOptions]) -> PreparedCheck:

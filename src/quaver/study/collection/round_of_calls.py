@@ -249,9 +249,9 @@ class Collecting:
         most = study.models[name].abilities.logprobs
         decodings = [replace(decoding, logprobs=min(decoding.logprobs, most)) for decoding in follow_ups]
         own = list(experiment.decodings.values())
-        needs = needs_of([*decodings, *own], experiment.variants, self._repeats(name), study.own_seed)
+        needs = needs_of([*decodings, *own], experiment.variants, study.own_seed)
         rests = needs.schema and (study.spec.task.held or not study.spec.task.fields)
-        model.probe(replace(needs, schema=bool(rests), varied=needs_of(own, (), 1).varied))
+        model.probe(replace(needs, schema=bool(rests), varied=needs_of(own, ()).varied))
         study.served[name] |= study.models[name].provenance()
         study.files.write("study.lock.json", study.lock())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html import escape
 from importlib import import_module
@@ -15,14 +15,13 @@ from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.model import Model, Probed
-from quaver.design.spec import MeasureSpec, RunSpec
+from quaver.design.spec import RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
-from quaver.study.collection.rehearsal import rehearse
 from quaver.study.collection.round_of_calls import Collecting, RunAsked, reused_folders
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast, forecast, paraphrases_to_make
-from quaver.study.sources.prices import check_money, prices_of
+from quaver.study.sources.prices import check_money
 from quaver.study.sources.study_file_source import StudyFile
 
 
@@ -71,25 +70,20 @@ def check(study: StudyFile) -> None:
     study.conclusions.check()
     check_money(study.prices, study.spec, study.positions)
     reused_folders(study.spec, study.positions)
-    asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
-        (("measures", index), spec) for index, spec in enumerate(study.spec.measures)
-    ]
-    rehearse(study, asked)
 
 
-def planned(study: StudyFile, pilot: int, compare: Sequence[str]) -> Forecast:
+def planned(study: StudyFile, pilot: int) -> Forecast:
     """Forecast a study's calls, tokens, time and cost, after so many requests of each model.
 
     Its paraphrases may have yet to be made, and some of its calls may be answered.
     """
     if pilot:
         run(study, RunAsked(watching_in_notebook(), requests=pilot))
-    compared = prices_of(compare)
     if study.lacks_paraphrases:
         expected = study.with_stand_ins()
         check(expected)
         left, entries = expected.foreseen_paraphrases(), expected.spent_on_paraphrases()
-        found = forecast(expected.plan, expected.models, {}, expected.prices, compared, entries)
+        found = forecast(expected.plan, expected.models, {}, expected.prices, entries)
         paraphrases = (*found.paraphrases, *paraphrases_to_make(left, expected.prices))
         return replace(found, notes=(*found.notes, _STAND_INS), paraphrases=paraphrases)
     check(study)
@@ -97,7 +91,7 @@ def planned(study: StudyFile, pilot: int, compare: Sequence[str]) -> Forecast:
     if study.files.responses.exists():
         with study.answers() as store:
             used = store.calls.usage()
-    return forecast(study.plan, study.models, used, study.prices, compared, study.spent_on_paraphrases())
+    return forecast(study.plan, study.models, used, study.prices, study.spent_on_paraphrases())
 
 
 def run(study: StudyFile, asked: RunAsked) -> Outcome:

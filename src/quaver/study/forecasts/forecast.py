@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from math import inf, sqrt
 from typing import Any, NamedTuple
@@ -19,14 +19,11 @@ from quaver.design.paraphrase.paraphraser import ToAsk
 _FEW = 5
 """Answers from which their length is taken to be known, within two standard errors."""
 
-_CHARACTERS_EITHER_WAY = 0.25
-"""How far four characters a token may be off, where nothing counted."""
-
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
 
-_CHARACTERS_A_TOKEN = 4.0
-"""A rule of thumb for English, where the model cannot count."""
+_CHARACTERS_A_TOKEN, _EITHER_WAY = 4.0, 0.25
+"""A rule of thumb for English, where the model cannot count, and how far it may be off."""
 
 
 class Range(NamedTuple):
@@ -35,10 +32,6 @@ class Range(NamedTuple):
     low: float
     high: float
     likely: float | None = None
-
-    def times(self, share: float) -> Range:
-        """A part of it."""
-        return Range(self.low * share, self.high * share, self.likely and self.likely * share)
 
     def __str__(self) -> str:
         """As dollars."""
@@ -60,51 +53,46 @@ def priced(cost: Range | None) -> str:
     return "cost unknown" if cost is None else str(cost)
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """The tokens that some calls will take.
+def expected_cost(
+    calls: float,
+    prompt: float,
+    longest: float,
+    price: Price | None,
+    *,
+    shared: float = 0.0,
+    counted: bool = False,
+    used: Mapping[str, float] | None = None,
+) -> Range | None:
+    """What calls will cost: the least with as much as possible from the server's cache, the most with little.
 
-    Attributes:
-        prompt: Read, cached ones among them.
-        cached: How many of these the server has read before: the most in ``high``.
-        completion: Written.
-        measured: Answers that this rests on; 0 where it is what is possible.
+    Args:
+        calls: How many.
+        prompt: Tokens of their prompts.
+        longest: Tokens of their answers, if each is as long as it may be.
+        price: The model's; None where it is not known.
+        shared: Tokens that neighbouring prompts share, which a cache may hold.
+        counted: Whether the model's own tokenizer counted.
+        used: What the answers that are stored took (`Calls.usage`).
     """
-
-    prompt: Range
-    cached: Range
-    completion: Range
-    measured: int
-
-    def cost(self, price: Price | None) -> Range | None:
-        """In US dollars: the least with as much as possible from the server's cache, the most with little."""
-        if price is None:
-            return None
-        (least, most, read), written = self.prompt, self.completion.likely
-        read = read or (least + most) / 2
-        cached = min(read, (self.cached.low + self.cached.high) / 2)
-        return Range(
-            price.of(least, min(least, self.cached.high), self.completion.low),
-            price.of(most, min(most, self.cached.low), self.completion.high),
-            None if written is None else price.of(read, cached, written),
-        )
-
-
-def expected_tokens(
-    calls: float, prompt: float, shared: float, longest: float, counted: bool, used: Mapping[str, float]
-) -> Tokens:
-    """The tokens that calls will take."""
+    if price is None:
+        return None
+    used = used or {}
     n = int(used.get("counted", 0))
-    if n < _FEW:
-        off = 0.0 if counted else _CHARACTERS_EITHER_WAY
-        read = Range(prompt * (1 - off), prompt * (1 + off))
-        return Tokens(read, Range(0.0, shared), Range(calls, longest), 0)
-    written = _mean(n, used["completion_tokens"], used["completion_squares"], calls, longest)
-    read = (
-        Range(prompt, prompt) if counted else _mean(n, used["prompt_tokens"], used["prompt_squares"], calls)
+    off = 0.0 if counted else _EITHER_WAY
+    read, written = Range(prompt * (1 - off), prompt * (1 + off)), Range(calls, longest)
+    least_cached, most_cached = 0.0, shared
+    if n >= _FEW:
+        written = _mean(n, used["completion_tokens"], used["completion_squares"], calls, longest)
+        if not counted:
+            read = _mean(n, used["prompt_tokens"], used["prompt_squares"], calls)
+        share = used["cached_tokens"] / used["prompt_tokens"] if used["prompt_tokens"] else 0.0
+        least_cached, most_cached = share * read.low, share * read.high
+    likely, cached = read.likely or (read.low + read.high) / 2, (least_cached + most_cached) / 2
+    return Range(
+        price.of(read.low, min(read.low, most_cached), written.low),
+        price.of(read.high, min(read.high, least_cached), written.high),
+        None if written.likely is None else price.of(likely, min(likely, cached), written.likely),
     )
-    share = used["cached_tokens"] / used["prompt_tokens"] if used["prompt_tokens"] else 0.0
-    return Tokens(read, Range(share * read.low, share * read.high), written, n)
 
 
 def _mean(n: int, total: float, squares: float, calls: float, most: float = inf) -> Range:
@@ -128,12 +116,10 @@ class ModelForecast:
         prompt_tokens: Tokens of all calls' prompts.
         new_tokens: Tokens left to read where what neighbouring prompts share is read once.
         answer_tokens: At most, if every answer is as long as it may be.
-        counted: Whether the model's own tokenizer counted; else prompts are estimated from those whose
-            length the model reported, or, before there are any, at four characters a token.
+        known: Whether the model's own tokenizer counted, or its answers so far report their tokens; else
+            prompts are estimated at four characters a token.
         seconds: For the calls that are not stored, at the pace of those that are; None before any is.
-        cost: US dollars of the calls that are not stored, from the least to the most; None where the
-            price is not known.
-        whole: The tokens of all of its calls.
+        cost: US dollars of the calls that are not stored; None where the price is not known.
         batch: In words, the cost of the same calls in its provider's batches; empty where there are none.
     """
 
@@ -144,10 +130,9 @@ class ModelForecast:
     prompt_tokens: int
     new_tokens: int
     answer_tokens: int
-    counted: bool
+    known: bool
     seconds: float | None
     cost: Range | None
-    whole: Tokens
     batch: str = ""
 
 
@@ -161,7 +146,6 @@ class Forecast(Rows):
         decodings: Decodings.
         models: Each model's part.
         notes: On how the variants were chosen.
-        elsewhere: What all calls of one model would cost on others, by name.
         paraphrases: A sentence for each model on the calls that made paraphrases, or are to make them; these
             are not among the others.
     """
@@ -171,7 +155,6 @@ class Forecast(Rows):
     decodings: int
     models: tuple[ModelForecast, ...]
     notes: tuple[str, ...] = ()
-    elsewhere: Mapping[str, Range] = field(default_factory=dict)
     paraphrases: tuple[str, ...] = ()
 
     @property
@@ -230,24 +213,19 @@ def forecast(
     models: Mapping[str, Model],
     usage: Mapping[str, Mapping[str, float]],
     prices: Mapping[str, Price | None],
-    compared: Mapping[str, Price] | None = None,
     entries: Sequence[Entry] = (),
 ) -> Forecast:
     """Forecast what a plan will take."""
     experiment = plan.experiment
-    found = [
-        _of_model(plan, name, model, usage.get(name, {}), prices.get(name)) for name, model in models.items()
-    ]
-    most = max(found, key=lambda one: one.calls, default=None)  # what it is asked would cost on others
-    costs = {name: most.whole.cost(price) for name, price in (compared or {}).items()} if most else {}
-    known = {name: cost for name, cost in costs.items() if cost is not None}
     return Forecast(
         items=len(experiment.items),
         variants=len(experiment.variants),
         decodings=len(experiment.decodings),
-        models=tuple(found),
+        models=tuple(
+            _of_model(plan, name, model, usage.get(name, {}), prices.get(name))
+            for name, model in models.items()
+        ),
         notes=tuple(experiment.notes),
-        elsewhere=dict(sorted(known.items(), key=lambda one: one[1].high)),
         paraphrases=tuple(_made(entry, prices.get(entry.model)) for entry in entries),
     )
 
@@ -260,19 +238,24 @@ def _of_model(
     conditions = [condition for condition in experiment.conditions if condition.model == name]
     rate, counted = _tokens_a_character(plan, model)
     asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
-    calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
-    stored = int(used.get("calls", 0))
+    calls, stored = len(experiment.items) * sum(c.repeats for c in conditions), int(used.get("calls", 0))
     prompt = rate * sum(of_variant[c.variant] * c.repeats for c in conditions)
     new = rate * survey.new_characters * asked / survey.characters
     longest = len(experiment.items) * sum(c.repeats * plan.max_tokens(c) for c in conditions)
-    whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
-    if whole.measured and not counted:  # what some prompts took is nearer than what their length suggests
-        nearer = (whole.prompt.low + whole.prompt.high) / 2 / prompt
+    measured = int(used.get("counted", 0))
+    if measured >= _FEW and not counted:  # what prompts took is nearer than what their length suggests
+        nearer = calls * used["prompt_tokens"] / measured / prompt
         prompt, new = nearer * prompt, nearer * new
     left = (calls - stored) / calls
-    shared = left * (prompt - new)
-    rest = expected_tokens(calls - stored, left * prompt, shared, left * longest, counted, used)
+
+    def cost(price: Price | None) -> Range | None:
+        shared = left * (prompt - new)
+        return expected_cost(
+            left * calls, left * prompt, left * longest, price, shared=shared, counted=counted, used=used
+        )
+
     service = model.batches() if isinstance(model, Batched) else None
+    in_batches = priced(cost(price and price.in_batch))
     return ModelForecast(
         model=name,
         calls=calls,
@@ -281,13 +264,10 @@ def _of_model(
         prompt_tokens=round(prompt),
         new_tokens=round(new),
         answer_tokens=longest,
-        counted=counted,
+        known=counted or measured >= _FEW,
         seconds=(calls - stored) * used["seconds"] / stored if stored else None,
-        cost=rest.cost(price),
-        whole=whole,
-        batch=""
-        if service is None
-        else f"{priced(rest.cost(price and price.in_batch))}, within {service.hours:g} h",
+        cost=cost(price),
+        batch="" if service is None else f"{in_batches}, within {service.hours:g} h",
     )
 
 
@@ -298,7 +278,7 @@ def paraphrases_to_make(
     found = []
     for name, one in left:
         read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens
-        cost = expected_tokens(one.calls, read, 0, longest, False, {}).cost(prices.get(name))
+        cost = expected_cost(one.calls, read, longest, prices.get(name))
         found.append(
             f"{one.calls:,} calls of {name} or more are to make paraphrases: about {round(read):,} tokens "
             f"read, at most {longest:,} written, {priced(cost)}"

@@ -34,7 +34,7 @@ COMPARED = (
     "mistral/mistral-large-latest",
     "deepseek/deepseek-chat",
 )
-"""Models that ``quaver plan`` compares a study's cost on, where no others are named."""
+"""Models whose prices are shown side by side."""
 
 FREE = Price(0.0, 0.0, 0.0)
 _PROVIDERS = {"gemini": "google", "grok": "x-ai", "xai": "x-ai", "moonshot": "moonshotai", "bedrock": "aws"}
@@ -75,11 +75,6 @@ def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Pri
     if price is not None:
         return _like(str(price.like), where)
     return FREE if model is not None and _is_free(model) else _looked_up(asked)
-
-
-def prices_of(names: Sequence[str]) -> dict[str, Price]:
-    """The prices of some models by name, in that order."""
-    return {name: _like(name, "--compare") for name in names}
 
 
 def price_given(text: str) -> float | str | dict[str, float]:
@@ -236,13 +231,10 @@ def _demands_of_prompt(variant: Variant) -> Iterator[_Demand]:
         yield _Demand("be held to a JSON schema", where, attrgetter("schema"))
 
 
-def needs_of(
-    decodings: Iterable[Decoding], variants: Iterable[Variant], repeats: int, seed: int | None = None
-) -> Needs:
+def needs_of(decodings: Iterable[Decoding], variants: Iterable[Variant], seed: int | None = None) -> Needs:
     """What a study will ask of a model, to try it on a server."""
     given = list(decodings)
     return Needs(
-        repeats=repeats,
         logprobs=max((decoding.logprobs for decoding in given), default=0),
         constraint=any(decoding.constraint != "none" for decoding in given),
         schema=any(variant.schema for variant in variants),
