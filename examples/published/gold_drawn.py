@@ -30,11 +30,11 @@ def labels_of(data: Path) -> tuple[Any, Any]:
     """The experts' labels, and GPT-4 Turbo's with each prompt: 1 for biased; NaN for no label."""
     files = sorted((data / "llm-annotations-annomatic" / "benchmark").glob("*/all_runs_with_errors.csv"))
     number = pl.col("gpt_4_label").cast(pl.Float64, strict=False)
+    read = [(file.parent.name, pl.read_csv(file, infer_schema=False)) for file in files]
     tables = [
-        pl.read_csv(file, infer_schema=False).select(
-            "uuid", pl.col("label").cast(pl.Float64), number.alias(file.parent.name)
-        )
-        for file in files
+        table.select("uuid", pl.col("label").cast(pl.Float64), number.alias(name))
+        for name, table in read
+        if "gpt_4_label" in table.columns
     ]
     wide = tables[0]
     for table in tables[1:]:
