@@ -20,9 +20,8 @@ import polars as pl
 
 from quaver.comparison.alignment import Sides, by_one_gold
 from quaver.comparison.bounds import read_bounds
-from quaver.comparison.compared_sides import Pair, Task
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.paired_comparison import Judging
+from quaver.comparison.paired_comparison import Judging, Pair, Task
 from quaver.comparison.paired_comparison import compared as compared_task
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Resampling

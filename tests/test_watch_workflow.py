@@ -51,7 +51,6 @@ def test_the_workflow_for_github(checkout: Path) -> None:
     model.write_text(model.read_text().replace('"bug"', '"question"'))
     assert sh(steps["Look"], checkout) == 1
     assert message(checkout)["alarm"] is True
-    assert (checkout / "prompts" / "tickets" / "watch" / "watch.html").exists()
     hook = "https://hooks.example/1"
     assert sh(steps["Tell"], checkout, WEBHOOK=hook) == 0
     assert (checkout / "sent.txt").read_text().split()[-3:] == ["-d", "@message.json", hook]

@@ -9,9 +9,8 @@ import pytest
 
 import quaver
 from quaver.cli.compare_command import show_comparison
-from quaver.comparison.comparison_result import headline
+from quaver.comparison.comparison_result import headline, markdown
 from quaver.comparison.paired_comparison import compare
-from quaver.comparison.pull_request_comment import markdown
 from quaver.errors import MeasureError, QuaverError
 
 RARE = 4

@@ -9,8 +9,7 @@ import xmlschema
 from junitparser import Failure, JUnitXml, Skipped
 from tests.compared import HOSTILE, LOSS, comparison, difference
 
-from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.pull_request_comment import junit
+from quaver.comparison.comparison_result import Comparison, junit
 from quaver.core.records import Estimate
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "data" / "junit.xsd")

@@ -12,7 +12,7 @@ from tests.cli.commands import FUNCTIONS, here
 from tests.studies import STUDY
 
 import quaver
-from quaver.comparison import flipped_items
+from quaver.comparison import alignment
 from quaver.comparison.bounds import read_bound
 from quaver.comparison.paired_comparison import compare
 from quaver.core import registry
@@ -360,12 +360,12 @@ def test_changed_labels_are_counted_once_for_all_measures(
     two: tuple[quaver.Study, quaver.Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[Any] = []
-    count = flipped_items._counted_changes
+    count = alignment._counted_changes
 
     def once_more(sides: Any, by: Any) -> Any:
         counted.append(tuple(by))
         return count(sides, by)
 
-    monkeypatch.setattr(flipped_items, "_counted_changes", once_more)
+    monkeypatch.setattr(alignment, "_counted_changes", once_more)
     compare(*two, measures=["accuracy", "compliance", "label_shares"])
     assert len(counted) == len(set(counted)) > 0

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compared import HOSTILE, LOSS, comparison, difference
 
-from quaver.comparison.pull_request_comment import code, markdown
+from quaver.comparison.comparison_result import code, markdown
 from quaver.core.number_format import visible_line
 from quaver.core.records import Estimate
 

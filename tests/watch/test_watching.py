@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -19,8 +18,7 @@ import quaver
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Response, Token
 from quaver.errors import ModelError, QuaverError
-from quaver.watch.alarms import Alarm, Looked, alarms_of
-from quaver.watch.drift import Change, Drift, Occasion, reached
+from quaver.watch.drift import Alarm, Change, Drift, Looked, Occasion, alarms_of, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 from quaver.watch.watching import watch
 
@@ -85,7 +83,6 @@ def test_looks_ask_the_parts_in_turn_and_nothing_again(
     kept = json.loads((tmp_path / "watch" / "occasions.json").read_text())["occasions"]
     assert [one["number"] for one in kept] == [0, 1, 2, 3, 4]
     assert all(one["ended"] for one in kept)
-    assert "No alarm" in (tmp_path / "watch" / "watch.html").read_text()
 
 
 def test_one_prompt_that_changes_for_good_is_asked_at_every_look(
@@ -120,7 +117,6 @@ def test_one_prompt_that_changes_for_good_is_asked_at_every_look(
     }
     model.flipped.clear()
     assert [one.aspect for one in look().alarms] == ["labels"]  # an alarm stays until the watch is renewed
-    assert canary[0]["item"] in (tmp_path / "watch" / "watch.html").read_text()
 
 
 def test_a_single_other_answer_is_asked_again_once(look: Callable[[], Looked], model: Changing) -> None:
@@ -340,7 +336,7 @@ def test_a_message_has_nothing_that_a_chat_tool_obeys() -> None:
     assert "//" not in words
 
 
-def test_the_report_links_the_page_of_the_watch(
+def test_the_report_has_the_alarms_of_the_watch(
     look: Callable[[], Looked], model: Changing, tmp_path: Path
 ) -> None:
     model.flipped = set(range(30))
@@ -349,9 +345,7 @@ def test_the_report_links_the_page_of_the_watch(
     study = quaver.Study.open(tmp_path, functions={"fake": model})
     study.run()
     page = study.report().read_text(encoding="utf-8")
-    assert 'href="watch/watch.html"' in page
     assert "the labels of several prompts have changed" in page
-    assert "watch/watch.html" not in study.report(tmp_path / "elsewhere").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -386,19 +380,6 @@ def test_answers_that_are_in_no_place_of_the_canary_are_one_error(
         database.execute(f"UPDATE calls SET {damage} WHERE rowid = 1")
     with pytest.raises(QuaverError):
         look()
-
-
-def test_the_page_shows_answers_as_text(
-    look: Callable[[], Looked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bad = "</td><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7 * 7 }}"
-    monkeypatch.setattr(Changing, "__call__", lambda *_: bad)
-    look()
-    look()
-    page = (tmp_path / "watch" / "watch.html").read_text()
-    assert "&lt;script&gt;" in page
-    assert "{{ 7 * 7 }}" in page
-    assert not {"<script", "<img"} & {one.lower() for one in re.findall(r"<[a-zA-Z]+", page)}
 
 
 def _of_fields(folder: Path, answer: Callable[[str, str], str]) -> quaver.Study:

@@ -122,10 +122,10 @@ def command(
       quaver compare old new --fail-unless 'accuracy > -0.03'
       quaver compare old new --fail-if loss --junit x.xml
     """
+    from quaver.comparison.comparison_result import junit as as_junit
+    from quaver.comparison.comparison_result import markdown as as_markdown
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.paired_comparison import compare
-    from quaver.comparison.pull_request_comment import junit as as_junit
-    from quaver.comparison.pull_request_comment import markdown as as_markdown
 
     comparison = compare(
         *open_both(before, after, function, field),

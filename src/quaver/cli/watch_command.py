@@ -61,8 +61,6 @@ def command(
             print_json(found.document())
         else:
             say(found.text)
-            if taken == 1:
-                say(f"Over time: {found.folder / 'watch.html'}")
         if found.alarms:
             raise typer.Exit(1)
         if not every or taken == looks:

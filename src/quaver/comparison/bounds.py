@@ -9,9 +9,8 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from quaver.comparison.alignment import Sides
+from quaver.comparison.alignment import Sides, modal_labels
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, worded
-from quaver.comparison.flipped_items import modal_labels
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import SEPARATOR

@@ -15,8 +15,7 @@ from quaver.errors import ModelError, QuaverError
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
-from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of, write_page
-from quaver.watch.drift import Drift, Occasion, reached
+from quaver.watch.drift import Alarm, Drift, Looked, ModelLook, Occasion, alarms_of, reached
 from quaver.watch.occasions import Canary, CanaryOptions, Occasions, annotator_of, locked, part_of
 
 _UNFINISHED = timedelta(hours=1)
@@ -162,6 +161,4 @@ class _Look:
         times = [one["time"] for one in self.known]
         self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for model in models for alarm in model.alarms]
         self._write()
-        looked = Looked(self.source.spec.name, self.now["number"], times, models, self.files.path)
-        write_page(looked, self.canary)
-        return looked
+        return Looked(self.source.spec.name, self.now["number"], times, models, self.files.path)

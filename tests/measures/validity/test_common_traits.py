@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver.measures.validity.common_traits import LENGTH, ROW, associated, traits
+from quaver.measures.validity.item_clusters import LENGTH, ROW, associated, traits
 
 
 def test_each_value_that_enough_items_have_is_a_trait_and_so_are_the_longest_and_the_last() -> None:

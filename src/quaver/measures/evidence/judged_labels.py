@@ -23,7 +23,7 @@ from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.intervals import mean_within
 from quaver.measures.evidence.answer_table import AnswerTable, Mask
 from quaver.measures.evidence.flips import short_of
-from quaver.measures.validity.common_traits import LENGTH, associated, traits
+from quaver.measures.validity.item_clusters import LENGTH, associated, traits
 
 _LEVELS: Final = 50
 """Of a column with more values no group is looked at by itself."""

@@ -1,7 +1,7 @@
 """Which texts go wrong, and which texts people labelled: what a study's table knows of its items, screened.
 
 Every column, the length of the texts and their place in the table are looked at, whether the study declares
-them or not (`validity.common_traits`). A column that surely explains errors is then treated as one whose
+them or not (`validity.item_clusters`). A column that surely explains errors is then treated as one whose
 groups the study compares.
 """
 
@@ -16,7 +16,7 @@ import polars as pl
 from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.measures.validity.common_traits import (
+from quaver.measures.validity.item_clusters import (
     LENGTH,
     ROW,
     Association,
