@@ -64,11 +64,10 @@ def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:
     assert printed.table.rows[1][1] == NOTHING
 
 
-def test_heads_break_between_words_and_signs_are_those_of_latex() -> None:
+def test_signs_are_those_of_latex() -> None:
     table = Table(
         ("model", "recovered by answer_markers", "temperatures"), (("m", "1", "2"),), frozenset({1, 2})
     )
     text = PublishedTable("t", "Caption", table, ("x ± σ/√k",)).as_("latex")
-    assert r"answer\_\\{}markers" in text
-    assert "& temperatures" in text
+    assert r"answer\_markers & temperatures" in text
     assert r"x $\pm$ $\sigma$/$\surd$k" in text

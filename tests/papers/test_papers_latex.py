@@ -22,7 +22,7 @@ HEAD = r"""\documentclass[10pt,twocolumn]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
 \usepackage[margin=1in]{geometry}
-\usepackage{booktabs}
+\usepackage{booktabs, graphicx}
 \extrafloats{100}
 \begin{document}
 """

@@ -148,7 +148,7 @@ class Paper:
         r"""The table with its caption.
 
         Args:
-            form: ``markdown``, ``latex`` (with the package booktabs) or ``html``.
+            form: ``markdown``, ``latex`` (with the packages booktabs and graphicx) or ``html``.
 
         Raises:
             UnknownName: There is no such format.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from html import escape, unescape
@@ -81,144 +80,67 @@ _REFERENCE = re.compile(r"&(?=#?\w+;)")
 """What Markdown would read as a sign: ``&lt;``."""
 
 
-_BOOKTABS = r"% \usepackage{booktabs}"
-_LENGTHS = r"\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}"
+_PACKAGES = r"% \usepackage{booktabs, graphicx}"
 _SIGN, _BETWEEN = 4.4, 8.0
 """Points: of a sign in footnote size, and between two columns."""
 _COLUMN, _PAGE = 215.0, 455.0
 """Points: how wide a column and a page of a journal are."""
 _LONG = 40
 """A text of more signs is set in lines."""
-_HEAD = 11
-"""A heading of more signs than its column is set in lines."""
 _LINES = 50
 """What a page holds."""
 
 
-def _tabular(
-    table: Table,
-    places: Sequence[int],
-    rows: Sequence[Sequence[str]],
-    kinds: Sequence[str],
-    heads: Sequence[str],
-) -> list[str]:
-    """Some columns and rows of a table, under headings that are LaTeX already."""
-    return [
-        rf"\begin{{tabular}}{{{''.join(kinds)}}}",
-        r"\toprule",
-        *_spanners(table, places),
-        _latex_row(heads),
-        r"\midrule",
-        *(
-            _latex_row([_marked(row[index], latex_text, r"\textbf{{{}}}") for index in places])
-            for row in rows
-        ),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
+def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = ()) -> str:
+    """The table as floats: in a column where it is narrow, else across the page, smaller where it must be."""
+    kinds, width = "", 0.0
+    for index, heading in enumerate(table.columns):
+        signs = max((len(plain(row[index])) for row in table.rows), default=0)
+        long = f"p{{{_SIGN * _LONG:.0f}pt}}" if signs > _LONG else "l"
+        kinds += "r" if index in table.numeric else long
+        width += _SIGN * max(min(signs, _LONG), len(heading)) + _BETWEEN
+    name = "table*" if width > _COLUMN else "table"
+    opening, closing = (r"\resizebox{\linewidth}{!}{%", "}") if width > _PAGE else ("{%", "}")
+    written, pages = [_PACKAGES], list(_pages(table))
+    for number, rows in enumerate(pages):
+        more = " (continued)" if number else ""
+        written += [
+            rf"\begin{{{name}}}",
+            r"\centering\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}",
+            rf"\caption{{{latex_text(caption)}{more}}}",
+            *([] if number else [rf"\label{{tab:{label}}}"]),
+            opening,
+            rf"\begin{{tabular}}{{{kinds}}}",
+            r"\toprule",
+            *_spanners(table),
+            _latex_row([latex_text(heading) for heading in table.columns]),
+            r"\midrule",
+            *(_latex_row([_marked(cell, latex_text, r"\textbf{{{}}}") for cell in row]) for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            closing,
+        ]
+        if number == len(pages) - 1:
+            note = r"\par\smallskip\parbox{{\linewidth}}{{\raggedright {}}}"
+            written += [note.format(latex_text(words)) for words in notes]
+        written.append(rf"\end{{{name}}}")
+    return "\n".join(written) + "\n"
 
 
-def _spanners(table: Table, places: Sequence[int]) -> list[str]:
+def _spanners(table: Table) -> list[str]:
     """The line of headings that span columns, and the rules below them."""
-    if not any(table.group(index) for index in places):
-        return []
     cells, rules, first = [], "", 1
-    for name, some in groupby(places, key=table.group):
+    for name, some in groupby(table.groups):
         width = len(list(some))
         cells += [rf"\multicolumn{{{width}}}{{c}}{{{latex_text(name)}}}"] if name else [""] * width
         rules += rf"\cmidrule(lr){{{first}-{first + width - 1}}}" if name else ""
         first += width
-    return [_latex_row(cells), rules]
+    return [_latex_row(cells), rules] if rules else []
 
 
 def _latex_row(cells: Sequence[str]) -> str:
     guard = "{}" if cells and cells[0].startswith(("[", "*")) else ""  # an argument to the row above
     return guard + " & ".join(cells) + r" \\"
-
-
-def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = ()) -> str:
-    """The table as floats that fit: in a column where it is narrow, else across the page, else in parts.
-
-    Nothing is shrunk: columns that a page has no room for go below the others, under the same first
-    columns, and rows that it has no room for go on the next.
-    """
-    widths = [_width(table, index) for index in range(len(table.columns))]
-    blocks = list(_blocks(table, widths))
-    across = max(sum(widths[index] for index in block) for block in blocks) > _COLUMN
-    name = "table*" if across else "table"
-    pages: list[list[str]] = []
-    left = 0
-    for rows in _pages(table):
-        for block in blocks:
-            lines = sum(map(_lines, rows)) + 4
-            if lines > left:
-                pages.append([])
-                left = _LINES
-            left -= lines
-            kinds = [_kind(table, index, widths[index]) for index in block]
-            heads = [_head(table, index) for index in block]
-            pages[-1] += [r"\par\medskip"] if pages[-1] else []
-            pages[-1] += _tabular(table, block, rows, kinds, heads)
-    written = [_BOOKTABS]
-    for number, page in enumerate(pages):
-        said = latex_text(caption) + (" (continued)" if number else "")
-        written += [rf"\begin{{{name}}}", rf"\centering\footnotesize{_LENGTHS}"]
-        written += [rf"\caption{{{said}}}", *([] if number else [rf"\label{{tab:{label}}}"]), *page]
-        if number == len(pages) - 1:
-            written += [
-                rf"\par\smallskip\parbox{{\linewidth}}{{\raggedright {latex_text(note)}}}" for note in notes
-            ]
-        written.append(rf"\end{{{name}}}")
-    return "\n".join(written) + "\n"
-
-
-def _signs(table: Table, index: int) -> int:
-    return max((len(plain(row[index])) for row in table.rows), default=0)
-
-
-def _wrapped(table: Table, index: int) -> list[str]:
-    """A heading in lines hardly wider than what stands below it, or than its longest word."""
-    head = visible(table.columns[index]).replace("_", "_ ")
-    widest = max(_signs(table, index), *map(len, head.split()), 0)
-    lines = textwrap.wrap(head, max(_HEAD, min(widest, _LONG)), break_on_hyphens=False)
-    return [line.replace("_ ", "_") for line in lines] or [""]
-
-
-def _width(table: Table, index: int) -> float:
-    """A column's width in points."""
-    head = max(map(len, _wrapped(table, index)))
-    return _SIGN * max(head, min(_signs(table, index), _LONG)) + _BETWEEN
-
-
-def _kind(table: Table, index: int, width: float) -> str:
-    if index in table.numeric:
-        return "r"
-    return rf"p{{{width - _BETWEEN:.0f}pt}}" if _signs(table, index) > _LONG else "l"
-
-
-def _head(table: Table, index: int) -> str:
-    lines = [latex_text(line) for line in _wrapped(table, index)]
-    side, below = "r" if index in table.numeric else "l", r"\\{}".join(lines)
-    return below if len(lines) == 1 else rf"\shortstack[{side}]{{{below}}}"
-
-
-def _blocks(table: Table, widths: Sequence[float]) -> Iterator[list[int]]:
-    """The columns that stand beside each other, those of a spanner together where that fits."""
-    first = min(table.numeric, default=len(widths))
-    stub = list(range(first))
-    room = _PAGE - sum(widths[index] for index in stub)
-    units: list[list[int]] = []
-    for name, some in groupby(range(first, len(widths)), key=table.group):
-        places = list(some)
-        whole = name and sum(widths[index] for index in places) <= room
-        units += [places] if whole else [[index] for index in places]
-    block: list[int] = []
-    for unit in units:
-        if block and sum(widths[index] for index in [*block, *unit]) > room:
-            yield [*stub, *block]
-            block = []
-        block += unit
-    yield [*stub, *block]
 
 
 def _lines(row: Sequence[str]) -> int:
