@@ -139,7 +139,7 @@ def ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) 
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
     say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")
     _agree(study, plan, yes=yes, later=later)
-    with watching(study) as watch:
+    with watching() as watch:
         outcome = study.run(watch=watch, batch=batch)
     show_outcome(outcome, study)
     if outcome.ended == "interrupted":

@@ -5,22 +5,15 @@ from __future__ import annotations
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Group
 
-from quaver.cli.console import errors, say, screen, table
+from quaver.cli.console import errors, say, screen
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.status_command import say_verdict
-from quaver.cli.terminal_tables import estimates_tables
-from quaver.core.number_format import short_name, with_interval
 from quaver.core.replaced_file import replace_text
 from quaver.errors import Unavailable
-
-if TYPE_CHECKING:
-    from quaver.core.records import Estimate
-    from quaver.study.session import Study
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
 
@@ -74,35 +67,11 @@ def command(
     for model in study.spec.models:
         offer_weights(str(model.options.get("model", "")), yes=yes)
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
-    with watching(study) as watch:
+    with watching() as watch:
         outcome = study.run(watch=watch)
     status = show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
     report = study.report()
-    screen.print(_table(study))
-    screen.print("Agreement between prompt variants that show the same text (1 is perfect, 0 is chance):")
-    agreement = study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)
-    screen.print(*estimates_tables(agreement), sep="\n")
     say_verdict(study, status, path)
     say(f"The report: {report.resolve()}")
-
-
-def _table(study: Study) -> Group:
-    """One row a variant, for greedy answers: shares of the first label, of valid and of correct answers."""
-    reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
-    shown = {"label_shares": f"says {label.name}", "compliance": "valid", "accuracy": "right"}
-    rows: dict[str, dict[str, str]] = {}
-    for estimate in study.estimates(list(shown)):
-        wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}
-        if all(estimate.cell.get(column, level) == level for column, level in wanted.items()):
-            rows.setdefault(estimate.cell["variant"], {})[estimate.measure] = _percent(estimate)
-    cells = [
-        (short_name(variant), *(found.get(measure, "") for measure in shown))
-        for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
-    ]
-    return table(("asked", *shown.values()), cells, "Greedy answers, with 95% intervals:")
-
-
-def _percent(estimate: Estimate) -> str:
-    return estimate.reason or "" if estimate.value is None else with_interval(estimate)

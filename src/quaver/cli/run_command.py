@@ -85,7 +85,7 @@ def _run(opened: Study, path: Path, asked: Mapping[str, Any], *, small: bool) ->
     if small:
         _say_small(opened)
     opened.variants.make(watch=say_making)
-    with watching(opened) as watch, stopping(opened.folder):
+    with watching() as watch, stopping(opened.folder):
         outcome = opened.run(watch=watch, **asked)
     say_verdict(opened, show_outcome(outcome, opened), path)
     return outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from quaver.errors import StoreError
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress
-    from quaver.core.records import Condition
     from quaver.report.findings.quality import Quality
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
@@ -26,17 +25,13 @@ if TYPE_CHECKING:
 READ_IN_PASSING = 200_000
 """Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
 
-_CONDITIONS = 8
-"""Conditions that are shown while a study runs."""
-
 _SECONDS = 15
 """Between two lines of progress, where there is no terminal."""
 
 
 @contextmanager
-def watching(study: Study) -> Iterator[Any]:
-    """Shows a run by condition, with its pace, tokens, money and errors; without a terminal, now and then."""
-    conditions = study.experiment.conditions
+def watching() -> Iterator[Any]:
+    """Shows a run with its pace, tokens, money and errors; without a terminal, now and then."""
     with Live(console=errors, transient=True, refresh_per_second=4) as live:
         last = time.monotonic()
         given_up: set[str] = set()
@@ -47,7 +42,7 @@ def watching(study: Study) -> Iterator[Any]:
                 say(f"{name} failed for good; the others continue: {progress.given_up[name]}", on=errors)
             given_up.update(progress.given_up)
             if errors.is_terminal:
-                live.update(_progress(progress, conditions))
+                live.update(_progress(progress))
             elif time.monotonic() - last >= _SECONDS:
                 last = time.monotonic()
                 say(str(progress), on=errors)
@@ -55,19 +50,12 @@ def watching(study: Study) -> Iterator[Any]:
         yield watch
 
 
-def _progress(progress: Progress, conditions: Sequence[Condition]) -> Group:
-    """The run's line with a bar, and a line for each condition that advanced most lately."""
-    total = max(1, progress.total)
+def _progress(progress: Progress) -> Group:
+    """The run's line with a bar, and its errors."""
     bar = Table.grid()
-    bar.add_row(ProgressBar(total=total, completed=progress.before + progress.done, width=40))
+    done = progress.before + progress.done
+    bar.add_row(ProgressBar(total=max(1, progress.total), completed=done, width=40))
     parts: list[Any] = [plain(progress), bar]
-    rows = [
-        (f"{condition.model} · {condition.asked_as} · {condition.variant}", done)
-        for index, done in progress.by_condition.most_common(_CONDITIONS)
-        for condition in conditions[index : index + 1]
-    ]
-    if len(progress.by_condition) > 1:
-        parts.append(table(("condition", "answered in this run"), rows))
     if progress.by_kind:
         parts.append(errors_table(progress.by_kind))
     return Group(*parts)

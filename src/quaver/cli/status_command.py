@@ -70,10 +70,6 @@ def next_command(card: Card, path: Path) -> str:
     return " ".join(("quaver", verb, *([] if path == HERE else [shlex.quote(str(path))]), *options))
 
 
-_SHOWN = 30
-"""Conditions that are listed."""
-
-
 def command(
     study: StudyArgument = HERE, as_json: JsonOption = False, function: FunctionOption = None
 ) -> None:
@@ -114,7 +110,6 @@ def _show(opened: Study, path: Path) -> None:
         screen.print(errors_table(status.by_kind))
     _show_batches(status)
     say_quality(quality)
-    _show_unfinished(status)
     say_verdict(opened, status, path)
 
 
@@ -151,23 +146,3 @@ def _show_batches(status: StudyStatus) -> None:
     print_status("batches", status.batches)
     screen.print(table(heads, rows))
     print_status("batch_notes", status.batches)
-
-
-def _show_unfinished(status: StudyStatus) -> None:
-    unfinished = [condition for condition in status.conditions if condition.answered < condition.wanted]
-    if not (unfinished and status.answered and len(status.conditions) > 1):
-        return
-    heads = ("model", "decoding", "variant", "answered", "of")
-    rows = [
-        (
-            condition.condition.model,
-            condition.condition.asked_as,
-            condition.condition.variant,
-            condition.answered,
-            condition.wanted,
-        )
-        for condition in unfinished[:_SHOWN]
-    ]
-    screen.print(table(heads, rows, "Unfinished conditions:"))
-    if len(unfinished) > _SHOWN:
-        say(f"… and {len(unfinished) - _SHOWN:,} more conditions.")

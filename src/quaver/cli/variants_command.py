@@ -64,15 +64,6 @@ def _indented(role: str, pieces: list[Change]) -> Text:
 
 
 def _marked(pieces: list[Change]) -> Text:
-    """Differences in colour, or between signs where there is no colour."""
-    coloured = screen.is_terminal and not screen.no_color
-    signs = {"gone": ("[-", "-]", "red strike"), "new": ("{+", "+}", "green bold")}
-    text = Text()
-    for kind, piece in pieces:
-        if kind == "same":
-            text.append_text(plain(piece))
-            continue
-        opening, closing, style = signs[kind]
-        shown = plain(piece).plain
-        text.append(shown if coloured else f"{opening}{shown}{closing}", style=style if coloured else "")
-    return text
+    """Differences between signs."""
+    signs = {"same": ("", ""), "gone": ("[-", "-]"), "new": ("{+", "+}")}
+    return Text("".join(f"{signs[kind][0]}{plain(piece).plain}{signs[kind][1]}" for kind, piece in pieces))

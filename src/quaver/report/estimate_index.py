@@ -13,7 +13,7 @@ import polars as pl
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined, of_measures
 
-__all__ = ["NO_LABEL", "Results", "strongest_factor", "varying", "without"]
+__all__ = ["NO_LABEL", "Results", "strongest_factor", "varying"]
 
 _MOVEMENT: Mapping[str, frozenset[str]] = {
     "level_shares": frozenset({"factor", "level", "label"}),
@@ -120,11 +120,6 @@ class Results:
             str(v["id"]): {f: str(v["factors"][f]) for f in self.factors if f in v["factors"]}
             for v in self.variants
         }
-
-    @cached_property
-    def prompt_places(self) -> dict[str, int]:
-        """For each variant its place in the design, from 1."""
-        return {str(variant["id"]): index for index, variant in enumerate(self.variants, 1)}
 
     def variant_name(self, variant: str, without: str | None = None) -> str:
         """A variant by the factor levels that distinguish it from the others."""
@@ -275,21 +270,6 @@ def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
         for one in defined(of_measures(estimates, "label_range"))
     }
     return max((factor for factor in beyond if factor != "gold"), key=beyond.__getitem__, default=None)
-
-
-def without(estimates: Iterable[Estimate], column: str) -> dict[frozenset[tuple[str, str]], list[Estimate]]:
-    """The estimates by their cells, in which one column is ignored.
-
-    >>> estimates = [Estimate("accuracy", 0.5, cell={"model": "m", "variant": name}) for name in "ab"]
-    >>> [(dict(cell), len(some)) for cell, some in without(estimates, "variant").items()]
-    [({'model': 'm'}, 2)]
-    """
-    cells: dict[frozenset[tuple[str, str]], list[Estimate]] = {}
-    for estimate in estimates:
-        cells.setdefault(frozenset((k, v) for k, v in estimate.cell.items() if k != column), []).append(
-            estimate
-        )
-    return cells
 
 
 def varying(estimates: Sequence[Estimate]) -> list[str]:

@@ -13,7 +13,6 @@ from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.recommendation import (
     RECOMMENDED,
     STEPS,
@@ -23,7 +22,7 @@ from quaver.report.findings.recommendation import (
     Recommended,
 )
 from quaver.report.findings.rules import rules_table
-from quaver.report.findings.verdict_card import WORDS, Card
+from quaver.report.findings.verdict_card import WORDS, Card, card_of_fields
 
 EXPECTED: dict[str, Recommended] = {
     "constant": "do not use",

@@ -11,11 +11,9 @@ from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
-from quaver.report.findings.field_verdicts import card_of_fields
-from quaver.report.findings.verdict_card import Card
-from quaver.report.page.embedded import download
+from quaver.report.findings.verdict_card import Card, card_of_fields
 from quaver.report.page_templates import template
-from quaver.report.page_words import presentation_of, slug, visible
+from quaver.report.page_words import download, presentation_of, slug, visible
 from quaver.report.tables.table import Table, estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
 

@@ -1,4 +1,4 @@
-"""What the page shows of figures and prompts: pictures, tables, what there is to note, marked texts."""
+"""What the page shows of figures and prompts: pictures, tables, notes, marked texts."""
 
 from __future__ import annotations
 

@@ -25,12 +25,11 @@ from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.quality import Issue, quality
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.page.embedded import download
 from quaver.report.page.figure_parts import drawn, figure_part, shown_prompts, write_pictures
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.paper_parts import paper_boxes, paper_parts
 from quaver.report.page_templates import template
-from quaver.report.page_words import slug, visible
+from quaver.report.page_words import download, slug, visible
 from quaver.report.tables.study_tables import Behind, page_tables, summary_frame
 from quaver.report.tables.table import Table
 from quaver.report.tables.written_tables import write_estimates, write_tables

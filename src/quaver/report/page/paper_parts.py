@@ -18,11 +18,11 @@ from quaver.core.rows import defined
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page.bibliography import bibtex, cited_works
-from quaver.report.page.embedded import download
 from quaver.report.page.method import method_paragraph
 from quaver.report.page_words import (
     ALL,
     between,
+    download,
     in_words,
     interval,
     number,

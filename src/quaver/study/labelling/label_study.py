@@ -21,9 +21,8 @@ from quaver.design.calls.lock_file import write_made
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
 from quaver.labelling.spreadsheet_edits import Cell
-from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.recommendation import Recommendation
-from quaver.report.findings.verdict_card import Card, best_of
+from quaver.report.findings.verdict_card import Card, best_of, card_of_fields
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.analysis.study_acceptance import accept

@@ -30,8 +30,7 @@ from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import Sheet, SheetRow
 from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
 from quaver.labelling.spreadsheet_edits import Cell
-from quaver.report.findings.field_verdicts import card_of_fields
-from quaver.report.findings.verdict_card import Card
+from quaver.report.findings.verdict_card import Card, card_of_fields
 from quaver.report.page_templates import template
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.checking.check_design import PreparedCheck, model_entry, prepared_check, run_agreed
