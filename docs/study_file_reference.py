@@ -12,7 +12,7 @@ Schema = Mapping[str, Any]
 
 _INTRO = """# Study file
 
-A study file is YAML. `quaver init study.yaml` writes one with every key and its default. It puts the schema
+A study file is YAML. `quaver init study.yaml` writes one to start from. It puts the schema
 beside it, so that your editor completes keys and shows errors while you type. A file needs `task`, and
 either `items`, `prompt` and `models`, or `annotations`.
 """

@@ -1,4 +1,4 @@
-"""``quaver init``: a study file to start from, one with every default or one of a kind of study."""
+"""``quaver init``: a study file to start from: for a table, or of a kind of study."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(
         typer.Argument(
             metavar="[KIND]",
             help=f"The kind of study: {', '.join(KINDS)}; or a paper: {', '.join(PAPERS)}. "
-            "Without one, the file has every key.",
+            "By default stability.",
         ),
     ] = None,
     path: Annotated[Path | None, typer.Argument()] = None,
@@ -40,7 +40,7 @@ def command(
     """Write a study file to start from.
 
     With a table of your own, the file names its columns and labels. With a kind of study, it is ready to run.
-    Without either, it has every key with its default.
+    Without either, it is a study of stability.
 
     Options:
       path: The file to write; by default KIND.yaml or study.yaml; - prints it.
@@ -66,26 +66,16 @@ def command(
         screen.print(table(("name", "what it is about"), listed()))
         return
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
-        path, kind = Path(kind), None  # the file with every key, under a name of its own
+        path, kind = Path(kind), None  # the default, under a name of its own
     if source is not None:
         options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
         columns = {"text": text, "gold": gold, "model": model, "kind": kind}
         lists = {"labels": parts(labels, "--labels"), "coders": parts(coders, "--coders")}
         _from_table(source, path, columns, lists, {k: v for k, v in options.items() if v is not None})
         return
-    if kind is None:
-        from quaver.design.spec.json_schema import example_file
-
-        written = example_file()
-    else:
-        written = study_of_kind(kind)
     path = path or Path(f"{kind or 'study'}.yaml")
-    then = (
-        f"For a first look: quaver run {shlex.quote(str(path))} --small"
-        if kind
-        else f"Edit it, then: quaver plan {shlex.quote(str(path))}"
-    )
-    _write(path, written, then)
+    then = f"For a first look: quaver run {shlex.quote(str(path))} --small"
+    _write(path, study_of_kind(kind or KINDS[0]), then)
 
 
 def _from_table(

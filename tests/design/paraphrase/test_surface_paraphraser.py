@@ -73,22 +73,22 @@ def test_what_a_kind_may_write(kind: str) -> None:
     text, allowed = CASES[kind]
     changes = list(edits(kind, text, [(0, len(text))]))
     assert changes
-    assert {instead for edit in changes for instead in edit.instead} == allowed
+    assert {instead for *_, every in changes for instead in every} == allowed
 
 
 def test_typing_errors_keep_first_and_last_letters() -> None:
-    (edit,) = edits("typos", "guess an", [(0, 8)])
-    assert {"gess", "gguess", "guuess", "geuss", "gyess", "giess"} & set(edit.instead)
-    assert all(one[0] == "g" and one[-1] == "s" for one in edit.instead)
+    ((_, _, instead),) = edits("typos", "guess an", [(0, 8)])
+    assert {"gess", "gguess", "guuess", "geuss", "gyess", "giess"} & set(instead)
+    assert all(one[0] == "g" and one[-1] == "s" for one in instead)
 
 
 def test_politeness_comes_and_goes() -> None:
     text = "Please, say yes."
-    (gone,) = edits("politeness", text, [(0, len(text))])
-    assert text[: gone.start] + gone.instead[0] + text[gone.end :] == "say yes."
-    start, end = edits("politeness", "Say yes.", [(0, 8)])
-    assert start.instead == ("Please: say", "Could you tell me: say")
-    assert end.instead[0] == " Thank you."
+    ((start, end, (instead,)),) = edits("politeness", text, [(0, len(text))])
+    assert text[:start] + instead + text[end:] == "say yes."
+    (_, _, before), (_, _, behind) = edits("politeness", "Say yes.", [(0, 8)])
+    assert before == ("Please: say", "Could you tell me: say")
+    assert behind[0] == " Thank you."
 
 
 def test_short_names_are_names_in_their_own_case_only() -> None:

@@ -11,8 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 from tests.studies import STUDY, resolved, written
 
-from quaver.design.spec import StudySpec
-from quaver.design.spec.json_schema import example_file, json_schema
+from quaver.design.spec.json_schema import json_schema
 from quaver.design.spec.study_file import Positions, bind, read_study
 from quaver.errors import SpecError
 
@@ -105,23 +104,7 @@ def test_a_misplaced_key_whose_value_has_keys_that_are_no_text(tmp_path: Path, k
     assert "it belongs under task" in str(caught.value)
 
 
-def test_every_default_stands_in_the_example(tmp_path: Path) -> None:
-    path = tmp_path / "study.yaml"
-    path.write_text(example_file(), encoding="utf-8")
-    shown, _ = read_study(path)
-    uncommented = "\n".join(
-        line if line.lstrip().startswith("# ") else line.replace("#", "", 1)
-        for line in example_file().splitlines()
-    )
-    path.write_text(uncommented, encoding="utf-8")
-    everything, _ = read_study(path)
-    assert everything == shown
-    for name in StudySpec.model_fields:
-        assert f"\n{name}:" in uncommented
-
-
 STUDIES = {
-    "example": example_file(),
     "codes": CODES,
     "grids and nesting": STUDY
     + "variants: [{use: instructions, texts: {b: B?}}]\nsample: {variants: 2}\n"

@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -18,14 +18,8 @@ from quaver.design.paraphrase.meaning import label_names, protected, segments
 from quaver.design.paraphrase.paraphraser import Count, Draft, Paraphrase, PromptContext, Work
 from quaver.errors import SpecError
 
-
-class Edit(NamedTuple):
-    """A place that could be changed, and its possible replacements."""
-
-    start: int
-    end: int
-    instead: tuple[str, ...]
-
+Edit = tuple[int, int, tuple[str, ...]]
+"""Start and end of a place that could be changed, and its possible replacements."""
 
 Free = Sequence[tuple[int, int]]
 """Start and end of the parts of a text that may be changed."""
@@ -144,7 +138,7 @@ def edits(kind: str, text: str, free: Free) -> Iterator[Edit]:
         for match in re.finditer(pattern, searched, re.IGNORECASE):
             if any(start <= match.start() and match.end() <= end for start, end in free):
                 changed = True
-                yield Edit(match.start(), match.end(), tuple(instead(match)))
+                yield match.start(), match.end(), tuple(instead(match))
     if kind == "politeness" and not changed:
         yield from _added_politeness(text, free)
 
@@ -157,11 +151,11 @@ def _added_politeness(text: str, free: Free) -> Iterator[Edit]:
     first = re.match(r"[A-Z][a-z]*\b", text[start:])
     if first and any(begin <= start and start + first.end() <= end for begin, end in free):
         lower = first.group().lower()
-        yield Edit(start, start + first.end(), (f"Please: {lower}", f"Could you tell me: {lower}"))
+        yield start, start + first.end(), (f"Please: {lower}", f"Could you tell me: {lower}")
     else:
-        yield Edit(start, start, ("Please: ", "Could you tell me: "))
+        yield start, start, ("Please: ", "Could you tell me: ")
     end = len(text.rstrip())
-    yield Edit(end, end, (" Thank you.", " Thanks!", " Please."))
+    yield end, end, (" Thank you.", " Thanks!", " Please.")
 
 
 def _distinct(given: list[float]) -> list[float]:
@@ -214,21 +208,21 @@ class Surface:
         text = context.prompt.instruction
         prompt = context.prompt
         names = label_names(context.labels, prompt.answers)
-        places = _places(text, self._kinds, names)
+        free = list(segments(text, protected(names)))
+        places = [(kind, *edit) for kind in self._kinds for edit in edits(kind, text, free)]
         for strength in self.strengths or [0.2]:
             self._fill(strength, text, places, context.seed, draft)
         return draft.paraphrases
 
-    def _fill(self, strength: float, text: str, places: list[_Place], seed: int, draft: Draft) -> None:
+    def _fill(self, strength: float, text: str, places: Sequence[_Place], seed: int, draft: Draft) -> None:
         group = f"{strength:g}"
         draw = random.Random(f"{seed} surface {group}")
         for _ in range(_TRIES * self.k):
             if len(draft.of(group)) == self.k:
                 return
-            drawn = _drawn(places, strength, draw)
-            origin = {"strength": strength, "kinds": sorted({kind for kind, _, _ in drawn})}
-            covariates = {"strength": strength}
-            draft.offer(_applied(text, drawn), lambda n: f"s{group}-{n}", group, covariates, origin)
+            made, kinds = _drawn(text, places, strength, draw)
+            origin, covariates = {"strength": strength, "kinds": kinds}, {"strength": strength}
+            draft.offer(made, lambda n: f"s{group}-{n}", group, covariates, origin)
         if len(draft.of(group)) < self.k:
             raise SpecError(
                 f"the instruction has {len(draft.of(group))} paraphrases at strength {group}",
@@ -239,37 +233,22 @@ class Surface:
             )
 
 
-class _Place(NamedTuple):
-    kind: str
-    edit: Edit
+_Place = tuple[str, int, int, tuple[str, ...]]
+"""A kind of edit, and a place that it could change."""
 
 
-class _Drawn(NamedTuple):
-    kind: str
-    edit: Edit
-    instead: str
-
-
-def _places(text: str, kinds: Sequence[str], names: list[str]) -> list[_Place]:
-    """Every place that one of the kinds could change."""
-    free = list(segments(text, protected(names)))
-    return [_Place(kind, edit) for kind in kinds for edit in edits(kind, text, free)]
-
-
-def _drawn(places: Sequence[_Place], strength: float, draw: random.Random) -> list[_Drawn]:
-    """A random share of the places, without overlaps, each with one of its replacements."""
+def _drawn(
+    text: str, places: Sequence[_Place], strength: float, draw: random.Random
+) -> tuple[str, list[str]]:
+    """A text with a random share of its places changed, without overlaps; and the kinds of these changes."""
     if not places:
-        return []
-    chosen = [cell for cell in places if draw.random() < strength] or [draw.choice(places)]
+        return text, []
+    chosen = [place for place in places if draw.random() < strength] or [draw.choice(places)]
     draw.shuffle(chosen)
-    kept: list[_Drawn] = []
-    for kind, edit in chosen:
-        if all(edit.end <= other.edit.start or other.edit.end <= edit.start for other in kept):
-            kept.append(_Drawn(kind, edit, draw.choice(edit.instead)))
-    return kept
-
-
-def _applied(text: str, drawn: Sequence[_Drawn]) -> str:
-    for _, edit, instead in sorted(drawn, key=lambda one: (one.edit.start, one.edit.end), reverse=True):
-        text = text[: edit.start] + instead + text[edit.end :]
-    return text
+    kept: list[tuple[int, int, str, str]] = []
+    for kind, start, end, instead in chosen:
+        if all(end <= other[0] or other[1] <= start for other in kept):
+            kept.append((start, end, draw.choice(instead), kind))
+    for start, end, instead_of_it, _ in sorted(kept, key=lambda change: change[:2], reverse=True):
+        text = text[:start] + instead_of_it + text[end:]
+    return text, sorted({kind for *_, kind in kept})

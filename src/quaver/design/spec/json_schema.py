@@ -1,20 +1,17 @@
-"""What helps to write a study file: its JSON Schema for an editor, and an example with every key."""
+"""The JSON Schema of a study file, for an editor."""
 
 from __future__ import annotations
 
 import json
-import textwrap
 from pathlib import Path
 from typing import Any, Final, cast
 
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from quaver.core import registry
 from quaver.core.replaced_file import replace_text
-from quaver.design.spec import DecodingSpec, ModelSpec, StudySpec
+from quaver.design.spec import ModelSpec, StudySpec
 from quaver.errors import SpecError
 
 SCHEMA_ID: Final = "urn:quaver:study"
@@ -97,59 +94,3 @@ def write_with_schema(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(schema, json.dumps(json_schema(), indent=2) + "\n")
     replace_text(path, MODELINE + text)
-
-
-_HEAD = """\
-# A Quaver study: one experiment on one set of items.
-# Every key is here. One that stands behind a # has the default shown: remove the # to change it.
-"""
-
-
-def example_file() -> str:
-    """YAML text of a study to start from, with every key; those that have a default are commented out."""
-    return _HEAD + "\n".join(_lines(StudySpec, 0)) + "\n"
-
-
-def _lines(model: type[BaseModel], depth: int) -> list[str]:
-    lines: list[str] = []
-    for name, field in model.model_fields.items():
-        part = field.annotation
-        if isinstance(part, type) and issubclass(part, BaseModel):
-            lines += ["", f"{name}:"] if depth == 0 else [f"{name}:"]
-            lines += _indented(_lines(part, depth + 1))
-        elif name == "decoding":
-            lines += ["", *_comment(field), f"{name}:", "  greedy:"]
-            lines += _indented(_indented(_lines(DecodingSpec, depth + 1)))
-        else:
-            lines += [*([""] if depth == 0 else []), *_comment(field), *_value(name, field)]
-    return lines
-
-
-def _comment(field: FieldInfo) -> list[str]:
-    return [f"# {line}" for line in textwrap.wrap(field.description or "", 90)]
-
-
-def _value(name: str, field: FieldInfo) -> list[str]:
-    if field.is_required():
-        return [f"{name}: {_flow(field.examples[0])}"] if field.examples else [f"{name}: "]
-    return [f"#{name}: {_flow(field.get_default(call_default_factory=True))}"]
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [f"  {line}" if line else line for line in lines]
-
-
-def _flow(value: Any) -> str:
-    """A value on one line, as JSON, which is valid YAML."""
-    return json.dumps(_plain(value), ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        given = value.model_dump(exclude_unset=True)
-        return given["use"] if set(given) == {"use"} else given
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return value

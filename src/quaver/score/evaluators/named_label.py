@@ -170,13 +170,11 @@ class MarkedLabel:
 
 
 def _marked(answer: Answer, forms: Forms) -> Reading:
-    found = named(continued(answer, forms), forms)
-    codes = found.codes
+    codes, labels, strength, is_denied = named(continued(answer, forms), forms)
     if len(codes) == 1:
         return valid(*codes)
     if not codes:
-        return _DENIED if found.denied else _NONE
-    strength, labels = found.marked
+        return _DENIED if is_denied else _NONE
     if not labels:
         return ambiguous(codes, "named, none marked")
     how = f"marked: {HOW[strength]}"

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from quaver.score.parsing.label_forms import JOINT, Codes, Forms, Mention
 from quaver.score.parsing.languages import phrases, spaced, spaceless
@@ -98,45 +97,8 @@ _CONTINUED = re.compile(
 )
 
 
-class Mark(NamedTuple):
-    """A label that an answer marks as its answer.
-
-    Attributes:
-        strength: 1 to 5, as this module numbers them.
-        mention: Where.
-    """
-
-    strength: int
-    mention: Mention
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """The labels that an answer names, and those of them that it marks.
-
-    Attributes:
-        mentions: Where labels are named, but for those that are negated, struck out or no mention.
-        denied: Whether anything was left out.
-        marks: The marks.
-    """
-
-    mentions: Sequence[Mention]
-    denied: bool
-    marks: Sequence[Mark]
-
-    @property
-    def codes(self) -> set[str]:
-        """The labels that are named."""
-        return {code for mention in self.mentions for code in mention.codes}
-
-    @property
-    def marked(self) -> tuple[int, set[str]]:
-        """The strongest mark, and the labels that have it; 0 and none without a mark."""
-        if not self.marks:
-            return 0, set()
-        best = min(mark.strength for mark in self.marks)
-        labels = {code for mark in self.marks if mark.strength == best for code in mark.mention.codes}
-        return best, labels
+Mark = tuple[int, Mention]
+"""The strength of a mark, 1 to 5 as this module numbers them, and the mention that has it."""
 
 
 def continued(answer: Answer, forms: Forms) -> Answer:
@@ -147,12 +109,20 @@ def continued(answer: Answer, forms: Forms) -> Answer:
     return first if forms.whole(first.text.partition("\n")[0].strip(" .*\"'`")) else answer
 
 
-def named(answer: Answer, forms: Forms) -> Named:
-    """The labels that an answer names, and its marks where it names several."""
+def named(answer: Answer, forms: Forms) -> tuple[set[str], set[str], int, bool]:
+    """The labels that an answer names, and where it names several, those of them that it marks most.
+
+    Returns:
+        The labels that are named; those that have the strongest mark; the strength of that mark, 0 without
+        one; and whether any mention was left out: negated, struck out or no mention of the label.
+    """
     every = forms.mentions(answer)
     mentions = [*_meant(answer, every)]
-    found = Named(mentions, len(mentions) < len(every), ())
-    return found if len(found.codes) < 2 else Named(mentions, found.denied, [*_marks(answer, mentions)])
+    codes = {code for mention in mentions for code in mention.codes}
+    marks = [] if len(codes) < 2 else [*_marks(answer, mentions)]
+    best = min((strength for strength, _ in marks), default=0)
+    marked = {code for strength, mention in marks if strength == best for code in mention.codes}
+    return codes, marked, best, len(mentions) < len(every)
 
 
 def marks_of(answer: Answer, forms: Forms) -> Sequence[Mark]:
@@ -215,9 +185,9 @@ def _marks(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
         if strength is None and _is_bold(answer, mention):
             strength = ALONE
         if strength is not None:
-            yield Mark(strength, mention)
+            yield strength, mention
         elif begun and mention is mentions[0] and _is_first(answer, mention, mentions, leading):
-            yield Mark(FIRST, mention)
+            yield FIRST, mention
     yield from _concluded(answer, mentions)
 
 
@@ -404,7 +374,7 @@ def _concluded(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
     sentence = folded[begin : last.start].lstrip(" \t\n*_#>-\"'")
     some = [mention for mention in mentions if mention.start >= begin]
     if len({mention.codes for mention in some}) == 1 and _concludes(sentence):
-        yield Mark(CHOSEN, last)
+        yield CHOSEN, last
 
 
 def _concludes(sentence: str) -> bool:

@@ -110,7 +110,7 @@ def _declines(folded: str) -> bool:
 
 
 def _gives_label(answer: Answer, forms: Forms) -> bool:
-    return any(mark.strength <= CHOSEN for mark in marks_of(answer, forms))
+    return any(strength <= CHOSEN for strength, _ in marks_of(answer, forms))
 
 
 # It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at

@@ -192,9 +192,9 @@ def _examples(study: StudySource, sides: pl.DataFrame, model: str) -> Iterator[d
 def _shown(answer: Answer, forms: Forms, row: Mapping[str, Any]) -> dict[str, Any]:
     """A part of an answer with what was read in it in ‹…›: by the study's evaluator, and by its marks."""
     mentions = [one for one in forms.mentions(answer) if one.codes]
-    strongest = min(marks_of(answer, forms), key=lambda mark: mark.strength, default=None)
+    strongest = min(marks_of(answer, forms), key=lambda mark: mark[0], default=None)
     read = [one for one in mentions if row[_OWN] in one.codes][:1]
-    read += [strongest.mention] if strongest else mentions[:2] if not read else []
+    read += [strongest[1]] if strongest else mentions[:2] if not read else []
     text, shift = answer.text, 0
     for place in sorted({(one.start, one.end) for one in read}):
         start, end = place[0] + shift, place[1] + shift
