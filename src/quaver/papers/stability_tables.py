@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.core.rows import Estimates
 from quaver.core.seeds import derive
 from quaver.estimation.coded_columns import encode
@@ -29,19 +29,23 @@ BAR, NEAR, NARROW = 0.8, 0.01, 0.02
 Floats = NDArray[np.float64]
 
 
-def _balanced(frame: pl.DataFrame, labels: LabelSet, seed: int) -> pl.DataFrame:
-    """The annotations with a label, as many of each repeat as the repeat with the fewest has, drawn."""
-    kept = frame.filter(pl.col("label").is_in(list(labels.codes)))
+def _balanced(
+    one: StoredAnswers, frame: pl.DataFrame, across: str = "repeat", within: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The annotations with a label, as many at each level of a column as the smallest has."""
+    kept = frame.filter(pl.col("label").is_in(list(one.labels.codes)))
     if kept.is_empty():
         return kept
-    named = ("repeat", "item", "label")
+    named = (across, *within, "item", "label")
     others = [name for name in kept.columns if name not in named and not kept[name].dtype.is_nested()]
     # The draw must not depend on the order of the rows.
-    keys = [encode(kept[name], name).codes for name in (*others[::-1], "item", "repeat")]
+    keys = [encode(kept[name], name).codes for name in (*others[::-1], "item", across, *within[::-1])]
     draw = np.empty(kept.height)
-    draw[np.lexsort(keys)] = np.random.default_rng(derive(seed, "balance")).random(kept.height)
-    least = kept["repeat"].value_counts()["count"].min()
-    return kept.with_columns(_draw=draw).filter(pl.col("_draw").rank().over("repeat") <= least).drop("_draw")
+    draw[np.lexsort(keys)] = np.random.default_rng(derive(one.study.spec.seed, "balance")).random(kept.height)
+    level, least = [across, *within], pl.col("_size").min()
+    marked = kept.with_columns(_place=pl.Series(draw), _size=pl.len().over(level))
+    few = pl.col("_place").rank().over(level) <= (least.over(list(within)) if within else least)
+    return marked.filter(few).drop("_place", "_size")
 
 
 class Curve(NamedTuple):
@@ -141,10 +145,12 @@ def distance_column(answers: StoredAnswers) -> str | None:
     return None
 
 
-def _levels(answers: StoredAnswers, model: str, **options: Any) -> dict[float, Estimate]:
+def _levels(
+    answers: StoredAnswers, model: str, frame: pl.DataFrame | None = None, **options: Any
+) -> dict[float, Estimate]:
     """The inter-prompt score at each temperature, in order."""
     column = distance_column(answers)
-    frame = answers.of(model, answers.reworded)
+    frame = answers.of(model, answers.reworded) if frame is None else frame
     if column is None or frame.is_empty():
         return {}
     estimates = answers.take("inter_pss", frame, by=[column], **options)
@@ -192,7 +198,7 @@ def by_repeat(answers: Answers) -> TableRows:
         order = sorted(written.of(model, written.again)["repeat"].unique())
         distinct = _distinct(written.of(model, written.again), "repeat")
         drawn = _curve(written, model, resample="rows")
-        balanced = _balanced(exact.of(model, exact.again), one.labels, one.study.spec.seed)
+        balanced = _balanced(one, exact.of(model, exact.again))
         others = (
             _curve(exact, model, resamples=0),
             exact.points("intra_pss_cumulative", balanced, by=[]),
@@ -227,12 +233,13 @@ def by_temperature(answers: Answers) -> TableRows:
         written, exact = one.written, one.exact
         reworded = written.of(model, written.reworded)
         distinct = _distinct(reworded, column)
-        even = {"view": "balanced", "across": column, "resamples": 0}
-        others = [_levels(exact, model, resamples=0), _levels(exact, model, **even), _levels(one, model)]
+        even = _balanced(one, exact.of(model, exact.reworded), column, ("model", "decoding", "repeat"))
+        plain, balanced = (_levels(exact, model, frame, resamples=0) for frame in (None, even))
+        others = [plain, balanced, _levels(one, model)]
         for at, estimate in _levels(written, model, resample="rows", estimand="fixed").items():
-            filtered, balanced, read = (each.get(at, UNKNOWN) for each in others)
+            filtered, drawn, read = (each.get(at, UNKNOWN) for each in others)
             package = _appendix(estimate, reworded["repeat"].n_unique())
-            row = (one.name, model, f"{at:g}", estimate.value, package, filtered.value, balanced.value)
+            row = (one.name, model, f"{at:g}", estimate.value, package, filtered.value, drawn.value)
             rows.append((*row, read, distinct.get(at)))
     return TableRows(rows)
 
@@ -241,14 +248,12 @@ def views(answers: Answers) -> TableRows:
     """Original, filtered, and filtered-and-balanced annotations beside Quaver's reading, intra and inter."""
     rows, found = [], []
     for one, model in each_model(answers):
-        balanced: dict[str, Any] = {"view": "balanced"}
-        plain: dict[str, Any] = {}
-        series = ((one.written, plain), (one.exact, plain), (one.exact, balanced), (one, plain))
-        estimates = [
-            some.one(measure, model, getattr(some, part), resamples=0, **options)
-            for measure, part in (("intra_pss", "again"), ("inter_pss", "reworded"))
-            for some, options in series
-        ]
+        estimates = []
+        for measure, part in (("intra_pss", "again"), ("inter_pss", "reworded")):
+            even = _balanced(one, one.exact.of(model, getattr(one.exact, part)))
+            series = [(some, getattr(some, part)) for some in (one.written, one.exact, one)]
+            series.insert(2, (one.exact, even))
+            estimates += [some.one(measure, model, frame, resamples=0) for some, frame in series]
         found += [(f"{one.name}, {model}", estimate) for estimate in estimates]
         kept = one.of(model, one.exact.frame).height / one.of(model).height
         labelled = one.one("compliance", model, resamples=0).value
