@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,6 +31,7 @@ def command(
     labels: str | None = None,
     gold: str | None = None,
     coders: str | None = None,
+    fields: str | None = None,
     model: str | None = None,
     encoding: str | None = None,
     separator: SeparatorOption = None,
@@ -49,6 +50,7 @@ def command(
       labels: With --from: the labels: "favor, against".
       gold: With --from: the column of true labels.
       coders: With --from: the coders' columns: anna,ben.
+      fields: With --from: the columns of several variables: tone,topics.
       model: With --from: PROVIDER/MODEL, as in check.
       encoding: With --from: encoding of a text file.
       list_: List the kinds of study and the papers.
@@ -67,10 +69,18 @@ def command(
         return
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the default, under a name of its own
+    if source is not None and kind is not None:
+        raise QuaverError(
+            "a study file is made for a table or of a kind, not both",
+            where="--from",
+            found=f"the kind {kind}",
+            fix="leave one of them out",
+        )
     if source is not None:
         options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
-        columns = {"text": text, "gold": gold, "model": model, "kind": kind}
-        lists = {"labels": parts(labels, "--labels"), "coders": parts(coders, "--coders")}
+        columns = {"text": text, "gold": gold, "model": model}
+        given = {"labels": labels, "coders": coders, "fields": fields}
+        lists = {name: parts(one, f"--{name}") for name, one in given.items()}
         _from_table(source, path, columns, lists, {k: v for k, v in options.items() if v is not None})
         return
     path = path or Path(f"{kind or 'study'}.yaml")
@@ -87,27 +97,14 @@ def _from_table(
 ) -> None:
     """Write the study file of a table, and show what its columns were taken for."""
     from quaver.study.checking.check_design import starting_file
-    from quaver.study.checking.check_options import BUNDLED
 
-    if named["kind"] is not None:
-        raise QuaverError(
-            "a study file is made for a table or of a kind, not both",
-            where="--from",
-            found=f"the kind {named['kind']}",
-            fix="leave one of them out",
-        )
     usual = Path(f"{source.stem}.yaml")
     path = path or usual
-    made, decisions = starting_file(
-        source,
-        usual if str(path) == "-" else path,
-        text=named["text"],
-        gold=named["gold"],
-        labels=lists["labels"],
-        coders=lists["coders"],
-        model=named["model"] or BUNDLED,
-        written=written,
-    )
+    given: dict[str, Any] = {
+        name: one for name, one in (*named.items(), *lists.items(), *written.items()) if one
+    }
+    place = usual if str(path) == "-" else path
+    made, decisions = starting_file(source, place, **given)
     if str(path) != "-":
         rows = [(decision.role, decision.column, decision.why) for decision in decisions]
         screen.print(table(("taken for", "what", "why"), rows, f"{source.name}:"))

@@ -59,6 +59,16 @@ def test_named_columns_count(tmp_path: Path) -> None:
     assert spec.models[0].use == "openai_compatible"
 
 
+def test_columns_of_several_variables_become_fields(tmp_path: Path) -> None:
+    rows = "".join(f"This is what text {n} says,{'ab'[n % 2]},{n % 7 + 0.5}\n" for n in range(20))
+    (tmp_path / "texts.csv").write_text(f"text,tone,cost\n{rows}", encoding="utf-8")
+    path = tmp_path / "study.yaml"
+    assert "a number (ratio)" in init(
+        "--from", str(tmp_path / "texts.csv"), str(path), "--fields", "tone,cost"
+    )
+    assert [*quaver.Study.open(path).spec.task.fields] == ["tone", "cost"]
+
+
 @pytest.mark.parametrize(
     "line", ["groups: [party]", "where: {party: d}", "sample: 5", "groups: [party]\n  sample: 5"]
 )

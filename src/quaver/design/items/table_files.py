@@ -131,12 +131,13 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
 
 def _undecodable(path: Path, encoding: str) -> int | None:
     """The first line that is not in this encoding, where lines are recognisable."""
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        try:
-            line.decode(encoding)
-        except UnicodeError:
-            wide = "16" in encoding or "32" in encoding  # a line break is more than one byte
-            return None if wide else number
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode(encoding)
+            except UnicodeError:
+                wide = "16" in encoding or "32" in encoding  # a line break is more than one byte
+                return None if wide else number
     return None
 
 

@@ -374,21 +374,10 @@ _PROMPTS, _FILE_REPEATS = 10, 2
 _FIRST = "# A study of {}, made by `quaver init --from`. Change it as you like; then:"
 
 
-def starting_file(
-    source: Path,
-    path: Path,
-    *,
-    text: str | None,
-    labels: Sequence[str],
-    gold: str | None,
-    coders: Sequence[str],
-    model: str,
-    written: Mapping[str, str],
-) -> tuple[str, list[Decision]]:
+def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> tuple[str, list[Decision]]:
     """The text of a study file for a table of texts, and what each column was taken for."""
-    table = table_of(source, written)
-    given: CheckOptions = {"text": text, "gold": gold, "coders": coders, "labels": labels}
-    found = read_text_table(table, given)
+    given: CheckOptions = with_defaults(CheckOptions, options)
+    found, model = read_text_table(table_of(source, written_in(given)), options), given["model"]
     made = model_of_name(model, where="--model")
     design = CheckDesign(
         name=source.stem,
@@ -401,7 +390,7 @@ def starting_file(
         repeats=_FILE_REPEATS,
         max_tokens=max_tokens(model, found.labels),
         is_held=made["use"] in HERE,
-        options=with_defaults(CheckOptions, written),
+        options=given,
     )
     first = _FIRST.format("".join(sign if sign.isprintable() else "?" for sign in source.name))
     whole = study_text(path, source, found, design, first=first, study=str(path), starts=True)
