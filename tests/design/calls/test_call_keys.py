@@ -120,11 +120,10 @@ def test_what_decides_an_answer_is_in_its_key(name: str) -> None:
 
 def test_who_says_what_decides_and_where_a_message_ends() -> None:
     """Also where a message holds what stands between two of them."""
-    recipe = call_keys.Recipe()
 
     def key(*messages: tuple[str, str]) -> bytes:
         said = [Message(role, content) for role, content in messages]  # type: ignore[arg-type]
-        return recipe.request(recipe.condition("weights", "[]"), said, 0, 1)[1][0]
+        return call_keys.request_keys(call_keys.condition_hash("weights", "[]"), said, 0, 1)[1][0]
 
     made = [
         key(("system", "a"), ("user", "b")),

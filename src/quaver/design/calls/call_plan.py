@@ -16,7 +16,7 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, groupby, islice
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from quaver.core.records import (
     UNFOLLOWED,
@@ -35,65 +35,6 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.work_order import WorkOrder, joined
 from quaver.design.prompts.follow_ups import FollowUp
 
-
-class State(Protocol):
-    """A hash that can be continued."""
-
-    def copy(self) -> State:
-        """A copy of its present state."""
-        ...
-
-    def update(self, data: bytes, /) -> None:
-        """Add data."""
-        ...
-
-    def digest(self) -> bytes:
-        """The hash."""
-        ...
-
-
-class Recipe:
-    """The recipe: BLAKE2b, 16 bytes.
-
-    It covers the served model's identity, the terms (decoding, allowed answers or JSON schema), the messages,
-    the occurrence of all these in the design, and the number of the repeat. The key of a follow-up that
-    quotes an answer covers the key of the quoted call instead of occurrence and repeat.
-    """
-
-    def condition(self, identity: str, terms: str, twins_before: int = 0, occasion: str = "") -> State:
-        """The part that a condition's calls share."""
-        state = blake2b(_asked(identity, terms), digest_size=16)
-        if occasion:
-            state.update(f"\x1e{occasion}\x1e".encode())
-        if twins_before:
-            state.update(_number(twins_before))
-        return state
-
-    def request(
-        self, condition: State, messages: Iterable[Message], occurrence: int, repeats: int
-    ) -> tuple[bytes, list[bytes]]:
-        """A hash of what a request's calls share, and their keys."""
-        state = condition.copy()
-        state.update(b"".join([_bytes(*message) for message in messages]) + _number(occurrence))
-        shared = state.digest()
-        if repeats == 1:  # a copy would take as long as the key
-            state.update(_FIRST)
-            return shared, [state.digest()]
-        keys = []
-        for repeat in range(repeats):
-            one = state.copy()
-            one.update(_number(repeat))
-            keys.append(one.digest())
-        return shared, keys
-
-    def follow_up(self, condition: State, added: Sequence[Message], followed: bytes) -> bytes:
-        """The key of a follow-up that quotes an answer."""
-        state = condition.copy()
-        state.update(b"".join([_bytes(*message) for message in added]))
-        state.update(followed)
-        return state.digest()
-
-
 _number = struct.Struct("<I").pack
 _FIRST = _number(0)
 
@@ -109,7 +50,48 @@ def _bytes(role: str, content: str) -> bytes:
 
 
 RECIPE = 1
-"""The number of the recipe."""
+"""The number of the recipe of keys: BLAKE2b, 16 bytes.
+
+It covers the served model's identity, the terms (decoding, allowed answers or JSON schema), the messages,
+the occurrence of all these in the design, and the number of the repeat. The key of a follow-up that
+quotes an answer covers the key of the quoted call instead of occurrence and repeat.
+"""
+
+
+def condition_hash(identity: str, terms: str, twins_before: int = 0, occasion: str = "") -> blake2b:
+    """The part of the keys that a condition's calls share."""
+    state = blake2b(_asked(identity, terms), digest_size=16)
+    if occasion:
+        state.update(f"\x1e{occasion}\x1e".encode())
+    if twins_before:
+        state.update(_number(twins_before))
+    return state
+
+
+def request_keys(
+    condition: blake2b, messages: Iterable[Message], occurrence: int, repeats: int
+) -> tuple[bytes, list[bytes]]:
+    """A hash of what a request's calls share, and their keys."""
+    state = condition.copy()
+    state.update(b"".join([_bytes(*message) for message in messages]) + _number(occurrence))
+    shared = state.digest()
+    if repeats == 1:  # a copy would take as long as the key
+        state.update(_FIRST)
+        return shared, [state.digest()]
+    keys = []
+    for repeat in range(repeats):
+        one = state.copy()
+        one.update(_number(repeat))
+        keys.append(one.digest())
+    return shared, keys
+
+
+def follow_up_key(condition: blake2b, added: Sequence[Message], followed: bytes) -> bytes:
+    """The key of a follow-up that quotes an answer."""
+    state = condition.copy()
+    state.update(b"".join([_bytes(*message) for message in added]))
+    state.update(followed)
+    return state.digest()
 
 
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
@@ -234,11 +216,10 @@ class Plan:
             if condition.parent is None:
                 continue
             asked = self._asked(condition)
-            shared = self._recipe.condition(
-                self.identities[condition.model], asked.terms, occasion=self.occasion
-            )
+            identity = self.identities[condition.model]
+            shared = condition_hash(identity, asked.terms, occasion=self.occasion)
             follow_up = self.experiment.follow_ups[condition.follow_up]
-            quoting = _Quoting(index, follow_up, asked, self._recipe, shared)
+            quoting = _Quoting(index, follow_up, asked, shared)
             result.setdefault(condition.model, {}).setdefault(condition.parent, []).append(quoting)
         return result
 
@@ -293,13 +274,11 @@ class Plan:
             asked, identity = self._asked(condition), self.identities[condition.model]
             place = (condition.variant, identity, asked.terms)
             if condition.model == model:
-                shared = self._recipe.condition(identity, asked.terms, alike[place], self.occasion)
-                cell = _Cell(condition, index, asked, self._recipe, shared)
+                shared = condition_hash(identity, asked.terms, alike[place], self.occasion)
+                cell = _Cell(condition, index, asked, shared)
                 cells[positions[condition.variant]].append(cell)
             alike[place] += 1
         return cells
-
-    _recipe = Recipe()
 
 
 class _Cell(NamedTuple):
@@ -308,20 +287,19 @@ class _Cell(NamedTuple):
     condition: Condition
     position: int
     asked: _Asked
-    recipe: Recipe
-    shared: State
+    shared: blake2b
 
     def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
-        condition, position, (decoding, choices, schema), recipe, shared = self
-        asked, keys = recipe.request(shared, prompt.messages, occurrence, condition.repeats)
+        condition, position, (decoding, choices, schema), shared = self
+        asked, keys = request_keys(shared, prompt.messages, occurrence, condition.repeats)
         seed = int.from_bytes(asked[:4], "little") >> 2  # room for the repeats below 2**31
         calls = [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
         return _REQUEST((condition.model, prompt, decoding, choices, seed, tuple(calls), schema))
 
     def calls(self, item: int, prompt: Prompt, occurrence: int) -> list[Call]:
         """The calls alone."""
-        condition, position, _, recipe, shared = self
-        _, keys = recipe.request(shared, prompt.messages, occurrence, condition.repeats)
+        condition, position, _, shared = self
+        _, keys = request_keys(shared, prompt.messages, occurrence, condition.repeats)
         return [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
 
 
@@ -331,13 +309,12 @@ class _Quoting(NamedTuple):
     condition: int
     follow_up: FollowUp
     asked: _Asked
-    recipe: Recipe
-    shared: State
+    shared: blake2b
 
     def request(self, followed: Request, call: Call, answer: str) -> Request:
         added = self.follow_up.messages((), answer)
         messages = _with(followed.prompt.messages, added)
-        key = self.recipe.follow_up(self.shared, added, call.key)
+        key = follow_up_key(self.shared, added, call.key)
         return Request(
             followed.model,
             followed.prompt._replace(messages=messages),
