@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation, defined
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.coded_columns import Columns, Gathered
-from quaver.estimation.declaration import Measure, measure
+from quaver.estimation.coded_columns import Gathered
+from quaver.estimation.declaration import measure
 from quaver.estimation.measure_input import MeasureInput
 from quaver.measures.calibration.calibration_error import ece
 from quaver.measures.calibration.verbal_calibration import verbal_calibration
@@ -19,43 +19,19 @@ from quaver.measures.correctness.evaluator_flips import evaluator_flips
 from quaver.measures.correctness.robustness import spread
 from quaver.measures.validity.answer_quality import compliance
 
-
-class _Criterion(NamedTuple):
-    """What a criterion rests on.
-
-    Attributes:
-        threshold: An example, not a standard: what is good enough depends on what the labels are for.
-        measure: The measure behind it.
-        part: The ending of that measure's estimates.
-    """
-
-    threshold: float
-    measure: Measure
-    part: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the estimates that decide."""
-        return self.measure.name + self.part
-
-    @property
-    def presentation(self) -> Presentation:
-        """How these are shown."""
-        return self.measure.presentation_of(self.name)
-
-
-_CRITERIA: Final[Mapping[str, _Criterion]] = {
-    "accuracy": _Criterion(0.8, accuracy),
-    "compliance": _Criterion(0.95, compliance),
-    "spread": _Criterion(0.1, spread),
-    "flips": _Criterion(0.05, evaluator_flips),
-    "ece": _Criterion(0.1, ece),
-    "parse_rate": _Criterion(0.8, verbal_calibration, "_parse_rate"),
-    "stated_ece": _Criterion(0.1, verbal_calibration, "_ece"),
+_CRITERIA: Final[Mapping[str, tuple[str, float]]] = {
+    "accuracy": ("accuracy", 0.8),
+    "compliance": ("compliance", 0.95),
+    "spread": ("spread", 0.1),
+    "flips": ("evaluator_flips", 0.05),
+    "ece": ("ece", 0.1),
+    "parse_rate": ("verbal_calibration_parse_rate", 0.8),
+    "stated_ece": ("verbal_calibration_ece", 0.1),
 }
+"""What each criterion rests on, and its threshold: an example, not a standard. What is good enough depends on
+what the labels are for."""
 
-THRESHOLDS: Final[Mapping[str, float]] = {name: criterion.threshold for name, criterion in _CRITERIA.items()}
-"""Examples, not standards: what is good enough depends on what the labels are for."""
+_AT_LEAST: Final = ("accuracy", "compliance", "parse_rate")
 
 MET, MISSED, OPEN = "met", "not met", "undecided"
 
@@ -67,9 +43,11 @@ MET, MISSED, OPEN = "met", "not met", "undecided"
     source="the definition; each criterion has the source of its measure",
     parts={
         f"_{name}": Presentation(
-            unit=criterion.presentation.unit, better=criterion.presentation.better, drawn="table"
+            unit="number" if name.endswith("ece") else "share",
+            better="higher" if name in _AT_LEAST else "lower",
+            drawn="table",
         )
-        for name, criterion in _CRITERIA.items()
+        for name in _CRITERIA
     },
 )
 def readiness(
@@ -130,119 +108,87 @@ def readiness(
     readiness_spread 0.0 met
     readiness 0.667 undecided
     """
-    limits = _limits(thresholds)
-    yield from _profiles(_measured(data, first, second, token, stated), limits)
-
-
-def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
     for name, value in (thresholds or {}).items():
-        if name not in THRESHOLDS:
-            raise UnknownName("criterion", name, THRESHOLDS, where="thresholds")
+        if name not in _CRITERIA:
+            raise UnknownName("criterion", name, _CRITERIA, where="thresholds")
         if not 0 <= value <= 1:
-            raise MeasureError(
-                "not a threshold",
-                where=f"thresholds: {name}",
-                expected="a number from 0 to 1",
-                found=repr(value),
-            )
-    return {**THRESHOLDS, **(thresholds or {})}
+            where, found = f"thresholds: {name}", repr(value)
+            raise MeasureError("not a threshold", where=where, expected="a number from 0 to 1", found=found)
+    profiles: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
+    criteria = {measured: name for name, (measured, _) in _CRITERIA.items()}
+    for estimate in _measured(data, first, second, token, stated):
+        if criterion := criteria.get(estimate.measure):
+            threshold = (thresholds or {}).get(criterion, _CRITERIA[criterion][1])
+            judged = _judged(estimate, criterion, threshold)
+            profiles.setdefault(tuple(estimate.cell.items()), []).append(judged)
+    for profile in profiles.values():
+        yield from profile
+        yield _together(profile)
 
 
 def _measured(
     data: MeasureInput, first: str | None, second: str | None, token: str | None, stated: str | None
 ) -> list[Estimate]:
     """The estimates that the criteria rest on, of the evaluators that there are."""
-    own = _Evaluators(data.gathered, data.columns, first)
-    main = own.rows(own.first)
+    gathered, name = data.gathered, data.column("evaluator")
+    known = [] if name is None else sorted(gathered.encoded(name).values)
+    first = first if first is not None else next(iter(known), None)
+
+    def rows(*names: str | None) -> Gathered:
+        """The rows of some evaluators; all where the frame does not say whose they are."""
+        if names == (None,) or name is None:
+            return gathered
+        if strange := [one for one in names if one not in known]:
+            raise UnknownName("evaluator", str(strange[0]), known, where="evaluators")
+        return gathered.only(name, tuple(map(str, names)))
+
+    main = rows(first)
     estimates = [estimate for one in (accuracy, compliance, spread) for estimate in data.measured(one, main)]
     if second is not None:
-        both = own.rows(own.first, second)
-        estimates += map(_bare, data.measured(evaluator_flips, both, first=own.first, second=second))
+        for estimate in data.measured(evaluator_flips, rows(first, second), first=first, second=second):
+            cell = {c: v for c, v in estimate.cell.items() if c not in ("first", "second")}
+            estimates.append(replace(estimate, cell=cell))  # the cell of the other criteria
     if token is not None:
-        estimates += data.measured(ece, own.rows(token))
+        estimates += data.measured(ece, rows(token))
     if stated is not None:
-        estimates += data.measured(verbal_calibration, own.rows(stated))
+        estimates += data.measured(verbal_calibration, rows(stated))
     return estimates
 
 
-class _Evaluators:
-    """A frame's rows by the evaluator that read them."""
-
-    def __init__(self, gathered: Gathered, columns: Columns | None, first: str | None) -> None:
-        role = (columns or {}).get("evaluator", "evaluator")
-        name = role if isinstance(role, str) else role[0]
-        self._gathered, self._name = gathered, name if name in gathered.columns else None
-        self._known = [] if self._name is None else sorted(gathered.encoded(name).values)
-        self.first = first if first is not None else next(iter(self._known), None)
-
-    def rows(self, *names: str | None) -> Gathered:
-        """Those of some evaluators; all where the frame does not say whose they are."""
-        if names == (None,) or self._name is None:
-            return self._gathered
-        for name in names:
-            if name not in self._known:
-                raise UnknownName("evaluator", str(name), self._known, where="evaluators")
-        return self._gathered.only(self._name, tuple(map(str, names)))
-
-
-def _bare(estimate: Estimate) -> Estimate:
-    """Flips in the cell of the other criteria."""
-    return replace(estimate, cell={c: v for c, v in estimate.cell.items() if c not in ("first", "second")})
-
-
-def _profiles(estimates: Sequence[Estimate], limits: Mapping[str, float]) -> Iterator[Estimate]:
-    """Each cell's criteria and the verdict on all of them."""
-    profiles: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
-    criteria = {criterion.name: name for name, criterion in _CRITERIA.items()}
-    for estimate in estimates:
-        if name := criteria.get(estimate.measure):
-            profiles.setdefault(tuple(estimate.cell.items()), []).append(
-                _judged(estimate, name, limits[name])
-            )
-    for profile in profiles.values():
-        yield from profile
-        yield _together(profile)
-
-
 def _judged(estimate: Estimate, name: str, threshold: float) -> Estimate:
-    criterion = _CRITERIA[name]
-    limit = f"{'at least' if criterion.presentation.better == 'higher' else 'at most'} {threshold:g}"
-    verdict = _verdict(estimate, criterion, threshold)
+    """An estimate against its threshold."""
+    limit = f"{'at least' if name in _AT_LEAST else 'at most'} {threshold:g}"
+    verdict = OPEN
+    if estimate.value is not None and estimate.interval is not None:
+        low, high = estimate.interval
+        if name in _AT_LEAST:
+            verdict = MET if low >= threshold else MISSED if high < threshold else OPEN
+        else:
+            verdict = MET if high <= threshold else MISSED if low > threshold else OPEN
     details = {**estimate.details, "threshold": threshold, "limit": limit, "verdict": verdict}
-    return replace(
-        estimate, measure=f"readiness_{name}", method=f"{estimate.method}; {limit}", details=details
-    )
-
-
-def _verdict(estimate: Estimate, criterion: _Criterion, threshold: float) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return OPEN
-    if criterion.presentation.better == "higher":
-        return MET if estimate.low >= threshold else MISSED if estimate.high < threshold else OPEN
-    return MET if estimate.high <= threshold else MISSED if estimate.low > threshold else OPEN
-
-
-class _Count(NamedTuple):
-    met: int
-    missed: int
-    open: int
+    method = f"{estimate.method}; {limit}"
+    return replace(estimate, measure=f"readiness_{name}", method=method, details=details)
 
 
 def _together(profile: Sequence[Estimate]) -> Estimate:
     """The verdict on all criteria of a cell."""
     verdicts = [estimate.details["verdict"] for estimate in profile]
-    count = _Count(*(verdicts.count(kind) for kind in (MET, MISSED, OPEN)))
-    verdict = "ready" if count.met == len(verdicts) else "not ready" if count.missed else OPEN
-    first = profile[0]
-    known = bool(defined(profile))
+    met, missed, left = (verdicts.count(kind) for kind in (MET, MISSED, OPEN))
+    known, first = bool(defined(profile)), profile[0]
     return Estimate(
         "readiness",
-        count.met / len(verdicts) if known else None,
+        met / len(verdicts) if known else None,
         confidence_level=first.confidence_level,
         n=first.n,
         unit=first.unit,
         method="share of the criteria whose whole interval is on the right side of its threshold",
         reason=None if known else "nothing could be measured",
         cell=first.cell,
-        details={"verdict": verdict, "criteria": len(verdicts), **count._asdict()},
+        details={
+            "verdict": "ready" if met == len(verdicts) else "not ready" if missed else OPEN,
+            "criteria": len(verdicts),
+            "met": met,
+            "missed": missed,
+            "open": left,
+        },
     )
