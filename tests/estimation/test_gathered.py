@@ -122,7 +122,6 @@ def test_a_lazy_frame_is_never_in_memory_as_a_whole(name, monkeypatch):
     frame, measure = annotations(), registry.load("measures", name)
     expected = measure(frame, seed=1)
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
-    monkeypatch.setattr("quaver.estimation.coded_columns._PIECE", 7)
     assert measure(Gathered(frame.lazy()), seed=1) == expected
 
 

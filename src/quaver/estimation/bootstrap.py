@@ -343,12 +343,6 @@ class Draws:
         mean = (weights * values).sum(0) / np.maximum(weights.sum(0), 1e-300)
         return weights, np.where(defined, mean - values, 0.0)
 
-    @cached_property
-    def covariance(self) -> Floats:
-        """The jackknife covariance of the statistics, of the values that are defined together."""
-        defined = np.isfinite(self.jackknife).all(1)
-        return covariance_without_one(self.jackknife[defined], self._sizes[defined])
-
     @property
     def _sizes(self) -> Floats:
         """How many items were left out; 1 of units of one size, and of random groups of many."""
@@ -362,20 +356,6 @@ class Draws:
         """The degrees of freedom of each variance: of its values with one left out, at most the units'."""
         most = np.inf if self._units is None else self._units.freedom
         return np.asarray(np.minimum(np.isfinite(self.jackknife).sum(0) - 1.0, most))
-
-
-def covariance_without_one(left: Floats, sizes: Floats | None = None) -> Floats:
-    """The jackknife covariance Σ wⱼ (x₋ⱼ − x̄)(x₋ⱼ − x̄)′ of a vector, wⱼ = 1 − nⱼ/n by the sizes left out.
-
-    The mean of 1, 2 and 6 without each is 4, 3.5 and 1.5; its variance s²/m is 7/3:
-
-    >>> covariance_without_one(np.array([[4.0], [3.5], [1.5]])).round(6).tolist()
-    [[2.333333]]
-    """
-    sizes = np.ones(len(left)) if sizes is None else sizes
-    weights = (1 - sizes / max(1.0, sizes.sum()))[:, None]
-    apart = left - (weights * left).sum(0) / max(1e-300, weights.sum()) if len(left) else left
-    return np.asarray(apart.T @ (weights * apart))
 
 
 def jackknife(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:

@@ -6,7 +6,7 @@ import ctypes
 import gc
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,9 +25,6 @@ Columns = Mapping[str, str | Sequence[str]]
 
 _KEPT = 200_000_000
 """Bytes of cells that are kept, beside the last ones cut."""
-
-_PIECE = 1_000_000
-"""Rows that are read at a time of a column that is not kept."""
 
 _MANY = 10_000_000
 """Rows from which on the memory that a measure has freed is worth handing back."""
@@ -225,11 +222,6 @@ class Gathered:
         """Some columns; of a lazy frame, read anew each time."""
         wanted = list(dict.fromkeys(names))
         return self._lazy.select(wanted).collect() if self._frame is None else self._frame.select(wanted)
-
-    def pieces(self, name: str) -> Iterator[pl.Series]:
-        """A column, a run of rows at a time."""
-        for start in range(0, self.height, _PIECE):
-            yield self._lazy.select(name).slice(start, _PIECE).collect().to_series()
 
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """What was made under a key before, or is made now."""

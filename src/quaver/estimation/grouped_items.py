@@ -177,18 +177,11 @@ def above_floor(value: float, draws: Floats, confidence_level: float) -> dict[st
     >>> above_floor(0.3, np.array([0.1, 0.2, 0.3]), 0.5)
     {'floor': 0.2, 'floor_high': 0.2, 'p': 0.375, 'floor_draws': 3}
     """
-    return above_floors(np.array([value]), draws.reshape(-1, 1), confidence_level)[0]
-
-
-def above_floors(values: Floats, draws: Floats, confidence_level: float) -> list[dict[str, Any]]:
-    """`above_floor` of several values, of draws with a column for each."""
     if not draws.size:
-        return [{} for _ in values]
-    known = (draws.mean(0), np.quantile(draws, confidence_level, axis=0), p_above(values, draws))
-    return [
-        {"floor": round(floor, 15), "floor_high": high, "p": p, "floor_draws": len(draws)}
-        for floor, high, p in zip(*(one.tolist() for one in known), strict=True)
-    ]
+        return {}
+    high, p = float(np.quantile(draws, confidence_level)), p_above(np.array([value]), draws.reshape(-1, 1))
+    floor = round(float(draws.mean()), 15)
+    return {"floor": floor, "floor_high": high, "p": float(p[0]), "floor_draws": len(draws)}
 
 
 def p_above(values: Floats, draws: Floats) -> Floats:
