@@ -38,7 +38,7 @@ from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.weights import find_weights
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.score.evaluators.logprob import label_masses
+from quaver.score.evaluators.stated_confidence import label_masses
 
 MODEL = "smollm2-135m-instruct"
 LABELS = {"a": ("clinton",), "b": ("dole",)}

@@ -10,7 +10,7 @@ from quaver.design.calls.experiment import resolve
 from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.score.evaluators.logprob import label_masses
+from quaver.score.evaluators.stated_confidence import label_masses
 from quaver.testing.requests import ask
 
 pytest.importorskip("statsmodels")

@@ -8,8 +8,8 @@ from quaver.core.annotations import ANNOTATION_COLUMNS, Row
 from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.annotation import Annotator, annotate
-from quaver.score.evaluators.logprob import LogProb
 from quaver.score.evaluators.named_label import Exact, FirstLabel
+from quaver.score.evaluators.stated_confidence import LogProb
 from quaver.score.parsing.evaluator import Evaluator, no_label
 from quaver.testing.tasks import TASKS
 

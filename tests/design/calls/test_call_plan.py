@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Call, Condition, Decoding, Item, Label, LabelSet, Request, Response, Variant
-from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.call_plan import Plan, joined
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
-from quaver.design.calls.work_order import joined
 from quaver.design.prompts.rendering import PromptWriter
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quaver.core.label_values import Codebook, TaskField
 from quaver.core.records import Label, LabelSet, Numbers, Variant
-from quaver.design.prompts.record_prompt import asking_for_fields
+from quaver.design.prompts.rendering import asking_for_fields
 
 
 def room(*fields: TaskField) -> int:

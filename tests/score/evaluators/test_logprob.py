@@ -5,7 +5,7 @@ import pytest
 from quaver.core.annotations import Reading
 from quaver.core.records import Label, Response, Token
 from quaver.score.annotation import read
-from quaver.score.evaluators.logprob import LogProb
+from quaver.score.evaluators.stated_confidence import LogProb
 from quaver.testing.tasks import TASKS, task
 
 

@@ -4,7 +4,7 @@ from quaver.core.annotations import Reading
 from quaver.core.records import Response
 from quaver.errors import SpecError
 from quaver.score.annotation import read
-from quaver.score.evaluators.verbal_confidence import VerbalConfidence
+from quaver.score.evaluators.stated_confidence import VerbalConfidence
 from quaver.testing.tasks import TASKS
 
 

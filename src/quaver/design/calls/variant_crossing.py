@@ -15,8 +15,7 @@ from quaver.core.seeds import derive
 from quaver.design.factor_levels import LevelOfFactor, check_names, columns_of, cross, level
 from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphraser import REPHRASER, PromptContext
-from quaver.design.prompts.record_prompt import ASKS, asking_for_fields
-from quaver.design.prompts.rendering import PROMPT_NAMES
+from quaver.design.prompts.rendering import ASKS, PROMPT_NAMES, asking_for_fields
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind

@@ -8,7 +8,6 @@ line.
 from __future__ import annotations
 
 from quaver.design.spec.items_spec import GoldSpec, ItemsSpec
-from quaver.design.spec.labels_spec import LabelSpec
 from quaver.design.spec.models_spec import (
     ConclusionSpec,
     DecodingSpec,
@@ -25,6 +24,7 @@ from quaver.design.spec.task_spec import (
     TEXT_FACTOR,
     AnnotationsSpec,
     FamilySpec,
+    LabelSpec,
     PromptSpec,
     SampleSpec,
     TaskSpec,

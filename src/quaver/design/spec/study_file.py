@@ -17,7 +17,7 @@ from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
 from quaver.core import registry
 from quaver.core.arguments import excerpt, expectation, location_of, model_of
 from quaver.design.spec import StudySpec
-from quaver.design.spec.labels_spec import with_labels_alike
+from quaver.design.spec.task_spec import with_labels_alike
 from quaver.design.spec.yaml_file import Part, as_yaml_reads, read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 

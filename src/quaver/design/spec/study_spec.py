@@ -10,7 +10,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from quaver.core.column_names import column_of
 from quaver.core.labels import TOLD_APART, indistinct_labels, shown
 from quaver.design.spec.items_spec import ItemsSpec
-from quaver.design.spec.labels_spec import LabelledSpec
 from quaver.design.spec.models_spec import (
     ConclusionSpec,
     DecodingSpec,
@@ -26,6 +25,7 @@ from quaver.design.spec.task_spec import (
     NOT_ASKED,
     AnnotationsSpec,
     FamilySpec,
+    LabelledSpec,
     PromptSpec,
     SampleSpec,
     TaskSpec,

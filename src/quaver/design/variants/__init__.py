@@ -1,1 +1,1 @@
-"""Families of prompt variants, one a file: each is a factor, and the factors are fully crossed."""
+"""Families of prompt variants: each is a factor, and the factors are fully crossed."""

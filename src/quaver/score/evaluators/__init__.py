@@ -1,1 +1,1 @@
-"""Evaluators, one per file: named rules that turn a response into a label or a reason why not."""
+"""Evaluators: named rules that turn a response into a label or a reason why not."""

@@ -129,7 +129,7 @@ _MOST = 1000
 
 
 def verbal_confidence(said: Response | Answer) -> tuple[float | None, str | None]:
-    """Read the confidence that an answer states.
+    """Read the confidence that an answer states, from 0 to 1; or None, and why there is none.
 
     The well-formed values, in the order in which a number is tried: a percentage (``85%``,
     ``85 percent``, ``85 per cent``), a decimal with a point (``0.85``, ``.85``), so many out of 100
@@ -138,9 +138,6 @@ def verbal_confidence(said: Response | Answer) -> tuple[float | None, str | None
     (``8.5/10``) are not well-formed, nor is anything outside 0 to 1. The answer parses where it
     holds exactly one distinct well-formed value: ``0.85 (85%)`` does, two values or a range
     (``80-90%``) do not. Thinking is not read. The first 1,000 numbers count.
-
-    Returns:
-        The confidence from 0 to 1, None if the answer does not parse; and why it does not.
 
     >>> verbal_confidence(Response("I am 85% sure, that is 0.85."))
     (0.85, None)
