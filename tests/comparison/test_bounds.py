@@ -129,3 +129,17 @@ def test_answers_without_a_label_are_counted_as_in_the_verdict(before: quaver.St
         one for one in after.verdict().recommendations[0].evidence if one.measure == "correct_answers"
     )
     assert answered.value == accuracy.details["after"]
+
+
+def test_a_class_that_was_renamed_is_refused_and_not_left_out(before: quaver.Study, tmp_path: Path) -> None:
+    study(tmp_path / "after", right)
+    for file, old in (("study.yaml", "legal"), ("items.csv", ",legal")):
+        path = tmp_path / "after" / file
+        path.write_text(path.read_text().replace(old, old.replace("legal", "law")))
+    renamed = {"m": lambda text, _: right(text, "").replace("legal", "law")}
+    after = quaver.Study.open(tmp_path / "after", functions=renamed)
+    after.run()
+    with pytest.raises(MeasureError, match="only one of the studies knows") as caught:
+        compare(before, after, fail_if=["loss"], resamples=100)
+    assert caught.value.found == "law"
+    assert "same code" in str(caught.value.fix)

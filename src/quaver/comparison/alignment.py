@@ -159,6 +159,22 @@ def nothing_in_common(
     )
 
 
+def known_on_both(sides: Sides, *labels: LabelSet) -> None:
+    """Refuse gold labels that one side's label set lacks, as those of a class that was renamed.
+
+    Without them the items of that class would count on neither side, and what is lost there would pass.
+    """
+    gold = {*sides.before["gold"].drop_nulls().unique()} if "gold" in sides.before.columns else set[str]()
+    if strange := sorted(label for label in gold if any(label not in one.codes for one in labels)):
+        raise MeasureError(
+            "a class that only one of the studies knows",
+            where="compare",
+            expected="gold labels that stand in both label sets",
+            found=", ".join(strange[:5]),
+            fix="give the class the same code in both studies; its name may be another one",
+        )
+
+
 def changed_items(before: Study, after: Study) -> frozenset[str]:
     """Items that share an id, and differ in a field that both sides know, but for what people labelled."""
     if before.experiment.items_hash == after.experiment.items_hash:

@@ -16,6 +16,7 @@ from quaver.comparison.alignment import (
     changed_items,
     flips_of,
     in_common,
+    known_on_both,
     labels_in_common,
     made_alike,
     occurring_on_both,
@@ -257,6 +258,8 @@ def two_studies(
     sides = made_alike(frames[0], frames[1], left_out)
     sides, common = in_common(sides, changed_items(before, after), left_out, "")
     sides, notes = by_one_gold(sides)
+    if shared is None:
+        known_on_both(sides, before.experiment.labels, after.experiment.labels)
     judged = of_first_evaluator(after, sides)
     family = family_of(after, whole[after], judged, left_out)
     asked = _asked(whole, measures, bounds)
