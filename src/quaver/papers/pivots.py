@@ -1,9 +1,12 @@
-"""Tables that are pivots of estimates: a row a cell, a column a measure, as ``papers.toml`` declares them."""
+"""Tables that are pivots of estimates, as ``papers.toml`` declares them, and two of temperature."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.papers.published_table import (
@@ -14,6 +17,7 @@ from quaver.papers.published_table import (
     TableRows,
     Value,
     each_model,
+    p_of,
 )
 
 TEMPERATURE = "temperature"
@@ -104,3 +108,63 @@ def _place(answers: StoredAnswers, names: Sequence[str], key: _Key) -> tuple[flo
             float(level) if name == TEMPERATURE else float(order.index(level)) if level in order else -1.0
         )
     return tuple(place)
+
+
+_OUTCOMES: Mapping[str, Mapping[str, str]] = {
+    "accuracy": {"missing": "wrong"},
+    "strict_stability": {},
+    "mode_frequency": {"missing": "category"},
+    "answer_entropy": {"missing": "category"},
+}
+
+
+def temperatures(answers: Answers) -> TableRows:
+    """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
+    rows = []
+    for one, model in each_model(answers):
+        levels = temperatures_of(one)
+        if not levels:
+            continue
+        numbers = ({"measure": measure, **options} for measure, options in _OUTCOMES.items())
+        each = [cells_of(one, model, [TEMPERATURE], number) for number in numbers]
+        mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
+        reference = {TEMPERATURE: str(levels[0])}
+        estimates = one.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
+        changes = {
+            e.cell.get("level"): e for e in estimates if e.measure == "factor_effects_accuracy_difference"
+        }
+        for level in levels:
+            less = changes.get(str(level), UNKNOWN)
+            values = (cells.get((str(level),), UNKNOWN).value for cells in each)
+            rows.append((one.name, model, f"{level:g}", *values, less, p_of(less)))
+    return TableRows(rows)
+
+
+_KINDS = {"as a number": pl.Float64, "as a factor": pl.String}
+
+
+def mixed_model(answers: Answers) -> TableRows:
+    """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        factors = [name for name in configuration(one) if name != TEMPERATURE]
+        if not factors or not temperatures_of(one):
+            continue
+        named = re.sub(r"\W|^(?=\d)", "_", factors[0])  # a formula takes no few-shot, which is a difference
+        asked = f"correct ~ {named} * {TEMPERATURE}"
+        for kind, dtype in _KINDS.items():
+            mine = one.of(model).with_columns(
+                pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
+            )
+            for estimate in one.take("mixed_effects", mine, by=[], formula=asked):
+                found.append((f"{model}, {estimate.cell.get('term', '')}", estimate))
+                numbers = (estimate.details.get(name) for name in ("se", "odds_ratio", "adjusted_se", "p"))
+                rows.append((one.name, model, kind, _term(estimate), estimate.value, *numbers))
+    return TableRows(rows, found)
+
+
+def _term(estimate: Estimate) -> str:
+    if estimate.measure == "mixed_effects_interactions":
+        return "interactions (χ²)"
+    term = estimate.cell.get("term", "")
+    return f"sd of {term}" if estimate.measure == "mixed_effects_sd" else term

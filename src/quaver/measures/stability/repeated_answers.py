@@ -154,7 +154,6 @@ def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 
         under=over_strata(Ratio(np.where(known, own, 0), known.astype(np.float64))),
         ends=(0.0, highest),
         details={**statistic.details, "sd": sd},
-        values=item,
     )
 
 
