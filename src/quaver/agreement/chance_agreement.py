@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.core.records import OF_SETS, Level
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.means import over_strata
+from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.statistic import Statistic
 
 
@@ -177,46 +178,23 @@ def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Flo
 
 
 def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
-    """Kappa of each pair of raters, over the items that both rated.
-
-    A rater's shares of labels depend on the other rater through the items alone that this one rated: they
-    are summed once for all raters who rated the same items, and a rater's pairs are done together.
-    """
-    items, size = len(codes), len(weights)
-    known = codes >= 0
-    given = (codes[:, :, None] == np.arange(size)).astype(float)
-    rated, of = np.unique(known, axis=1, return_inverse=True)
-    of = of.ravel()
-    order = np.argsort(of, kind="stable")
+    """Kappa of each pair of raters, over the items that both rated."""
+    given = (codes[:, :, None] == np.arange(len(weights))).astype(float)
+    pairs = [
+        (one, two, both)
+        for one, two in combinations(range(codes.shape[1]), 2)
+        if (both := np.flatnonzero((codes[:, one] >= 0) & (codes[:, two] >= 0))).size
+    ]
 
     def statistic(w: Floats) -> Floats:
-        found = [np.full((len(w), 0), np.nan)]
-        for index, one in enumerate(order[:-1]):
-            two = order[index + 1 :]
-            if not index or of[one] != of[order[index - 1]]:
-                among = given[:, two] * known[:, one, None, None]
-                others = (w @ among.reshape(items, -1)).reshape(len(w), -1, size)
-            patterns, which = np.unique(of[two], return_inverse=True)
-            own = given[:, one, None, :] * rated[:, patterns, None]
-            p = (w @ own.reshape(items, -1)).reshape(len(w), -1, size)[:, which]
-            both = known[:, one, None] & known[:, two]
-            agreed = w @ np.where(both, weights[codes[:, one, None], codes[:, two]], 0)
-            found.append(_kappas(agreed, p, others[:, -two.size :], weights))
-        return np.concatenate(found, 1)
+        found = np.full((len(w), max(1, len(pairs))), np.nan)
+        for place, (one, two, both) in enumerate(pairs):
+            some = w if both.size == len(codes) else w[:, both]
+            n = np.maximum(some.sum(1), 1e-300)
+            agreed = some @ weights[codes[both, one], codes[both, two]]
+            p, q = some @ given[both, one], some @ given[both, two]
+            room = 1 - ((p @ weights) * q).sum(1) / n**2
+            found[:, place] = quotient(agreed / n - 1 + room, np.where(some.any(1), room, 0.0), 1e-12)
+        return found
 
     return over_strata(statistic)
-
-
-def _kappas(agreed: Floats, p: Floats, q: Floats, weights: Floats) -> Floats:
-    """Kappa from sums over the items that both raters rated; NaN where chance alone agrees, or nobody rated.
-
-    Args:
-        agreed: The weights of the pairs of labels, shape (samples, pairs).
-        p: The labels of one rater, shape (samples, pairs, labels).
-        q: Those of the other.
-        weights: Shape (labels, labels).
-    """
-    n = p @ np.ones(p.shape[2])
-    n = np.where(n > 0, n, np.nan)
-    room = 1 - np.einsum("spl,spl->sp", (p.reshape(-1, p.shape[2]) @ weights).reshape(p.shape), q) / n**2
-    return np.asarray(np.where(room > 1e-12, (agreed / n - 1 + room) / np.where(room > 0, room, 1), np.nan))
