@@ -37,7 +37,9 @@ from quaver.study.analysis.hidden_clusters import (
 )
 from quaver.study.analysis.study_measures import (
     CORRECTED,
+    MEASURES_OF_CODERS,
     audit,
+    gold_coders,
     measurable,
     measurement,
     measurements,
@@ -112,9 +114,17 @@ class MeasuredStudy:
         return Gathered(self.frame) if self.beside else self.every
 
     def _of(self, one: Measurement) -> Gathered:
-        """The annotations that a measure is taken of; those of correctness count all gold labels."""
+        """The annotations that a measure is taken of.
+
+        Measures of correctness count all gold labels; those of coders have the gold sample's coders beside.
+        """
         section = one.plugin.presentation.section if isinstance(one.plugin, Measure) else ""
-        return self.every if section == "accuracy" and one.measure not in CORRECTED else self.whole
+        found = self.every if section == "accuracy" and one.measure not in CORRECTED else self.whole
+        table = gold_coders(self.study, self.frame) if one.measure in MEASURES_OF_CODERS else None
+        if table is None or not {*table.columns[1:]} & {*one.options.get("coders", ())}:
+            return found
+        columns = table.with_columns(pl.col("item").cast(found.frame.schema["item"]))
+        return Gathered(found.frame.join(columns, on="item", how="left", maintain_order="left"))
 
     # ---------------------------------------------------------------- what the study says of them
 

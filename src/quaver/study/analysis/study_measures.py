@@ -13,6 +13,7 @@ from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure, registered
+from quaver.gold.returned_labels import ratings
 from quaver.measures.corrected.gold_cells import designed
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
@@ -48,18 +49,31 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
     return specs
 
 
-_MEASURES_FEWEST: Final = {"coder_agreement": 1, "alternative_annotator": 3}
+MEASURES_OF_CODERS: Final = {"coder_agreement": 1, "alternative_annotator": 3}
 """The measures of coders, and how many coders each needs."""
 _POOLED: Final = ("model", "decoding")
 
 
-def coder_measures(spec: StudySpec, asked: Collection[str]) -> list[MeasureSpec]:
+def coder_measures(study: StudySource, frame: pl.DataFrame, asked: Collection[str]) -> list[MeasureSpec]:
     """The measures that a study with coders has beside those that its file asks for: over all prompts."""
+    table = gold_coders(study, frame)
+    count = len(study.spec.items.coders) + (0 if table is None else table.width - 1)
     return [
         MeasureSpec(use=name, by=_POOLED)
-        for name, fewest in _MEASURES_FEWEST.items()
-        if len(spec.items.coders) >= fewest and name not in asked
+        for name, fewest in MEASURES_OF_CODERS.items()
+        if count >= fewest and name not in asked
     ]
+
+
+def gold_coders(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame | None:
+    """The labels of the gold sample's coders who share an item with another one; None of fewer than two."""
+    table = ratings(study.gold_files.state().coded)
+    if table.width < 3:
+        return None
+    several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
+    own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
+    names = {name: f"coder {name}" for name in own if name in frame.columns}
+    return table.select("item", *own).rename(names) if len(own) > 1 else None
 
 
 def audited_coders(spec: StudySpec) -> list[MeasureSpec]:
@@ -67,11 +81,15 @@ def audited_coders(spec: StudySpec) -> list[MeasureSpec]:
     return [MeasureSpec(use="coder_agreement")] if len(spec.items.coders) > 1 else []
 
 
-def with_coders(spec: StudySpec, measure: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A measure's options; one of coders is of the study's where it names none."""
-    if measure not in _MEASURES_FEWEST or "coders" in options or not spec.items.coders:
+def with_coders(
+    study: StudySource, frame: pl.DataFrame, measure: str, options: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """A measure's options; one of coders is of the study's and of its gold sample's where it names none."""
+    if measure not in MEASURES_OF_CODERS or "coders" in options:
         return options
-    return {"coders": spec.items.coder_columns, **options}
+    table = gold_coders(study, frame)
+    coders = (*study.spec.items.coder_columns, *(() if table is None else table.columns[1:]))
+    return {"coders": coders, **options} if coders else options
 
 
 SCORE: Final = "corrected_score"
@@ -126,7 +144,7 @@ def measurement(
     only = _repairing(study, plugin, options, spec, evaluators)
     seed = derive(study.spec.seed, "bootstrap", spec.use)
     shared = {"labels": study.experiment.labels, "by": by, "seed": seed, "group": study.spec.group}
-    options = {**shared, **with_coders(study.spec, spec.use, options)}
+    options = {**shared, **with_coders(study, frame, spec.use, options)}
     if plugin.takes_factors and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
     return Measurement(spec.use, plugin, spec.evaluator, options, only)
@@ -193,7 +211,7 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
             registered(name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
     else:
-        asked += [(("items", "coders"), spec) for spec in coder_measures(study.spec, known)]
+        asked += [(("items", "coders"), spec) for spec in coder_measures(study, frame, known)]
     return [*told_apart([_or_failed(study, spec, frame, loc) for loc, spec in asked]), *corrected, *concluded]
 
 
