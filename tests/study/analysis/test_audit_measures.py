@@ -40,13 +40,13 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     page = reported(tmp_path, TWO_PROMPTS)
     assert "label_match read 66.7%" in page
     table = rows(page)
-    flips = next(row for row in table if row[0] == "evaluator_flips" and "paraphrase=plain" in row)
+    flips = next(row for row in table if row[:1] == ["evaluator_flips"] and "paraphrase=plain" in row)
     # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.
     assert flips[4:7] == ["exact", "label_match", "67%"]
     assert flips[8:12] == ["1", "2", "0", "0"]
     assert any(row[:5] == ["greedy", "exact", "label_match", "paraphrase=plain", "fake"] for row in table)
     failures = [
-        cell for row in table if row[0] == "label_match" and "paraphrase=plain" in row for cell in row
+        cell for row in table if row[:1] == ["label_match"] and "paraphrase=plain" in row for cell in row
     ]
     assert any(one.startswith("refused:") and one.endswith("(1)") for one in failures)
     assert re.search(r"no label: [^;]*\(2\); refused: [^;]*\(1\)", page)
