@@ -124,7 +124,7 @@ def answered(folder: Path, study: Any, said: Callable[[list[Place]], Iterable[st
             ((at, *place) for at, place in enumerate(places, start=1)),
         )
         if "checksum" in known:
-            from quaver.collect.store.checksum import checksum
+            from quaver.collect.store.response_tables import checksum
 
             db.create_function("checksum", -1, checksum)
             db.execute(f"UPDATE responses SET checksum = checksum({STORED})")

@@ -17,9 +17,8 @@ from contextlib import closing
 from pathlib import Path
 
 import quaver
-from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import CHECKED
+from quaver.collect.store.response_tables import CHECKED, add_checksums
 from quaver.design.calls.call_plan import RECIPE
 
 STUDY = """\

@@ -15,8 +15,7 @@ from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, wr
 
 import quaver
 from quaver import _secrets
-from quaver.collect.store.checksum import add_checksums
-from quaver.collect.store.response_tables import SUMMED
+from quaver.collect.store.response_tables import SUMMED, add_checksums
 from quaver.errors import ItemError, QuaverError, SpecError
 from quaver.study.analysis.call_export import raw_answers
 

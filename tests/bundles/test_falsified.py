@@ -24,8 +24,7 @@ from tests.damage import repacked
 import quaver
 from quaver.bundles.derived_files import write_derived
 from quaver.bundles.verification import verify
-from quaver.collect.store.checksum import add_checksums
-from quaver.collect.store.response_tables import CHECKED
+from quaver.collect.store.response_tables import CHECKED, add_checksums
 from quaver.design.calls.lock_file import design_digest
 from quaver.errors import StoreError
 from quaver.study.analysis.annotation_frame import rescored

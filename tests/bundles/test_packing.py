@@ -26,8 +26,7 @@ from tests.studies import STUDY
 import quaver
 from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
-from quaver.collect.store.checksum import add_checksums
-from quaver.collect.store.response_tables import SUMMED
+from quaver.collect.store.response_tables import SUMMED, add_checksums
 from quaver.comparison.paired_comparison import compare
 from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError

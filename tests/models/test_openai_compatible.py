@@ -376,26 +376,9 @@ def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **opt
 def test_a_constraint_that_is_ignored_is_an_error(tmp_path: Path) -> None:
     with serving() as (url, server):
         study = _study(tmp_path, url, {"constraint": "labels"}, supports={"choice": "structured_outputs"})
-        with pytest.raises(ModelError, match="honour choice") as caught:
+        with pytest.raises(ModelError, match="honour choice"):
             study.run()
         assert server.seen == 1, "nothing was asked of it but the trial"
-    assert "allow_downgrade: [choice]" in str(caught.value)
-
-
-def test_or_where_the_study_allows_it_a_downgrade_that_is_recorded(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"supports": {"choice": "structured_outputs"}, "allow_downgrade": ["choice"]}
-    with serving() as (url, server):
-        study = _study(tmp_path, url, {"constraint": "labels"}, **options)
-        assert study.run().done == 8
-        assert "structured_outputs" not in server.bodies[-1]
-    for read_again in (study, _study(tmp_path, url, {"constraint": "labels"}, **options)):
-        facts = read_again.source.lock()["models"]["s"]
-        assert facts["honoured"] == {"choice": False}
-        assert "zq7 kd" in facts["downgrades"]["choice"]
-        (message,) = read_again.status().done_without
-        assert "honour choice" in message
-        assert "8 answers" in message
-    assert "honour choice" in (study.folder / "run.log").read_text()
 
 
 def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:
@@ -410,7 +393,6 @@ def test_what_the_study_asks_for_is_tried() -> None:
     served.probe(Needs(logprobs=20, constraint=True, schema=True, seed=True))
     found = served.provenance()
     assert found["honoured"] == dict.fromkeys(["choice", "schema", "logprobs", "seed"], True)
-    assert found["downgrades"] == {}
     assert found["server"]
 
 

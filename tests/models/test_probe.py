@@ -13,8 +13,8 @@ from quaver.core.model import Needs
 from quaver.core.records import Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.http_pool import Connection
-from quaver.models.served.presets import PRESETS, Preset
-from quaver.models.served.probe import Found, tried
+from quaver.models.served.presets import PRESETS
+from quaver.models.served.probe import tried
 from quaver.models.served.server_faults import Address, Passing, Refused, read_failure
 
 CHOICE = Needs(constraint=True)
@@ -32,15 +32,15 @@ class Listed:
         return b"{}"
 
 
-def probed(answer: Callable[[Request], Response], needs: Needs, *allowed: str, listing: int = 200) -> Found:
-    async def arriving(connection: Connection, server: Preset, request: Request) -> Response:
+def probed(answer: Callable[[Request], Response], needs: Needs, listing: int = 200) -> dict[str, Any]:
+    async def arriving(connection: Connection, request: Request) -> Response:
         return answer(request)
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Connection]:
         yield cast(Any, Listed(listing))
 
-    return tried(PRESETS["vllm"], needs, connected, Address("http://x/v1", "m"), arriving, allowed)
+    return tried(PRESETS["vllm"], needs, connected, Address("http://x/v1", "m"), arriving)
 
 
 def thinks(tokens: int, says: Callable[[Request], str]) -> Callable[[Request], Response]:
@@ -56,9 +56,7 @@ def thinks(tokens: int, says: Callable[[Request], str]) -> Callable[[Request], R
 
 
 def test_a_model_that_thinks_first_is_given_room_to_answer() -> None:
-    assert probed(thinks(500, lambda request: request.choices[0]), CHOICE).facts["honoured"] == {
-        "choice": True
-    }
+    assert probed(thinks(500, lambda request: request.choices[0]), CHOICE)["honoured"] == {"choice": True}
     with pytest.raises(ModelError, match="it answers 'something'"):
         probed(thinks(500, lambda request: "something"), CHOICE)
     with pytest.raises(ModelError, match="2,048 tokens"):
@@ -69,7 +67,7 @@ def test_a_server_that_only_fails_to_list_its_models_is_asked_all_the_same() -> 
     def answer(request: Request) -> Response:
         return Response(request.choices[0])
 
-    assert probed(answer, CHOICE, listing=500).downgrades == {}
+    assert probed(answer, CHOICE, listing=500)["honoured"] == {"choice": True}
     for gone in (502, 503):
         with pytest.raises(Unavailable, match="does not answer"):
             probed(answer, CHOICE, listing=gone)
@@ -80,7 +78,7 @@ def test_thinking_shows_whether_seeds_are_heeded() -> None:
         assert request.decoding.max_tokens < 100, "no room is needed for that"
         return Response("", finish="length", thinking=f"hm {request.seed}")
 
-    assert probed(answer, Needs(seed=True)).downgrades == {}
+    assert probed(answer, Needs(seed=True))["honoured"] == {"seed": True}
 
 
 @pytest.mark.parametrize(
@@ -103,14 +101,12 @@ def test_a_failure_of_the_probe_that_is_not_the_features_keeps_its_class(
         raise found
 
     with pytest.raises(kind) as caught:
-        probed(answer, CHOICE, "choice")
+        probed(answer, CHOICE)
     assert not isinstance(caught.value, Refused)
     assert caught.value.where == "http://x/v1"
 
 
 def test_an_error_about_the_prompt_is_told_as_what_it_is() -> None:
-    found = probed(
-        lambda request: Response("", finish="error", error="context overflow: 9 > 8"), CHOICE, "choice"
-    )
-    assert found.downgrades.keys() == {"choice"}
-    assert "context overflow" in found.downgrades["choice"]
+    with pytest.raises(ModelError, match="honour choice") as caught:
+        probed(lambda request: Response("", finish="error", error="context overflow: 9 > 8"), CHOICE)
+    assert "context overflow" in str(caught.value.found)

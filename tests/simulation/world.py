@@ -25,7 +25,7 @@ from tests.simulation.schedule import Schedule
 import quaver.collect
 import quaver.core
 import quaver.models.served
-from quaver.core import event_loop
+from quaver.core import conversation
 
 __all__ = ["World"]
 
@@ -125,7 +125,7 @@ class World:
             id(queue.Queue): self._names["Queue"],
             id(queue.SimpleQueue): self._names["Queue"],
             id(version): _version,
-            id(event_loop.started): self._started,
+            id(conversation.started): self._started,
         }
         known |= {id(getattr(threading, name)): value for name, value in of_threads.items()}
         for path, module in sorted(sys.modules.copy().items()):

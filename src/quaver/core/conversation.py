@@ -2,20 +2,26 @@
 
 A conversation is a model being asked: it is opened for a run, says when it takes another call, and answers
 each by a coroutine. `converse` is the loop that asks; `answers_of` makes it an ordinary iterator.
+
+There is one event loop, in a thread of its own: a notebook has one already, and a client that was
+made on one loop cannot be used on another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import cache
 from queue import SimpleQueue
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from quaver.core.event_loop import started
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import FailedItems, failed_response, valid_response
+from quaver.core.response_validation import FailedItems, error_line, failed_response, valid_response
 
 _PAUSE = 0.2
 """Seconds between two looks for requests that only answers bring about."""
@@ -198,3 +204,61 @@ class Coroutines:
         except Exception as error:
             self.failed = self.failed or error
         return response
+
+
+_T = TypeVar("_T")
+
+
+def started(coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
+    """Start a coroutine; its result, once it is there."""
+    return asyncio.run_coroutine_threadsafe(_guarded(coroutine), _loop())
+
+
+def finished(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """The result of a coroutine."""
+    future = started(coroutine)
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # where whoever waited was interrupted
+
+
+async def in_thread(work: Callable[[], None], name: str) -> BaseException | None:
+    """Do work that blocks in a thread of its own; what it raised, if anything."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[BaseException | None] = loop.create_future()
+
+    def settle(error: BaseException | None) -> None:
+        if not done.done():
+            done.set_result(error)
+
+    def run() -> None:
+        raised = None
+        try:
+            work()
+        except BaseException as error:  # whoever waits decides
+            raised = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, raised)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await done
+
+
+async def _guarded(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """The same, but an exit raised inside does not end the loop's thread."""
+    try:
+        return await coroutine
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise RuntimeError(error_line(error)) from error
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="quaver-loop", daemon=True).start()
+    return loop
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_loop.cache_clear)  # the thread stays with the parent

@@ -82,7 +82,7 @@ class Anthropic(ServedModel):
     ) -> None:
         self._model, self._version = checked_name("model", model), checked_name("version", version)
         self._knobs, self._body = Knobs(effort, thinking or 0, cache), checked_body(body or {})
-        url = address_of(base_url, "anthropic", _URL)
+        self._usual, url = _URL, address_of(base_url, "anthropic", _URL)
         self._key, self._names_key = checked_variable(key) or _KEY, key is not None
         self._unencrypted = unencrypted
         server = Preset(
@@ -116,7 +116,7 @@ class Anthropic(ServedModel):
 
     def probe(self, needs: Needs) -> None:
         """Try the knobs that the study varies; nothing else can be ignored in silence."""
-        self._needing(needs)
+        self._need(needs)
         if needs.varied:
             super().probe(Needs(varied=needs.varied))
 
@@ -125,14 +125,6 @@ class Anthropic(ServedModel):
         from quaver.models.served.batch_http import AnthropicBatches
 
         return AnthropicBatches(self._with_key, self._wire, self._address)
-
-    @property
-    def _usual_url(self) -> str:
-        return _URL
-
-    @property
-    def _is_open(self) -> bool:
-        return self._unencrypted
 
     def _headers(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})

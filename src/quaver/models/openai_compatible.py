@@ -35,9 +35,6 @@ from quaver.models.served.wire import Wire
 if TYPE_CHECKING:
     pass
 
-Feature = Literal["choice", "logprobs", "schema", "seed"]
-
-_EVERYTHING = 1_000_000
 _OF_OPENAI = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 
 
@@ -72,8 +69,6 @@ class OpenAICompatible(ServedModel):
         route: OpenRouter's hosts, in order, of which one must answer.
         unencrypted: Whether a key may be sent to another machine over plain HTTP.
         body: Extra fields of every request (``top_a: 0.2``); null leaves a field out.
-        allow_downgrade: Features that the study does without if the server does not honour them; this is
-            recorded. Any other feature that it does not honour is an error.
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         timeout: Seconds for one call.
@@ -102,7 +97,6 @@ class OpenAICompatible(ServedModel):
         api: Literal["chat", "responses", "gemini"] = "chat",
         route: Sequence[str] = (),
         body: Mapping[str, Any] | None = None,
-        allow_downgrade: Sequence[Feature] = (),
         unencrypted: bool = False,
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
@@ -129,7 +123,6 @@ class OpenAICompatible(ServedModel):
         )
         self._effort, self._api, self._route, self._unencrypted = effort, api, tuple(route), unencrypted
         self._wire, self._facts = Wire(server, model, Knobs(effort), api), {}
-        self._downgrades = frozenset(allow_downgrade)
         self._send_within(concurrency, requests_per_minute, timeout, retries, patience)
 
     @property
@@ -137,28 +130,9 @@ class OpenAICompatible(ServedModel):
         return self._wire.server
 
     @property
-    def _usual_url(self) -> str:
-        return self._usual
-
-    @property
-    def _allowed(self) -> frozenset[str]:
-        return self._downgrades
-
-    @property
-    def _is_open(self) -> bool:
-        return self._unencrypted
-
-    @property
     def abilities(self) -> Abilities:
-        """The preset's abilities, with what the study says about the server and can do without."""
-        abilities = self._kind.abilities()
-        return replace(
-            abilities,
-            logprobs=_EVERYTHING if "logprobs" in self._allowed else abilities.logprobs,
-            constraint=abilities.constraint or "choice" in self._allowed,
-            schema=abilities.schema or "schema" in self._allowed,
-            seed=abilities.seed or "seed" in self._allowed,
-        )
+        """The preset's abilities, with what the study says about the server."""
+        return self._kind.abilities()
 
     def identity(self) -> str:
         """Kind of server, model, and extra fields."""

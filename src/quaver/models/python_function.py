@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 from pydantic import PositiveInt
 
-from quaver.core.conversation import Conversing, Coroutines, answers_of
-from quaver.core.event_loop import finished
+from quaver.core.conversation import Conversing, Coroutines, answers_of, finished
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Prompt, Request, Response, constructor
 from quaver.core.response_validation import FailedItems, error_response, failed_response, is_interrupt

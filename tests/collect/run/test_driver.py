@@ -16,7 +16,7 @@ from tests.collect.store.test_response_store import disk_full
 
 from quaver.collect.run.driver import Progress, collect
 from quaver.collect.store.response_store import Store
-from quaver.core.event_loop import finished
+from quaver.core.conversation import finished
 from quaver.core.records import Call, Request, Response
 from quaver.errors import ModelError, StoreError
 

@@ -23,8 +23,7 @@ from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Budget, Outcome, Progress
 from quaver.collect.run.writer import AskedModel, Kept, Writer
 from quaver.collect.store.response_store import Store
-from quaver.core.conversation import Conversing, converse
-from quaver.core.event_loop import in_thread, started
+from quaver.core.conversation import Conversing, converse, in_thread, started
 from quaver.core.meter import little_garbage
 from quaver.core.model import Answered, Model
 from quaver.core.records import Request

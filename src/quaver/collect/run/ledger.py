@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from quaver.collect.run.progress import Price, Spent, kind_of
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import WRITTEN, facts_of
+from quaver.collect.store.response_tables import WRITTEN
 from quaver.collect.store.store_lock import REPAIR
 from quaver.core.instrument import record_in
 from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
@@ -169,26 +169,6 @@ def changed(entries: Iterable[Entry]) -> list[str]:
         + "; ".join(f"{name} ({n:,} answers from {moment(first)})" for name, (n, first) in several.items())
         for model, several in sorted(found.items())
         if len(several) > 1
-    ]
-
-
-def done_without(store: Store) -> list[str]:
-    """A message for each feature that a server did not honour, with the number of answers."""
-    counted = store.rows(
-        """SELECT s.model, s.provenance, count(*) FROM sources s JOIN responses r ON r.source = s.id
-        JOIN calls a ON a.response = r.id WHERE s.provenance LIKE '%"downgrades": {"%' GROUP BY s.id"""
-    )
-    reasons: dict[tuple[str, str], str] = {}
-    answers: Counter[tuple[str, str]] = Counter()
-    for model, provenance, calls in counted:
-        downgrades = facts_of(provenance).get("downgrades")
-        for feature, reason in downgrades.items() if isinstance(downgrades, dict) else ():
-            reasons.setdefault((model, feature), reason)
-            answers[model, feature] += calls
-    return [
-        f"the server of {model} did not honour {feature} ({reason}); {answers[model, feature]:,} answers "
-        "were collected without it"
-        for (model, feature), reason in reasons.items()
     ]
 
 

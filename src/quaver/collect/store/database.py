@@ -12,9 +12,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.read_only import copied, live_uri, may_write, read_only_uri
-from quaver.collect.store.response_tables import SCHEMA, VERSION
+from quaver.collect.store.response_tables import SCHEMA, VERSION, add_checksums
 from quaver.collect.store.store_lock import REPAIR, is_full, what_to_do
 from quaver.errors import StoreError
 

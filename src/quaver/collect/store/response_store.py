@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from quaver._secrets import without_keys
-from quaver.collect.store.checksum import checksum_of_new, checksum_of_prompt, damaged
 from quaver.collect.store.database import UNFIT, Database
 from quaver.collect.store.placed_calls import Calls, has_quoting_follow_ups
 from quaver.collect.store.response_tables import (
@@ -26,6 +25,9 @@ from quaver.collect.store.response_tables import (
     STORED,
     SUMMED,
     WHOLE_NUMBERS,
+    checksum_of_new,
+    checksum_of_prompt,
+    damaged,
     response_of,
     row_of,
 )

@@ -16,11 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from quaver.collect.store.checksum import checksum
 from quaver.collect.store.database import is_without_tables
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import SUMMED, facts_of, written_prompt
+from quaver.collect.store.response_tables import SUMMED, checksum, facts_of, written_prompt
 from quaver.collect.store.spill import Receipt
 from quaver.collect.store.store_lock import REPAIR
 from quaver.core.instrument import asked_in

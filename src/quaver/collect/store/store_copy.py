@@ -8,9 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.read_only import open_to_read
-from quaver.collect.store.response_tables import CHECKED
+from quaver.collect.store.response_tables import CHECKED, add_checksums
 from quaver.errors import StoreError
 
 _LEFT_OUT = "[left out]"

@@ -17,7 +17,6 @@ from quaver.errors import MissingKey, SpecError
 from quaver.models._defaults import Defaults
 from quaver.models.served.exchange import Exchange
 from quaver.models.served.pace import Pace
-from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Refused
 from quaver.models.served.server_options import checked_key, is_here, is_named_by_environment
 from quaver.models.served.server_reply import reading, sending, spent_on
@@ -37,6 +36,8 @@ class ServedModel(Defaults):
     _model: str
     _key: str
     _names_key: bool
+    _usual: str
+    _unencrypted: bool
     _wire: Wire
     _facts: dict[str, Any]
     _is_local: bool | None = None
@@ -86,25 +87,14 @@ class ServedModel(Defaults):
         """
         from quaver.models.served.probe import tried
 
-        found = tried(
-            self._wire.server,
-            self._needing(needs),
-            self._connected,
-            self._address,
-            self._trying,
-            self._allowed,
-        )
-        self._wire.server = found.server
-        self._facts = {**found.facts, "downgrades": found.downgrades}
+        self._need(needs)
+        trying = (self._wire.server, needs, self._connected, self._address, self._trying)
+        self._facts = tried(*trying)
 
-    def _needing(self, needs: Needs) -> Needs:
-        """The same needs; what the study rests on is never left out, whatever the server refuses."""
+    def _need(self, needs: Needs) -> None:
+        """What the study rests on is never left out, whatever the server refuses."""
         names = {"schema": needs.constraint, "logprobs": needs.logprobs, "seed": needs.seed}
-        allowed = self._allowed | ({"schema"} if "choice" in self._allowed else set())
-        self._wire.needed = frozenset(
-            name for name in (*(name for name, needed in names.items() if needed), *needs.varied)
-        ) - frozenset(allowed)
-        return needs
+        self._wire.needed = frozenset([*(name for name, needed in names.items() if needed), *needs.varied])
 
     def check_key(self) -> None:
         """See that the key is in the environment.
@@ -120,27 +110,24 @@ class ServedModel(Defaults):
 
     # ------------------------------------------------------------------ one call
 
-    async def _send(self, connection: Connection, request: Request) -> Response:
-        return await self._arriving(connection, self._wire.server, request)
-
-    async def _trying(self, connection: Connection, server: Preset, request: Request) -> Response:
-        """Like ``_arriving``, but counts the cost of answers that are not stored."""
-        response = await self._arriving(connection, server, request)
+    async def _trying(self, connection: Connection, request: Request) -> Response:
+        """Like ``_send``, but counts the cost of answers that are not stored."""
+        response = await self._send(connection, request)
         self.meter.count(spent_on(response))
         return response
 
-    async def _arriving(self, connection: Connection, server: Preset, request: Request) -> Response:
-        """Send a request; until the server has taken one, one at a time, since it may refuse a field."""
+    async def _send(self, connection: Connection, request: Request) -> Response:
+        """Send a call; until the server has taken one, one at a time, since it may refuse a field."""
         if not self._wire.settled:
             async with connection.settling:
                 if not self._wire.settled:
-                    return await self._taken(connection, server, request)
-        return await self._taken(connection, server, request)
+                    return await self._taken(connection, request)
+        return await self._taken(connection, request)
 
-    async def _taken(self, connection: Connection, server: Preset, request: Request) -> Response:
+    async def _taken(self, connection: Connection, request: Request) -> Response:
         wire = self._wire
         while True:
-            version, body = wire.version, wire.body(request, server)
+            version, body = wire.version, wire.body(request)
             try:
                 with sending(self.meter, request):
                     came = await connection.post(wire.path(request), body)
@@ -153,7 +140,7 @@ class ServedModel(Defaults):
             if isinstance(came, Response):
                 return came._replace(instrument=wire.record(request, body, came))
             with reading(self.meter, request, came):
-                response = wire.read(came, request, body, server)
+                response = wire.read(came, request, body)
             wire.settled = True
             if not (self.meter.has_room and wire.grows(response, body)):
                 return response
@@ -163,11 +150,6 @@ class ServedModel(Defaults):
     def _headers(self, key: str) -> dict[str, str]:
         """The headers of every request."""
         raise NotImplementedError
-
-    @property
-    def _allowed(self) -> frozenset[str]:
-        """Features that the study does without if the server does not honour them."""
-        return frozenset()
 
     @property
     def _url(self) -> str:
@@ -194,11 +176,7 @@ class ServedModel(Defaults):
     @property
     def _is_its_own(self) -> bool:
         """Whether the key may go to the address: its provider's, or one that was named for it."""
-        return self._names_key or is_bound(self._url, self._usual_url, self._key)
-
-    @property
-    def _usual_url(self) -> str:
-        raise NotImplementedError
+        return self._names_key or is_bound(self._url, self._usual, self._key)
 
     def _secret(self) -> str:
         """The key, if there is one for this address.
@@ -214,7 +192,7 @@ class ServedModel(Defaults):
             raise MissingKey(
                 f"the key in {self._key} belongs to another address, and is not sent to this one",
                 where=self._url,
-                expected=f"{self._usual_url}, or an address that is named for it",
+                expected=f"{self._usual}, or an address that is named for it",
                 fix=f"if it is meant for this address, say so: `key: {self._key}` beside the model, or "
                 f"--key-from {self._key}; otherwise name the variable that holds this address's key",
             )
@@ -225,7 +203,12 @@ class ServedModel(Defaults):
                 expected=f"the environment variable {self._key}",
                 fix=f"export {self._key}=…; a study file never holds a key",
             )
-        if secret and urlsplit(self._url).scheme == "http" and not is_here(self._url) and not self._is_open:
+        if (
+            secret
+            and urlsplit(self._url).scheme == "http"
+            and not is_here(self._url)
+            and not self._unencrypted
+        ):
             raise SpecError(
                 "the key would be sent to another machine unencrypted",
                 where=self._url,
@@ -234,11 +217,6 @@ class ServedModel(Defaults):
                 "beside the model",
             )
         return checked_key(secret, self._key, self._url)
-
-    @property
-    def _is_open(self) -> bool:
-        """Whether the study says that the network is trusted."""
-        return False
 
     @property
     def is_free(self) -> bool:

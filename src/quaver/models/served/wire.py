@@ -84,11 +84,11 @@ class Wire:
             return f"asked differently from now on: {field}: {became}"
         return f"it was cut off while it was thinking: it gets {self.room:,} tokens for that from now on"
 
-    def body(self, request: Request, server: Preset | None = None) -> dict[str, Any]:
+    def body(self, request: Request) -> dict[str, Any]:
         """The body that asks for an answer to a call."""
         if self.changes.get("system"):
             request = request._replace(prompt=request.prompt._replace(messages=_merged(request)))
-        body = self.dialect.body(server or self.server, self._model, request, self._knobs)
+        body = self.dialect.body(self.server, self._model, request, self._knobs)
         for field in self.dialect.fields["max_tokens"]:
             if (limit := _at(body, field)) is not None:
                 _put(body, field, min(limit + self.room, self.changes.get("limit", limit + self.room)))
@@ -164,12 +164,10 @@ class Wire:
 
     # ------------------------------------------------------------------ what comes back
 
-    def read(
-        self, content: bytes, request: Request, body: Mapping[str, Any], server: Preset | None = None
-    ) -> Response:
+    def read(self, content: bytes, request: Request, body: Mapping[str, Any]) -> Response:
         """The response in a reply, with its record."""
-        last, way = request.prompt.messages[-1], server or self.server
-        wrapped = request.choices if way.choice == "json_schema" and not request.schema else ()
+        last = request.prompt.messages[-1]
+        wrapped = request.choices if self.server.choice == "json_schema" and not request.schema else ()
         found, host = read_reply(
             content,
             logprobs=request.decoding.logprobs,

@@ -232,11 +232,6 @@ class Collecting:
             except Unavailable as error:
                 given_up[name] = error
                 self._journal.line(f"{name} is given up: {error}")
-                continue
-            for feature, reason in (model.provenance().get("downgrades") or {}).items():
-                self._journal.line(
-                    f"the server of {name} does not honour {feature} ({reason}); asking without it"
-                )
         if left and left <= set(given_up):
             raise next(iter(given_up.values()))
 

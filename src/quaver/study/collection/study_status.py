@@ -10,7 +10,6 @@ from typing import Any
 from quaver.collect.run.ledger import (
     Entry,
     changed,
-    done_without,
     errors_by_kind,
     ledger,
     pace,
@@ -96,7 +95,6 @@ class StudyStatus(Rows):
         process: The process that collects now; None where none does.
         rate: Calls a second in the last minute of the present run; 0 where nobody collects.
         paraphrases: Calls that made paraphrases; their tokens and money are among the others.
-        done_without: A sentence for each thing that a server did not honour and the study did without.
         without_words: A sentence for each model whose thinking left no room for answers, or that ended some
             without a word.
         sent: Requests that were sent to servers.
@@ -124,7 +122,6 @@ class StudyStatus(Rows):
     process: int | None = None
     rate: float = 0.0
     paraphrases: int = 0
-    done_without: Sequence[str] = ()
     without_words: Sequence[str] = ()
     sent: int = 0
     received: int = 0
@@ -155,7 +152,7 @@ class StudyStatus(Rows):
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        return [*self.configurations_changed, *self.done_without, *self.without_words]
+        return [*self.configurations_changed, *self.without_words]
 
     @property
     def left(self) -> float | None:
@@ -217,7 +214,6 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         process=process,
         rate=pace(store, since=collected_since(study.folder)) if store and process else 0.0,
         paraphrases=sum(entry.calls for entry in made),
-        done_without=done_without(store) if store else (),
         without_words=without_words(entries),
         sent=sum(entry.sent for entry in entries),
         received=sum(entry.received for entry in entries),
