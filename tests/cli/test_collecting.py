@@ -25,13 +25,10 @@ def quaver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return partial(here, tmp_path, monkeypatch=monkeypatch, capsys=capsys)
 
 
-def test_plan_says_what_other_models_would_cost(quaver: Command) -> None:
-    done = quaver("plan", *FAKE, "--compare", "openai/gpt-4o-mini")
+def test_nobody_knows_what_a_function_costs(quaver: Command) -> None:
+    done = quaver("plan", *FAKE)
     assert done.returncode == 0, done.stderr
-    assert "openai/gpt-4o-mini" in done.stdout
-    assert "gpt-5" not in done.stdout
-    assert "unknown" in done.stdout, "nobody knows what a function costs"
-    assert quaver("plan", *FAKE, "--compare", "gpt-nonsense").returncode == 2
+    assert "unknown" in done.stdout
 
 
 def test_a_function_with_a_price_of_nothing_is_free(quaver: Command, tmp_path: Path) -> None:

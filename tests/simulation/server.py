@@ -94,7 +94,7 @@ class Server:
         server, send = self, OpenAICompatible._send
 
         async def remembering(model: OpenAICompatible, to: Any, asked: Request) -> Response:
-            _ASKED.set(asked)
+            _ASKED.set(asked if any(asked.calls[0].key) else None)  # else the server is only tried
             return await send(model, to, asked)
 
         async def posted(pool: HttpPool, to: object, body: bytes) -> HttpReply:
