@@ -30,7 +30,6 @@ _MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("intra_pss", {"by": BY}),
     ("inter_pss", {"by": BY}),
     ("inter_pss", {"by": (*BY, "paraphrase_temperature")}),
-    ("inter_pss", {"by": (*BY, "paraphrase_temperature"), "view": "filtered"}),
     ("inter_model", {"by": ("decoding", "evaluator")}),
     ("f1", {"by": BY}),
     ("readiness", {"by": ("model",)}),

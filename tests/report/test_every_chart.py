@@ -161,10 +161,3 @@ def test_every_title_says_what_its_chart_shows(drawn: dict[str, Any]) -> None:
     for figure in drawn.values():
         assert not figure.title.endswith(", with intervals"), figure.title
         assert "_" not in figure.title + figure.subtitle
-
-
-def test_all_answers_have_a_name_beside_the_other_views(drawn: dict[str, Any]) -> None:
-    figure = drawn["inter-pss-by-paraphrase-temperature"]
-    shown = json.dumps(figure.chart(720))
-    assert '"all answers"' in shown
-    assert '"filtered"' in shown

@@ -75,43 +75,24 @@ def _show(acceptance: Acceptance) -> None:
     say(acceptance.headline)
     for note in acceptance.notes:
         say(note)
+    heads = ("accepted", "share", "checked", "wrong")
     if acceptance.by:
         screen.print()
-        screen.print(table((acceptance.by, *_HEADS), [(one.level, *_cells(one)) for one in acceptance.found]))
+        screen.print(table((acceptance.by, *heads), [(one.level, *_cells(one)) for one in acceptance.found]))
     screen.print()
     rows = [(promised(one.promise), *_cells(one)) for one in acceptance.curve]
-    screen.print(table(("at most wrong", *_HEADS), rows))
+    screen.print(table(("at most wrong", *heads), rows))
     if acceptance.groups:
-        heads = (
-            "group",
-            "level",
-            "open items",
-            "accepted",
-            "checked",
-            "wrong",
-            "at most wrong",
-            "p",
-            "verdict",
-        )
         shown = [
-            (
-                group.column,
-                group.level,
-                group.items,
-                "" if group.accepted is None else percent(group.accepted),
-                group.checked,
-                group.wrong,
-                "" if group.at_most is None else percent(group.at_most),
-                "" if group.p is None else f"{group.p:.3f}",
-                group.verdict,
-            )
+            (group.column, group.level, *map(_share, (group.accepted, group.at_most)), group.verdict)
             for group in acceptance.groups
         ]
         screen.print()
-        screen.print(table(heads, shown))
+        screen.print(table(("group", "level", "accepted", "at most wrong", "verdict"), shown))
 
 
-_HEADS = ("accepted", "share", "checked", "wrong")
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value)
 
 
 def _cells(one: Accepted) -> tuple[str | int, ...]:

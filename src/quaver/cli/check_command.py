@@ -20,6 +20,7 @@ from quaver.study.checking.check_options import READERS, CheckOptions
 from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
+    from quaver.report.findings.recommendation import NextStep
     from quaver.report.findings.verdict_card import Card
     from quaver.study.checking.check_design import PreparedCheck
     from quaver.study.forecasts.forecast import Forecast
@@ -105,20 +106,21 @@ def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None)
     field = best_of(card.recommendations).field
     if field and card.step not in _OF_ALL_FIELDS:
         return f"quaver view {study} --field {shlex.quote(field)}"
-    if card.step in ("run", "ask again"):
-        return f"{_run(prepared, function)}{' --retry-errors' * (card.step == 'ask again')}"
-    if card.step == "add prompts":
-        inside = "write the function as label(text, prompt), asking what the prompt says, then "
-        return f"{inside if prepared.design.in_function else ''}the same check with --prompts 20"
-    if card.step == "choose the evaluator":
-        return f"the same check with --evaluator {READERS[0]}"
-    if prepared.design.sample and card.step == "add items":
-        needed, rows = best_of(card.recommendations).needed, prepared.table.rows
-        return f"the same check with --n {needed if prepared.design.sample < needed < rows else rows}"
-    if card.step in ("label the rest", "keep this prompt"):
-        return label
-    if card.step in ("label by hand", "label more by hand"):
-        return f"{label} --error 5%"
+    needed, rows = best_of(card.recommendations).needed, prepared.table.rows
+    inside = "write the function as label(text, prompt), asking what the prompt says, then "
+    steps: dict[NextStep, str] = {
+        "run": _run(prepared, function),
+        "ask again": f"{_run(prepared, function)} --retry-errors",
+        "add prompts": f"{inside if prepared.design.in_function else ''}the same check with --prompts 20",
+        "choose the evaluator": f"the same check with --evaluator {READERS[0]}",
+        **dict.fromkeys(("label the rest", "keep this prompt"), label),
+        **dict.fromkeys(("label by hand", "label more by hand"), f"{label} --error 5%"),
+    }
+    if prepared.design.sample:
+        n = needed if prepared.design.sample < needed < rows else rows
+        steps["add items"] = f"the same check with --n {n}"
+    if card.step in steps:
+        return steps[card.step]
     if card.command:
         return next_command(card, prepared.file.parent)
     return f"quaver view {study}"

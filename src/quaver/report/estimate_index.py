@@ -244,7 +244,6 @@ class Results:
             "variant": (str(v["id"]) for v in self.variants),
             "label": (*self.label_names, NO_LABEL, "no_label"),
             "class": self.label_names,
-            "view": ("filtered", "balanced"),
         }
         return list(known.get(column, self.factors.get(column, ())))
 

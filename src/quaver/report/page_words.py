@@ -102,10 +102,6 @@ _SHARES = frozenset(
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 
 
-ALL: Mapping[str, str] = {"view": "all answers"}
-"""What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
-
-
 def in_words(column: str) -> str:
     """A column, or a measure without a name of its own, as charts call it: a factor by its study's name.
 
@@ -258,7 +254,7 @@ def _names(estimate: Estimate, results: Results, without: Collection[str]) -> li
         elif column in ("label", "class") or (column == "level" and estimate.cell.get("factor") == "gold"):
             result.append(results.label_name(value))
         else:
-            result.append(ALL.get(column, value) if value == "" else value)
+            result.append(value)
     return result
 
 

@@ -42,7 +42,7 @@ from quaver.core.rows import SECTIONS, Section, ranked
 from quaver.errors import QuaverError
 from quaver.report.charts.specification import finished
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import ALL, in_words, percent_measure, printed, slug
+from quaver.report.page_words import in_words, percent_measure, printed, slug
 from quaver.report.tables.table import Table
 
 Thing = TypeVar("Thing")
@@ -104,7 +104,7 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     columns = varying(known)
 
     def said(estimate: Estimate) -> str:
-        cell = {column: estimate.cell.get(column, ALL.get(column, "all")) for column in columns}
+        cell = {column: estimate.cell.get(column, "all") for column in columns}
         if "variant" in cell:
             cell["variant"] = results.variant_name(cell["variant"])
         if "factor" in cell:
@@ -140,7 +140,7 @@ def names(
     """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out."""
     result = []
     for column in columns:
-        value = estimate.cell.get(column, ALL.get(column))
+        value = estimate.cell.get(column)
         if value is None:
             continue
         if column == "variant":

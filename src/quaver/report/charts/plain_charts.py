@@ -15,7 +15,7 @@ from quaver.report.charts.forms import Reference, forest, mark, plane
 from quaver.report.charts.specification import Row
 from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import ALL, capital, in_words, presentation_of, printed, section_of, slug
+from quaver.report.page_words import capital, in_words, presentation_of, printed, section_of, slug
 
 _COLUMNS = {"share": "share of the items", "repeats": "the first k repeats"}
 """Columns whose names say too little."""
@@ -92,7 +92,7 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     over = [name for name in varying(estimates) if name != column]
     panel = "model" if "model" in over and len(over) > 1 else None
     rest = [name for name in over if name != panel]
-    default = next((ALL[name] for name in rest if name in ALL), "all answers") if rest else ""
+    default = "all answers" if rest else ""
     named = {estimate.place: cell_name(estimate, rest, results, default) for estimate in estimates}
     series = list(dict.fromkeys(named.values()))
     drawn = series[:MOST_SERIES]
@@ -149,7 +149,7 @@ def score_chart(estimates: Sequence[Estimate], results: Results, *, width: int =
     kinds, rows = _kinds(known), list[Row]()
     for estimate in _drawn(known, results, factor):
         level = results.factor_levels.get(estimate.cell.get("variant", ""), {}).get(factor or "")
-        group = kinds.get(frozenset(estimate.cell) - set(ALL), "")
+        group = kinds.get(frozenset(estimate.cell), "")
         if level is not None:
             group = f"{in_words(factor or '')}: {level}"
         where = {
@@ -193,7 +193,7 @@ def _references(shown: Presentation, estimates: Sequence[Estimate]) -> list[Refe
 
 def _kinds(estimates: Sequence[Estimate]) -> dict[frozenset[str], str]:
     """Headings for estimates whose cells have different columns: what each kind holds fixed."""
-    kinds = list(dict.fromkeys(frozenset(estimate.cell) - set(ALL) for estimate in estimates))
+    kinds = list(dict.fromkeys(frozenset(estimate.cell) for estimate in estimates))
     if len(kinds) < 2:
         return {}
     common, order, headings = frozenset.intersection(*kinds), cell_columns(estimates), {}

@@ -20,7 +20,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page.bibliography import bibtex, cited_works
 from quaver.report.page.method import method_paragraph
 from quaver.report.page_words import (
-    ALL,
     between,
     download,
     in_words,
@@ -89,7 +88,7 @@ def _rows(results: Results, measure: str, estimates: Sequence[Estimate]) -> list
 def _part(column: str, value: str | None) -> str:
     """What a row is about, by the value of a column; a number brings the column's name."""
     if value is None:
-        return ALL.get(column, "all")
+        return "all"
     if column == "factor":
         return in_words(value)
     return f"{in_words(column)} {value}" if value.replace(".", "", 1).isdigit() else value

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from quaver.core.number_format import p_heading
 from quaver.core.records import Estimate
 from quaver.core.rows import cell_columns
-from quaver.report.page_words import ALL, cell, in_words, interval, number, percent_measure
+from quaver.report.page_words import cell, in_words, interval, number, percent_measure
 
 _MOST_ROWS = 600
 _LONG = 45
@@ -153,7 +153,7 @@ def _value(estimate: Estimate) -> Markup:
 
 def _part(estimate: Estimate, column: str) -> str:
     """What an estimate's cell has in a column, a factor by its study's name."""
-    value = estimate.cell.get(column, ALL.get(column, "all"))
+    value = estimate.cell.get(column, "all")
     return in_words(value) if column == "factor" and column in estimate.cell else value
 
 
