@@ -21,7 +21,7 @@ import polars as pl
 from quaver.comparison.alignment import Sides, by_one_gold
 from quaver.comparison.bounds import read_bounds
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.paired_comparison import Judging, Pair, Task
+from quaver.comparison.paired_comparison import Pair, Task
 from quaver.comparison.paired_comparison import compared as compared_task
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Resampling
@@ -171,7 +171,7 @@ def guarded(sides: Sides, fail_if: Sequence[str], fail_unless: Sequence[str]) ->
     family = [asked(accuracy), asked(recall), asked(compliance), asked(accuracy, (*KEYS, "region"))]
     pair = Pair(sides, [asked(accuracy)], family, sides, LABELS)
     task = Task("before", "after", [pair], sides.before.height)
-    return compared_task(task, Judging(read_bounds(fail_if, fail_unless), Resampling(resamples=100)))
+    return compared_task(task, read_bounds(fail_if, fail_unless), Resampling(resamples=100))
 
 
 def alarms(runs: int) -> None:

@@ -96,29 +96,20 @@ def compare(
         UnknownName: No such column, level or measure.
     """
     bounds = read_bounds(fail_if, fail_unless)
-    judging = Judging(bounds, Resampling(confidence_level, resamples), margin)
+    resampling = Resampling(confidence_level, resamples)
     if after is None:
 
         def levels_of(one: Study, _: Study, place: Mapping[str, str]) -> Task:
             return levels_of_one(one, by or "variant", reference, measures, bounds, place)
 
-        return compared(by_field(before, before, levels_of), judging)
+        return compared(by_field(before, before, levels_of), bounds, resampling, margin)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
 
     def both(one: Study, other: Study, place: Mapping[str, str]) -> Task:
         return two_studies(one, other, measures, bounds, place)
 
-    return compared(by_field(before, after, both), judging)
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """What differences are judged by: bounds, intervals, and how large a loss matters (see `compare`)."""
-
-    bounds: Sequence[Bound]
-    resampling: Resampling
-    margin: float = MARGIN
+    return compared(by_field(before, after, both), bounds, resampling, margin)
 
 
 def both_asked(before: str, after: str, by: str | None) -> QuaverError:
@@ -131,9 +122,10 @@ def both_asked(before: str, after: str, by: str | None) -> QuaverError:
     )
 
 
-def compared(task: Task, judging: Judging) -> Comparison:
+def compared(
+    task: Task, bounds: Sequence[Bound], resampling: Resampling, margin: float = MARGIN
+) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
-    bounds, resampling, margin = judging.bounds, judging.resampling, judging.margin
 
     def differences(resampling: Resampling) -> list[Estimate]:
         estimates = []
