@@ -278,11 +278,12 @@ class PublishedTable:
 
         >>> table = Table(("data set", "α"), (("a_b", "1"),), frozenset({1}))
         >>> print(PublishedTable("pss", "PSS by data set", table, ("So.",)).as_("latex"))
-        % \usepackage{booktabs}
+        % \usepackage{booktabs, graphicx}
         \begin{table}
         \centering\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}
         \caption{PSS by data set}
         \label{tab:pss}
+        {%
         \begin{tabular}{lr}
         \toprule
         data set & $\alpha$ \\
@@ -290,6 +291,7 @@ class PublishedTable:
         a\_b & 1 \\
         \bottomrule
         \end{tabular}
+        }
         \par\smallskip\parbox{\linewidth}{\raggedright So.}
         \end{table}
         <BLANKLINE>
