@@ -226,9 +226,8 @@ def _demands_of_prompt(variant: Variant) -> Iterator[_Demand]:
     if variant.frame == "plain":
         what = "go on from a plain text, without a chat template"
         yield _Demand(what, place or "prompt.frame", attrgetter("plain"))
-    if variant.schema:  # of fields, `json_answers` has made it
-        where = "task.held" if not variant.label_field else place or "prompt.schema"
-        yield _Demand("be held to a JSON schema", where, attrgetter("schema"))
+    if variant.schema:
+        yield _Demand("be held to a JSON schema", "task.held", attrgetter("schema"))
 
 
 def needs_of(decodings: Iterable[Decoding], variants: Iterable[Variant], seed: int | None = None) -> Needs:
