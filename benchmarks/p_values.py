@@ -15,8 +15,7 @@ import numpy as np
 from machine import machine
 
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.intervals import effective
-from quaver.estimation.multiple_testing import level_of
+from quaver.estimation.intervals import effective, level_of
 
 LEVELS = (0.05, 0.01, 0.0025)
 

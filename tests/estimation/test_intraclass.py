@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy
 
-from quaver.estimation.intraclass import Partition
+from quaver.estimation.grouped_items import Partition
 
 
 def test_f_is_that_of_one_way_analysis_of_variance() -> None:

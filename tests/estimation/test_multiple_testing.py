@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import binomtest
 
-from quaver.estimation.intervals import effective
-from quaver.estimation.multiple_testing import holm, level_of
+from quaver.estimation.intervals import effective, holm, level_of
 from quaver.measures import differences, distribution_shift
 from quaver.measures.correctness.factor_effects import factor_effects
 

@@ -11,8 +11,7 @@ from tests.measures.correctness.counted_answers import answers
 
 from quaver import agreement, measures
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.estimation.intervals import clopper_pearson
-from quaver.estimation.multiple_testing import holm
+from quaver.estimation.intervals import clopper_pearson, holm
 
 DATA = Path(__file__).parent / "data"
 LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))

@@ -8,8 +8,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from quaver.estimation.intervals import holm
 from quaver.estimation.means import quotient
-from quaver.estimation.multiple_testing import holm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -46,7 +46,7 @@ from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
 from quaver.estimation.estimands import ORIGINAL
-from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.intervals import adjusted
 from quaver.estimation.paired_differences import paired_differences
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.collection.study_status import answered_calls

@@ -54,9 +54,8 @@ from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import ColumnReader
 from quaver.estimation.coded_columns import Gathered
-from quaver.estimation.intervals import Interval, Kept, effective
+from quaver.estimation.intervals import Interval, Kept, adjusted, effective, level_of
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.multiple_testing import adjusted, level_of
 from quaver.estimation.statistic import Keep
 
 _ROUGH = 4

@@ -19,11 +19,11 @@ from quaver.estimation.intervals import (
     Tails,
     clopper_pearson,
     effective,
+    level_of,
     mean_within,
     none_goes_far,
     skewed,
 )
-from quaver.estimation.multiple_testing import level_of
 
 
 @dataclass(frozen=True, slots=True)

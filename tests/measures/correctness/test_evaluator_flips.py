@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.multiple_testing import holm
+from quaver.estimation.intervals import holm
 from quaver.measures import differences, evaluator_flips, mcnemar, recovered_share
 
 

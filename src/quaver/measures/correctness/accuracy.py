@@ -20,8 +20,8 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn, encode, frame_of, ordered
 from quaver.estimation.declaration import measure
+from quaver.estimation.grouped_items import agreement_of_sums
 from quaver.estimation.intervals import OF_CORRELATIONS, Tails, long_tails, mean_within
-from quaver.estimation.intraclass import agreement_of_sums
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import judge, treatment
 from quaver.estimation.statistic import Cell, Statistic

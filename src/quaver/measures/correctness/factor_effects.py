@@ -16,8 +16,8 @@ from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Codes, Columns, Gathered, UnknownColumn
 from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import adjusted
 from quaver.estimation.measure_input import Judged, MeasureInput, column_for, judge, treatment
-from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.f1 import UNSEEN, f1_statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -87,7 +87,7 @@ def factor_effects(
     level, ``factor_effects_<outcome>`` is the level's own value over all its answers, and
     ``factor_effects_<outcome>_difference`` this value less the reference level's, or less the mean of the
     other levels'. All rest on the same items, so differences are paired. In the details, ``p`` tests a
-    difference (`multiple_testing.level_of`); ``p_holm`` controls the familywise error over all of a cell's
+    difference (`intervals.level_of`); ``p_holm`` controls the familywise error over all of a cell's
     tests; ``hypothesis`` names a test that two rows share, ``comparisons`` counts them. Intervals are not
     adjusted. Without a reference, two levels are one test. Undefined: a level without answers, the difference
     of one level, accuracy and F1 without gold labels. What two factors do together is `mixed_effects`.

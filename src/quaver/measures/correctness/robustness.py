@@ -17,10 +17,9 @@ from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import level_deviations
-from quaver.estimation.intervals import Interval
+from quaver.estimation.intervals import Interval, adjusted
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
-from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import gap
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.statistic import Cell, Statistic

@@ -34,9 +34,8 @@ from quaver.estimation.grouped_items import (
     tabulated,
     with_random_signs,
 )
-from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.intervals import Interval, adjusted, mean_within
 from quaver.estimation.means import quotient
-from quaver.estimation.multiple_testing import adjusted
 from quaver.measures.evidence.answer_table import AnswerTable
 
 _HOW = "share of pairs of labels that differ: "

@@ -17,8 +17,8 @@ from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import Ints, frame_of
-from quaver.estimation.intraclass import Partition
-from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.grouped_items import Partition
+from quaver.estimation.intervals import adjusted
 
 _METHOD = (
     "intraclass correlation by one-way analysis of variance, tested by permuting items, with Holm's "
@@ -46,7 +46,7 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
     For each column, ρ of the item-level quantity in which its values differ most: accuracy (the share of an
     item's answers that are its gold label), disagreement (the share that are not its modal label), and the
     share of the most frequent label. ρ = (F − 1) / (F − 1 + m₀), with F from one-way analysis of variance
-    over the column's values and m₀ their size (`estimation.intraclass`). Intervals that resample items are
+    over the column's values and m₀ their size (`estimation.grouped_items`). Intervals that resample items are
     too narrow by √(1 + (m − 1) ρ), m being the mean size of the group that an item lies in. The p value is
     that of the largest F over the three, with items permuted; ``p_holm`` allows for the number of columns.
     Numbers are judged by what no straight line or curve explains: that age moves a label makes no groups

@@ -15,9 +15,9 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import affordable, level_deviations, of_random_conditions, p_above
+from quaver.estimation.intervals import adjusted
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import gap
 from quaver.estimation.statistic import Cell, Statistic
 
