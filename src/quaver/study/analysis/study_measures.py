@@ -72,8 +72,8 @@ def gold_coders(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame | None:
         return None
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
     own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
-    names = {name: f"coder {name}" for name in own if name in frame.columns}
-    return table.select("item", *own).rename(names) if len(own) > 1 else None
+    columns = [pl.col(name).alias(f"coder {name}" if name in frame.columns else name) for name in own]
+    return table.select("item", *columns) if len(own) > 1 else None
 
 
 def audited_coders(spec: StudySpec) -> list[MeasureSpec]:
