@@ -1,11 +1,14 @@
 """Percent agreement and the kappas: what stands beside alpha, which one dominant label makes misleading.
 
-All are (p_a − p_e) / (1 − p_e), with p_a the weighted share of agreeing pairs of ratings,
+All but percent agreement are (p_a − p_e) / (1 − p_e), with p_a the weighted share of agreeing pairs of
+ratings,
 
     p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)),
 
 and differ in p_e, the agreement that chance would give. Weights w are 1 for the same label, and 0 for others
 (nominal), or grow towards 1 with nearness at the other levels.
+None is defined of numbers that hardly repeat, more than 100 different ones on an interval or ratio scale, for
+which alpha is made.
 Source: Gwet (2014), Handbook of Inter-Rater Reliability, 4th ed., chs. 2-5, whose treatment of missing
 ratings this is.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,17 +34,19 @@ from quaver.estimation.statistic import Statistic
 def percent_agreement(ratings: Ratings) -> Statistic:
     """Percent agreement: the share of pairs of ratings of one item that agree.
 
-    p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)), with r_ik
-    the number of ratings k of item i and weights w by the level (`agreement_weights`). Undefined where no
-    item has two ratings.
+    Mean over items with r_i ≥ 2 ratings of Σ_k r_ik (r_ik − 1) / (r_i (r_i − 1)), with r_ik the number of
+    ratings k of item i. Only the same label agrees, at every level of measurement. Undefined where no item
+    has two ratings.
 
     >>> from quaver.agreement import percent_agreement
     >>> percent_agreement([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value
     0.75
     """
-    weights = _weights(ratings)
-    under = _of_shares(ratings.counts, weights, lambda p: np.zeros(len(p)))
-    return _of_pairs(ratings, weights, "share of agreeing pairs of ratings", under, low=0.0)
+
+    def under(weights: Floats) -> Weighted:
+        return _of_shares(ratings.counts, weights, lambda p: np.zeros(len(p)))
+
+    return _of_pairs(replace(ratings, level="nominal"), "share of agreeing pairs of ratings", under, low=0.0)
 
 
 @coefficient(source="Fleiss (1971), Psychological Bulletin 76, 378-382")
@@ -57,9 +63,11 @@ def fleiss_kappa(ratings: Ratings) -> Statistic:
     >>> round(fleiss_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 14 / 30
     0.466667
     """
-    weights = _weights(ratings)
-    under = _of_shares(ratings.counts, weights, lambda p: np.asarray(((p @ weights) * p).sum(1)))
-    return _of_pairs(ratings, weights, "Fleiss' kappa", under)
+
+    def under(weights: Floats) -> Weighted:
+        return _of_shares(ratings.counts, weights, lambda p: np.asarray(((p @ weights) * p).sum(1)))
+
+    return _of_pairs(ratings, "Fleiss' kappa", under)
 
 
 @coefficient(source="Cohen (1960); Light (1971) for more raters")
@@ -69,7 +77,9 @@ def cohen_kappa(ratings: Ratings) -> Statistic:
     (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl p_k q_l, of the items that
     both raters rated; with more than two raters, the mean over their pairs for which it is defined (Light
     1971). Undefined where no two raters rated an item, or each rater used one label, the same one (``no
-    variation``).
+    variation``); and of a crowd, in which two raters share fewer than 20 items and fewer than half of those
+    of the one with fewer: from so few items, each rater's shares of labels say too much of the agreement to
+    come from chance (60 raters of 300 items, each item rated by three: 0.27 for a truth of 0.64).
 
     p_a = 3/4, p = (1/2, 1/2), q = (1/4, 3/4), p_e = 1/2:
 
@@ -77,9 +87,10 @@ def cohen_kappa(ratings: Ratings) -> Statistic:
     >>> cohen_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value
     0.5
     """
-    weights = _weights(ratings)
     method = "Cohen's kappa, mean over pairs of raters"
-    return _of_pairs(ratings, weights, method, _cohen(ratings.codes, weights))
+    if few := _few_shared(ratings.codes >= 0):
+        return replace(ratings.said(f"{method}, {ratings.level} weights"), reason=few)
+    return _of_pairs(ratings, method, lambda weights: _cohen(ratings.codes, weights))
 
 
 @coefficient(source="Gwet (2008), BJMSP 61, 29-48; Gwet (2014), ch. 5")
@@ -97,32 +108,67 @@ def gwet_ac(ratings: Ratings) -> Statistic:
     >>> round(gwet_ac([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 9 / 17
     0.529412
     """
-    weights, q = _weights(ratings), len(ratings.cell.labels)
-    spread = weights.sum() / (q * (q - 1)) if q > 1 else np.inf
-    under = _of_shares(ratings.counts, weights, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
-    statistic = _of_pairs(ratings, weights, "Gwet's agreement coefficient", under)
+    q = len(ratings.cell.labels)
+
+    def under(weights: Floats) -> Weighted:
+        spread = weights.sum() / (q * (q - 1)) if q > 1 else np.inf
+        return _of_shares(ratings.counts, weights, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
+
+    statistic = _of_pairs(ratings, "Gwet's agreement coefficient", under)
     if statistic.under is not None and q < 2:
         statistic = replace(statistic, under=None, reason="fewer than two labels")
     return replace(statistic, part="1" if ratings.level == "nominal" else "2")
 
 
-def _weights(ratings: Ratings) -> Floats:
-    return agreement_weights(len(ratings.cell.labels), ratings.level, ratings.values)
+_MOST_NUMBERS: Final = 100
+"""With more different ones, hardly any two numbers are the same."""
+
+_CROWD: Final = (20, 0.5)
+"""Two raters of a crowd share fewer items than this, and a smaller share of those of the one with fewer."""
 
 
 def _of_pairs(
-    ratings: Ratings, weights: Floats, method: str, under: Weighted, low: float = -1.0
+    ratings: Ratings, method: str, under: Callable[[Floats], Weighted], low: float = -1.0
 ) -> Statistic:
-    """What a coefficient says of the pairs of ratings of one item; undefined where there are none."""
+    """What a coefficient says of the pairs of ratings of one item; undefined where there are none.
+
+    Args:
+        ratings: The ratings.
+        method: What it is.
+        under: The coefficient from the weights of pairs of labels.
+        low: Its lowest value.
+    """
     cell = ratings.cell
+    statistic = ratings.said(f"{method}, {ratings.level} weights")
+    if ratings.values is not None and ratings.level not in OF_SETS and len(cell.labels) > _MOST_NUMBERS:
+        return replace(
+            statistic, reason="so many different numbers are no labels; krippendorff_alpha fits them"
+        )
+    weights = agreement_weights(len(cell.labels), ratings.level, ratings.values)
     paired = _pairwise(ratings.counts, weights)[1]
-    statistic = replace(
-        ratings.said(f"{method}, {ratings.level} weights"),
-        n=cell.units.touched(paired > 0),
-    )
+    statistic = replace(statistic, n=cell.units.touched(paired > 0))
     if not paired.any():
         return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
-    return replace(statistic, under=under, reason="no variation", ends=(low, 1.0))
+    return replace(statistic, under=under(weights), reason="no variation", ends=(low, 1.0))
+
+
+def _few_shared(known: NDArray[np.bool_]) -> str:
+    """Why kappa of pairs of raters cannot be had of these; empty where it can.
+
+    Args:
+        known: Whether a rater rated an item, shape (items, raters).
+    """
+    rated = known[:, known.any(0)].astype(np.float32)
+    shared = rated.T @ rated
+    first, second = np.triu_indices(len(shared), 1)
+    if not len(first):
+        return ""
+    items = shared.diagonal()
+    common = float(shared[first, second].mean())
+    part = float((shared[first, second] / np.minimum(items[first], items[second])).mean())
+    if common >= _CROWD[0] or part >= _CROWD[1] or not common:
+        return ""
+    return f"two raters share {common:.1f} items on average; krippendorff_alpha fits a crowd"
 
 
 def agreement_weights(size: int, level: Level, values: Floats | None = None) -> Floats:
