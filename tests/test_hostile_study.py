@@ -103,9 +103,7 @@ def test_the_page_shows_it_and_runs_nothing(made: tuple[Path, list[str]], browse
         "[...new Set([...document.querySelectorAll('*')].map(e => e.tagName.toLowerCase()))]"
     )
     assert not set(tags) & {"img", "iframe", "object", "embed", "form", "textarea", "base", "link", "u"}
-    data = "script[type='application/json']"
-    assert page.locator(f"script:not({data})").count() == 1  # the page's own, which its policy names by hash
-    assert page.evaluate("Object.keys(JSON.parse(document.querySelector(`" + data + "`).textContent)).length")
+    assert page.locator("script").count() == 1  # the page's own, which its policy names by hash
     attributes = page.evaluate(
         "[...new Set([...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()))]"
     )

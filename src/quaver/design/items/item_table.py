@@ -95,7 +95,11 @@ def _read(
     named = _named(asked, loc) if isinstance(asked, ItemsSpec) else [((*loc, "id"), asked.id)]
     for place, name in named:
         if name is not None and name not in columns:
-            raise UnknownName("column", name, columns, where=source.where(*place))
+            only = next(iter(columns)) if len(columns) == 1 and asked.separator else ""
+            signs = [f"write `separator: {sign!r}`" for sign in (",", ";", "\t", "|") if sign in only]
+            raise UnknownName(
+                "column", name, columns, where=source.where(*place), fix=next(iter(signs), None)
+            )
     for row in rows:
         if len(row) < len(columns):  # a row of JSON Lines may lack some
             row.update(dict.fromkeys(columns.difference(row)))
