@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -152,7 +153,9 @@ def test_a_diff_survives_the_next_change(text: str, diff: str, after: str) -> No
 def test_command_field_column_and_chart(home: Path, run: Run) -> None:
     assert "unkind" in run("quaver", "labels", "study.yaml")
     assert "4 of 4 are stored" in run("quaver", "run", "study.yaml", "--function", "mine=mine:same")
-    assert "#once: null" in run("quaver", "init", "-")
+    once = json.loads(run("quaver", "schema"))["$defs"]["ItemsSpec"]["properties"]["once"]
+    assert once["description"].startswith("Only the first item")
+    assert once["default"] is None
     run("quaver", "report", "study.yaml", "--function", "mine=mine:same")
     assert 'id="figure-wobble"' in (home / "report.html").read_text(encoding="utf-8")
     assert "answer_tokens" in pl.read_parquet_schema(home / "annotations.parquet")
