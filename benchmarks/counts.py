@@ -52,25 +52,21 @@ def annotated(annotations: int) -> tuple[Any, int]:
     """The annotations as measures take them, and how many there are."""
     import polars as pl
 
-    try:
-        from quaver.estimation import gathered
-    except ImportError:  # the older commit
-        gathered = None  # type: ignore[assignment]
+    from quaver.estimation.coded_columns import Gathered
+
     if KEPT in sys.argv:
         read = pl.scan_parquet(Path(sys.argv[sys.argv.index(KEPT) + 1]) / "*.parquet")
-        return gathered.Gathered(read), int(read.select(pl.len()).collect().item())
+        return Gathered(read), int(read.select(pl.len()).collect().item())
     from large_study import study
 
     frame = study(paraphrases=max(1, annotations // 12_000))
-    return frame if gathered is None else gathered.Gathered(frame), frame.height
+    return Gathered(frame), frame.height
 
 
 def measured(annotations: int) -> None:
     """Print each measure's processor time, their sum, and the most memory."""
-    try:
-        from quaver.core import registry
-    except ImportError:  # the older commit
-        from quaver import registry  # type: ignore[no-redef]
+    from quaver.core import registry
+
     shared, height = annotated(annotations)
     total, began = 0.0, time.perf_counter()
     for seed, name in enumerate(registry.names("measures"), start=1):

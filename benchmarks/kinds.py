@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from quaver.design.spec.json_schema import KINDS
+from quaver.design.study_kinds import KINDS
 
 
 def main(kinds: list[str]) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SLOW = ("coverage.py", "engines_agree.py", "evaluators.py", "faults.py", "spread.py", "stopping.py")
+SLOW = ("coverage.py", "engines_agree.py", "evaluators.py", "faults.py", "spread.py")
 """Those that take longer than a bench should, or need a heavy extra; run them by name."""
 
 

@@ -392,7 +392,7 @@ def _of_fields(folder: Path, answer: Callable[[str, str], str]) -> quaver.Study:
     }
     asked = {
         "name": "Fields",
-        "task": {"held": False, "fields": fields, "asked": ["together", "alone"]},
+        "task": {"held": False, "fields": fields},
         "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Code this."},
         "models": [{"name": "fake", "use": "function"}, {"name": "other", "use": "function"}],
@@ -410,12 +410,7 @@ def test_answers_with_fields_are_watched_as_a_whole(tmp_path: Path) -> None:
     assert (first.number, first.alarms) == (0, [])
     labels = set(first.models[0].occasions[0].labels)
     assert "tone=positive, topics=tax;war, amount=12.5" in labels
-    assert labels <= {
-        "tone=positive, topics=tax;war, amount=12.5",
-        "tone=positive",
-        "topics=tax;war",
-        "amount=12.5",
-    }
+    assert labels == {"tone=positive, topics=tax;war, amount=12.5"}
     assert watch(_of_fields(tmp_path, answer)).alarms == []
     amount = 13.0  # one field alone
     looked = watch(_of_fields(tmp_path, answer))
