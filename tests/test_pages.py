@@ -25,7 +25,6 @@ pytestmark = pytest.mark.long
             "import.md",
             "what-goes-wrong.md",
             "compare.md",
-            "view.md",
             "bundle.md",
             "extending.md",
             "conclusions.md",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.pages import DOCS
 from tests.view.viewed import collected, index
 
 import quaver
@@ -113,6 +115,29 @@ def test_a_query_finds_what_polars_finds(study: ViewedStudy, frame: pl.DataFrame
         for at in np.flatnonzero(match[place])
     }
     assert cells == set(wanted.select("item", "variant", "repeat").iter_rows())
+
+
+OWN = {
+    "prompt:…": "prompt:curt",
+    "model:…": "model:fake",
+    "text:…": "text:good",
+    "answer:…": "answer:really",
+    "format:digits": "words:curt",
+    "party:left": "side:a",
+}
+"""What the page leaves open, or takes from another study, as this study has it."""
+
+
+def test_every_query_that_the_page_shows_is_understood(study: ViewedStudy) -> None:
+    page = (DOCS / "view.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
+    queries = {query for row in rows for query in re.findall(r"`([^`]*[:=<>\"][^`]*)`", row)}
+    assert len(queries) > 20
+    for query in queries - {"is:drawn"}:
+        assert study.view(Asked(OWN.get(query, query))).matched >= 0
+    assert "is:drawn" in queries
+    with pytest.raises(QueryError, match="no gold sample has been drawn"):
+        study.view(Asked("is:drawn"))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 The mode ``repeatable`` (the default) gives bitwise identical answers to the same call, whatever else is asked
 before or beside it: flash attention is off, repeats have their own caches, and every prompt's last token is
 read alone, after the rest. (If a prompt is read at once, its last token shares a matrix product with others,
-which rounds differently from the cache.) The mode ``fast`` omits all this. ``quaver doctor`` measures the
-effect of both.
+which rounds differently from the cache.) The mode ``fast`` omits all this.
 """
 
 from __future__ import annotations
