@@ -8,7 +8,7 @@ from docs.gallery_reports import GALLERY
 from quaver.bundles.verification import verify
 
 BUNDLES = sorted(GALLERY.glob("*.quaver.zip"))
-NOT_IN_BUNDLES = ("anes96", "examples", "made by", "pictures")
+NOT_IN_BUNDLES = ("anes96", "examples", "made with", "pictures")
 """What may not be compared: data that a library brings, and what another code or machine has drawn."""
 
 
