@@ -107,7 +107,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
             [one for one in defined(_audited(results, "recovered_share")) if one.value or one.low is not None]
         ),
         "parse-rates": estimates_table(
-            defined(_audited(results, "verbal_calibration_parse_rate")),
+            results.in_order(defined(_audited(results, "verbal_calibration_parse_rate"))),
             (text("calibration", _calibrated),),
         ),
         "coders": estimates_table(
