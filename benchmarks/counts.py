@@ -52,7 +52,10 @@ def annotated(annotations: int) -> tuple[Any, int]:
     """The annotations as measures take them, and how many there are."""
     import polars as pl
 
-    from quaver.estimation.coded_columns import Gathered
+    try:
+        from quaver.estimation.coded_columns import Gathered
+    except ImportError:  # the older commit
+        from quaver.estimation.gathered import Gathered  # type: ignore[import-not-found,no-redef]
 
     if KEPT in sys.argv:
         read = pl.scan_parquet(Path(sys.argv[sys.argv.index(KEPT) + 1]) / "*.parquet")
