@@ -75,7 +75,7 @@ def test_the_measures_that_the_study_asks_for_are_all_there(study: Study) -> Non
 def test_prompts_share_what_they_have_in_common(study: Study) -> None:
     plan = study.plan()
     (model,) = plan.models
-    assert model.counted
+    assert model.known
     assert model.cost is not None
     assert model.cost.high == 0
     assert model.stored == model.calls == plan.calls

@@ -37,6 +37,14 @@ def command(folder: Path) -> str:
         return json.dumps({"tone": tone, "topics": [] if topics == "[]" else topics.split(";")})
 
     found = quaver.label(
-        folder / "texts.csv", model=answer, n=20, prompts=2, repeats=1, error="30%", by_hand=8, anyway=True
+        folder / "texts.csv",
+        fields=("tone", "topics"),
+        model=answer,
+        n=20,
+        prompts=2,
+        repeats=1,
+        error="30%",
+        by_hand=8,
+        anyway=True,
     )
     return str(found)

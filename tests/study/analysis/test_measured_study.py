@@ -43,7 +43,7 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
     found = study.estimates(of="charts")
     assert {one.measure for one in found} == {
         *("level_shares", "label_range", "deviation_share"),
-        *("sensitivity", "consistency", "wrong_labels", "label_in_use", "label_shift"),
+        *("wrong_labels", "label_in_use", "label_shift"),
         *("gold_agreement", "best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
         *("correct_answers", "gold_bias", "class_found", "unlabelled_texts", "broken_prompts"),
         *("label_right", "prompt_worse", "reader_disagreement"),
@@ -53,10 +53,8 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
     study.report()
     with (tmp_path / "estimates.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["measure"] in {one.measure for one in found}]
-    # Sensitivity and consistency over all items are the file's own.
-    table = [row for row in rows if row["measure"] not in ("sensitivity", "consistency") or row["class"]]
-    assert [row["value"] for row in table] == ["" if e.value is None else repr(e.value) for e in found]
-    for row, one in zip(table, found, strict=True):
+    assert [row["value"] for row in rows] == ["" if e.value is None else repr(e.value) for e in found]
+    for row, one in zip(rows, found, strict=True):
         assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
 
 

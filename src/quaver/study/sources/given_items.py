@@ -11,6 +11,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys
+from quaver.core.input_budget import read_file
 from quaver.core.replaced_file import replace_bytes, replace_text, writing
 from quaver.design.items.item_data import (
     TEXT,
@@ -65,7 +66,7 @@ class KeptItems:
             if not path.is_file() or path.stat().st_size != len(content):
                 replace_bytes(path, content)
         own = self.folder / "study.yaml"
-        if own.exists() and not own.read_text(encoding="utf-8", errors="replace").startswith(_HEAD):
+        if own.exists() and not read_file(own).decode("utf-8", "replace").startswith(_HEAD):
             return
         text = StringIO()
         YAML().dump(_plain(self.study), text)
