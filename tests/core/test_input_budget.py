@@ -30,7 +30,6 @@ COUNTED = {
     "start/labels_page.py": "an upload, whose length is counted before it is read",
     "start/model_search.py": "replies are counted as they come",
     "start/texts_page.py": "an upload, whose length is counted before it is read; part of the package",
-    "study/imports/tool_logs.py": "members, as large as their list says, are counted",
     "study/sources/gold_files.py": "content that was counted",
     "study/sources/archive.py": "members are as large as the list of members says, which is counted",
     "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",

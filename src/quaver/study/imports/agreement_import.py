@@ -197,7 +197,7 @@ def _read(frame: pl.DataFrame, rules: LabelRules) -> tuple[pl.DataFrame, list[tu
     meant = {**written.also, **dict.fromkeys(("", *written.missing))}
     decisions = [*written.decisions, *labels_outside(written.outside)]
     decided = [(decision.role, decision.column, decision.why) for decision in decisions]
-    return frame.with_columns(texts.replace(meant)), decided
+    return frame.with_columns(texts.replace([*meant], [*meant.values()])), decided
 
 
 @contextmanager
