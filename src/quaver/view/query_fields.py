@@ -74,19 +74,6 @@ SHARES: Mapping[str, pl.Expr] = {
 """An item's shares from these numbers; no number where they are of nothing."""
 
 
-def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
-    """The error about a name that nothing has, with the nearest name that something has."""
-    names = list(known)
-    near = nearest(text, names)
-    return QueryError(
-        f"no {what} is named {text!r}",
-        at,
-        expected=", ".join(names[:12]) + (" …" if len(names) > 12 else ""),
-        found=text,
-        fix=f"did you mean {near!r}?" if near else None,
-    )
-
-
 MARKS = ("mark", "by", "marked")
 """What is marked in an item: kinds of marks, who, labels."""
 
