@@ -118,13 +118,6 @@ _MEASURES: Mapping[str, Recipe] = {
     "inter_pss_subsamples": Recipe(is_drawn=True),
     "intra_pss_cumulative": Recipe(ordered_by=("repeat",)),
     "intra_pss_subsamples": Recipe(is_drawn=True),
-    "partiality": Recipe(options={"toward": "ben"}),
-    "position_bias": Recipe(
-        options={"order": "variant", "forward": "v0", "backward": "v1"}, ordered_by=("variant",)
-    ),
-    "verbosity_bias": Recipe(
-        options={"padding": "variant", "plain": "v0", "padded": "v1"}, ordered_by=("variant",)
-    ),
     # Found by an optimiser, to so many digits; a group has the intercept that items have else.
     "mixed_effects": Recipe(digits=5, is_closed=False),
 }

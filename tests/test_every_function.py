@@ -20,9 +20,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
     "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
-    "partiality": {"toward": "party"},
-    "position_bias": {"order": "paraphrase", "backward": "short"},
-    "verbosity_bias": {"padding": "paraphrase", "padded": "short"},
     "view": {"kind": "filtered"},
 }
 """Arguments without a default."""

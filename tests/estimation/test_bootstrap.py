@@ -78,11 +78,8 @@ square = rng.random((600, 600))
 found = {}
 time.sleep(0.1)
 for name_of in registry.names("measures"):
-    options = {"partiality": {"toward": "gold"}, "position_bias": {"order": "variant"}}
-    options |= {"verbosity_bias": {"padding": "variant"}}
-    options = options.get(name_of, {})
     if name_of != "mixed_effects":  # seconds of arithmetic
-        found[name_of] = ticks(lambda: registry.load("measures", name_of)(frame, seed=1, **options))
+        found[name_of] = ticks(lambda: registry.load("measures", name_of)(frame, seed=1))
 for one in ("krippendorff_alpha", "cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement"):
     found[one] = ticks(lambda: getattr(quaver.agreement, one)(ratings))
 found["consensus"] = ticks(lambda: quaver.measures.consensus(frame))

@@ -125,27 +125,10 @@ def test_a_lazy_frame_is_never_in_memory_as_a_whole(name, monkeypatch):
     assert measure(Gathered(frame.lazy()), seed=1) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("position_bias", {"forward": "a", "backward": "b"}),
-        ("verbosity_bias", {"plain": "a", "padded": "b"}),
-        ("partiality", {"toward": "gold"}),
-    ],
-)
-def test_a_column_that_an_option_names_is_read_alone(name, options, monkeypatch):
-    marks = pl.Series(["a", "b", "a"] * 24)
-    frame = annotations().with_columns(option_order=marks, padding=marks)
-    measure = registry.load("measures", name)
-    expected = measure(frame, seed=1, **options)
-    monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
-    assert measure(Gathered(frame.lazy()), seed=1, **options) == expected
-
-
 def test_a_missing_column_is_missed_without_reading_the_others(monkeypatch):
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
     with pytest.raises(UnknownColumn):
-        registry.load("measures", "position_bias")(Gathered(annotations().lazy()))
+        registry.load("measures", "label_shares")(Gathered(annotations().drop("label").lazy()))
 
 
 def test_freed_memory_of_many_rows_is_handed_back(monkeypatch):

@@ -114,17 +114,10 @@ _BUILT_IN: Mapping[str, Options] = {
     "inter_model": {"models": 2},
     "inter_pss_subsamples": {"why_not": _SUBSAMPLES, "every": _SELDOM},
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES, "every": _SELDOM},
-    "leniency": {"level": "ordinal"},
     "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": _SELDOM},
-    "partiality": {"options": {"toward": "coder"}},
-    "position_bias": {"options": {"order": "tone", "forward": "plain", "backward": "polite"}},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
     "spread": {"floored": True},
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
-    "verbosity_bias": {
-        "options": {"padding": "length", "plain": "short", "padded": "long"},
-        "level": "ordinal",
-    },
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }
 _BESIDE = (

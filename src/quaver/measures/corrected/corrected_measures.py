@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from quaver.agreement.set_distance import members
-from quaver.core.records import OF_SETS, Estimate
+from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
@@ -24,9 +24,24 @@ from quaver.measures.corrected.gold_cells import (
     gold_cells,
     or_nothing,
 )
-from quaver.measures.judging.judge_bias import NO_SCORES, scores_of
 
 _ENDS = (0.0, 1.0)
+
+
+def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | None:
+    """What each label counts as: its number, or its place where labels are ordered; None where nothing.
+
+    >>> scores_of(["1", "2.5"], None).tolist(), scores_of(["poor", "good"], None).tolist()
+    ([1.0, 2.5], [1.0, 2.0])
+    """
+    try:
+        numbers = np.array([float(label) for label in labels], np.float64)
+    except ValueError:
+        numbers = np.array([np.nan])
+    if np.isfinite(numbers).all():
+        return numbers
+    in_order = label_set is None or label_set.level not in UNORDERED
+    return np.arange(1.0, len(labels) + 1) if in_order else None
 
 
 @measure(
@@ -126,7 +141,9 @@ def _scores(data: MeasureInput) -> Iterator[Estimate]:
             method="mean of gold scores drawn by design, corrected by the judge's", source=SOURCE
         )
         if numbers is None:
-            yield gold.cell.estimated(replace(shape, reason=NO_SCORES, excluded=gold.excluded))
+            yield gold.cell.estimated(
+                replace(shape, reason="the labels are no numbers", excluded=gold.excluded)
+            )
         else:
             ends = float(numbers.min(initial=np.inf)), float(numbers.max(initial=-np.inf))
             yield _mean(gold, numbers, ends, shape)
