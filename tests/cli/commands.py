@@ -9,13 +9,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quaver.cli.main import COMMANDS, main
+from quaver.cli.main import COMMANDS, function_of, main
 
 FUNCTIONS = """\
 import os, time
@@ -57,7 +56,7 @@ def of_a_study(named: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 def _takes_a_study(name: str) -> bool:
-    parameters = inspect.signature(import_module(f"quaver.cli.{name}_command").command).parameters
+    parameters = inspect.signature(function_of(name)).parameters
     return (
         "study" in parameters and "port" not in parameters
     )  # what serves a page goes on until it is stopped

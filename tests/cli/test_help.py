@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -92,8 +91,3 @@ def completed(folder: Path, line: str) -> list[str]:
 def test_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
     assert completed(tmp_path, "quaver mea") == ["measure"]
     assert completed(tmp_path, "quaver measure --und") == ["--undefined"]
-
-
-def test_the_module_of_every_command_is_in_a_group() -> None:
-    folder = Path(import_module("quaver.cli").__file__ or "").parent
-    assert {path.name.removesuffix("_command.py") for path in folder.glob("*_command.py")} == set(COMMANDS)

@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from quaver.cli.console import texts
-from quaver.cli.terminal_tables import estimates_tables
+from quaver.cli.measuring import estimates_tables
 from quaver.core.records import Estimate
 from quaver.study.collection.study_status import StudyStatus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import quaver
-from quaver.cli.compare_command import show_comparison
+from quaver.cli.deciding import show_comparison
 from quaver.comparison.comparison_result import headline, markdown
 from quaver.comparison.paired_comparison import compare
 from quaver.errors import MeasureError, QuaverError

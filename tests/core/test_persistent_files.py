@@ -36,8 +36,7 @@ ELSEWHERE = {
 
 EXPORTS = {
     "acceptance/accepted_labels.py",
-    "cli/compare_command.py",
-    "cli/run_display.py",
+    "cli/deciding.py",
     "papers/paper_figures.py",
     "promptstability/pandas_frames.py",
     "report/page/paper_parts.py",

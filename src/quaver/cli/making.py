@@ -1,0 +1,316 @@
+"""``quaver variants``, ``plan``, ``run``, ``status`` and ``watch``: what a study asks, and how far it is."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from quaver.cli.console import plain, print_json, printer, say, say_heading, screen, table
+from quaver.cli.options import (
+    HERE,
+    FunctionOption,
+    JsonOption,
+    NumberOption,
+    StudyArgument,
+    open_study,
+    studies_of,
+)
+from quaver.cli.run_display import (
+    errors_table,
+    print_status,
+    quality_in_passing,
+    say_making,
+    say_quality,
+    say_verdict,
+    show_outcome,
+    verdict_in_passing,
+    watching,
+)
+from quaver.collect.store.store_lock import stopping
+from quaver.core.number_format import duration, moment
+from quaver.errors import QuaverError
+
+if TYPE_CHECKING:
+    from quaver.core.variant_display import Change
+    from quaver.study.collection.study_status import StudyStatus
+    from quaver.study.session import Study
+
+
+def variants_command(
+    study: StudyArgument = HERE, again: bool = False, function: FunctionOption = None
+) -> None:
+    """Show every prompt, and what differs from the original.
+
+    Options:
+      again: Let the model make its paraphrases again.
+
+    Examples:
+      quaver variants study.yaml
+      quaver variants study.yaml --again
+    """
+    for name, each in studies_of(study, function).items():
+        say_heading("Study", name)
+        if again or each.source.can_ask:
+            each.variants.make(again=again, watch=say_making)
+        shown = list(each.variants)
+        for variant in shown:
+            say(plain(variant.id), style="bold")
+            for line in variant.origin:
+                say(f"  {line}", style="dim")
+            for role, pieces in variant.messages:
+                say(_indented(role, pieces))
+            screen.print()
+        say(
+            f"{len(shown):,} variants, shown with the first item. Marks show what differs from the original "
+            "prompt: [-gone-]{+new+}."
+        )
+
+
+_SIGNS = {"same": ("", ""), "gone": ("[-", "-]"), "new": ("{+", "+}")}
+"""Between which signs a piece of a prompt stands."""
+
+
+def _indented(role: str, pieces: list[Change]) -> Text:
+    """A message with its differences between signs."""
+    marked = ""
+    for kind, piece in pieces:
+        before, behind = _SIGNS[kind]
+        marked += f"{before}{plain(piece).plain}{behind}"
+    return Text(f"  {role}: ", style="dim") + Text(marked.replace("\n", "\n" + " " * (len(role) + 4)))
+
+
+def plan_command(
+    study: StudyArgument = HERE,
+    pilot: int = 0,
+    small: bool = False,
+    function: FunctionOption = None,
+) -> None:
+    """Estimate calls, tokens, time and cost.
+
+    Asks nothing, except with --pilot. Paraphrases that a model has yet to make count as long as the
+    original.
+
+    Options:
+      pilot: First ask this many requests, spread over the study, to measure time and tokens.
+      small: Plan the small version that the study file describes.
+
+    Examples:
+      quaver plan study.yaml
+      quaver plan study.yaml --pilot 20
+    """
+    for name, opened in studies_of(study, function, small=small).items():
+        say_heading("Study", name)
+        if pilot:
+            opened.variants.make(watch=say_making)
+        _show_plan(opened, pilot)
+
+
+_PLANNED = (
+    *("model", "calls", "prompts", "prompt tokens", "read once"),
+    *("answers, at most", "time left", "cost left"),
+)
+
+
+def _show_plan(study: Study, pilot: int) -> None:
+    plan, tell = study.plan(pilot=pilot), printer("plan")
+    tell("head", plan)
+    rows = []
+    for model in plan.models:
+        time_left = "done" if model.stored == model.calls else duration(model.seconds)
+        cost_left = "unknown" if model.cost is None else str(model.cost)
+        tokens = model.prompt_tokens, model.new_tokens, model.answer_tokens
+        rows.append((model.model, model.calls, model.prompts, *tokens, time_left, cost_left))
+    screen.print(table(_PLANNED, rows))
+    for text in ("batches", "notes", "doubts"):
+        tell(text, plan)
+
+
+def run_command(
+    study: StudyArgument = HERE,
+    retry_errors: bool = False,
+    batch: bool = False,
+    wait: bool = False,
+    cancel_batches: bool = False,
+    on: str = "",
+    address: str = "",
+    workers: Annotated[int, typer.Option(show_default=False)] = 0,
+    gpus_per_worker: Annotated[float, typer.Option(show_default=False)] = 0.0,
+    small: bool = False,
+    function: FunctionOption = None,
+) -> None:
+    """Ask what has not been asked yet, and store the answers.
+
+    Ctrl-C stops; run again to continue. No stored answer is lost or asked for twice. With --batch (or
+    `batch: true` beside a model) it hands the calls over and ends; run again to collect what is ready.
+
+    Options:
+      retry_errors: Ask again for what failed.
+      batch: Ask in the providers' batches where there are any: half the price, within a day.
+      wait: Stay until every batch is over, and collect it.
+      cancel_batches: Ask nothing; end every batch that is out and store what it answered.
+      on: Where models are asked: here, or ray for the workers of a Ray cluster.
+      address: The Ray cluster's address; RAY_ADDRESS or this machine if left out.
+      workers: Ray workers a model; as many as fit if left out.
+      gpus_per_worker: GPUs that each Ray worker has for itself.
+      small: Run the small version that the study file describes.
+
+    Examples:
+      quaver run study.yaml
+      quaver run study.yaml --small
+      quaver run study.yaml --batch
+      quaver run study.yaml --on ray --workers 16
+      quaver run study.yaml --function mine=annotate:label
+    """
+    where = {"on": on, "address": address, "workers": workers, "gpus_per_worker": gpus_per_worker}
+    where = {name: value for name, value in where.items() if value}
+    for name, opened in studies_of(study, function, small=small).items():
+        say_heading("Study", name)
+        if small:
+            screen.print(f"The small version, in {opened.folder}:")
+            for note in opened.spec.notes:
+                screen.print(f"- {note}")
+        opened.variants.make(watch=say_making)
+        with watching() as watch, stopping(opened.folder):
+            outcome = opened.run(
+                retry_errors=retry_errors,
+                batch=batch,
+                wait=wait,
+                cancel_batches=cancel_batches,
+                where=where,
+                watch=watch,
+            )
+        path = opened.source.positions.path or study if name or small else study
+        say_verdict(opened, show_outcome(outcome, opened), path)
+        if outcome.ended == "interrupted":
+            raise typer.Exit(130)
+
+
+def status_command(
+    study: StudyArgument = HERE, as_json: JsonOption = False, function: FunctionOption = None
+) -> None:
+    """Show how far a study is, what it cost and what failed.
+
+    Asks nothing; works while the study runs.
+
+    Examples:
+      quaver status study.yaml
+      quaver status study.yaml --json
+    """
+    documents = {}
+    for name, opened in studies_of(study, function).items():
+        if as_json:
+            documents[name] = _document(opened)
+            continue
+        say_heading("Study", name)
+        _show(opened, opened.source.positions.path or study if name else study)
+    if as_json:
+        print_json(documents.get("", {"studies": documents}))
+
+
+def _document(opened: Study) -> dict[str, Any]:
+    """A study's status, quality and verdict for JSON; None for what is not known in passing."""
+    status = opened.status()
+    found = asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left}
+    found |= dict.fromkeys(("quality", "clusters", "verdict"))
+    if quality := quality_in_passing(opened, status):
+        found["quality"] = [asdict(issue) for issue in quality.issues]
+        found["clusters"] = [asdict(clusters) for clusters in quality.clusters]
+    if card := verdict_in_passing(opened, status):
+        names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
+        models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
+        lines = {"reading": card.reading, "lines": card.lines, "misread": card.misread}
+        found["verdict"] = lines | {"models": models}
+    return found
+
+
+def _show(opened: Study, path: Path) -> None:
+    status = opened.status()
+    quality = quality_in_passing(opened, status)
+    print_status("progress", status)
+    if status.by_kind:
+        screen.print(errors_table(status.by_kind))
+    if status.batches:
+        _show_batches(status)
+    say_quality(quality)
+    say_verdict(opened, status, path)
+
+
+def _show_batches(status: StudyStatus) -> None:
+    from quaver.study.forecasts.forecast import Range
+
+    rows = []
+    for batch in status.batches:
+        expires = moment(batch.expires) if batch.expires else "unknown"
+        cost = "unknown" if batch.money is None else str(Range(batch.money, batch.money))
+        about = batch.model, batch.remote or batch.name, batch.state, batch.calls, batch.done
+        rows.append((*about, moment(batch.since), expires, cost))
+    heads = ("model", "batch", "state", "calls", "done", "since", "given up at", "expected cost")
+    print_status("batches", status.batches)
+    screen.print(table(heads, rows))
+    print_status("batch_notes", status.batches)
+
+
+def watch_command(
+    study: StudyArgument = HERE,
+    prompts: NumberOption = None,
+    parts: NumberOption = None,
+    first: Annotated[int | None, typer.Option(min=2)] = None,
+    whole: bool = False,
+    every: str = "",
+    looks: NumberOption = None,
+    renew: bool = False,
+    as_json: JsonOption = False,
+    function: FunctionOption = None,
+) -> None:
+    """Notice when the model behind a name has changed.
+
+    Asks some of the study's prompts again. The first look locks them, and later looks are compared with it.
+    Exits with 1 at an alarm.
+
+    Options:
+      prompts: Prompts of a look (20).
+      parts: Looks that it takes to ask every prompt of the canary (10).
+      first: How often each prompt is asked on the first occasion (6).
+      whole: Ask for whole answers, not for one token.
+      every: Look again and again, this long apart: 30m, 2h, 1d. Ends at an alarm.
+      looks: With --every: how many looks.
+      renew: Begin a new watch; the old one stays beside it.
+
+    Examples:
+      quaver watch study.yaml
+      quaver watch study.yaml --every 2h
+      quaver watch study.yaml --json > message.json
+    """
+    from quaver.watch.occasions import FIRST, PARTS, PROMPTS, CanaryOptions
+    from quaver.watch.watching import watch
+
+    pause = _seconds(every) if every else 0.0
+    options = None
+    if prompts or parts or first or whole:
+        options = CanaryOptions(prompts or PROMPTS, parts or PARTS, first or FIRST, whole=whole)
+    taken = 0
+    while True:
+        found = watch(open_study(study, function), options, renew=renew and not taken)
+        taken += 1
+        if as_json:
+            print_json(found.document())
+        else:
+            say(found.text)
+        if found.alarms:
+            raise typer.Exit(1)
+        if not every or taken == looks:
+            return
+        time.sleep(pause)
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text.strip())
+    if match is None:
+        raise QuaverError("not a length of time", where="--every", expected="30m, 2h or 1d", found=text)
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]

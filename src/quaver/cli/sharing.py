@@ -1,0 +1,262 @@
+"""``quaver paper``, ``table``, ``figure``, ``export``, ``bundle``, ``verify`` and ``schema``: for others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from quaver.cli.console import printer, say, screen, table
+from quaver.cli.options import (
+    HERE,
+    FieldOption,
+    FileArgument,
+    FileOption,
+    FolderOption,
+    FunctionOption,
+    ItemsOption,
+    NameArgument,
+    NumberOption,
+    StudyArgument,
+    open_fields,
+    open_study,
+    studies_of,
+)
+
+Form = Literal["markdown", "latex", "html"]
+"""A format that papers are written in."""
+
+
+def paper_command(
+    study: StudyArgument = HERE,
+    form: Annotated[Form, typer.Option("--as")] = "markdown",
+    to: FolderOption = None,
+    field: FieldOption = None,
+    function: FunctionOption = None,
+) -> None:
+    """Print a table, a methods paragraph and BibTeX for a paper.
+
+    Of several fields, each has its own. The paragraph of a bundle names its digest.
+
+    Options:
+      form: The format of the table and the paragraph.
+      to: Write every format to this folder instead of printing one.
+
+    Examples:
+      quaver paper study.yaml
+      quaver paper study.yaml --as latex > results.tex
+      quaver paper study.quaver.zip --to paper
+    """
+    for name, one in open_fields(study, function, field).items():
+        paper = one.paper()
+        if to is None:
+            say("\n".join([paper.table_as(form), paper.methods_as(form), paper.bibtex.rstrip()]))
+        else:
+            written = paper.write(to / name)
+            say(f"Wrote {', '.join(path.name for path in written)} to {to / name}")
+
+
+TableForm = Literal["markdown", "latex", "html", "csv"]
+"""A format that a table is printed in."""
+
+
+TableLayout = Literal["long", "paper"]
+"""How a table is laid out."""
+
+
+def table_command(
+    study: StudyArgument,
+    name: NameArgument = None,
+    form: Annotated[TableForm, typer.Option("--as", "--format")] = "markdown",
+    item: ItemsOption = None,
+    layout: TableLayout = "long",
+    small: bool = False,
+    field: FieldOption = None,
+    function: FunctionOption = None,
+) -> None:
+    """Print a table as one of the papers prints it.
+
+    It takes a study, a bundle, or a file that lists studies, which are the table's data sets. No model is
+    asked.
+
+    Options:
+      name: The table; without one, all are listed.
+      form: The table's format.
+      item: The id of an item that the table is about; may be repeated.
+      layout: A row an answer to a question, or as the paper prints it.
+      small: Of the small version.
+
+    Examples:
+      quaver table study.yaml
+      quaver table study.yaml intra-stability
+      quaver table tasks.yaml stability-views --as latex > views.tex
+      quaver table barrie-2025.yaml intra-stability --small
+      quaver table study.yaml matrix --item 12 --item 45
+      quaver table study.yaml factor-levels --layout paper --as latex
+      quaver table study.yaml poor-prompts --as csv > prompts.csv
+    """
+    from quaver.papers.catalogue import PAPERS, kind_of, printed
+    from quaver.papers.catalogue import table as published
+
+    if name is not None:
+        kind_of(name)  # a wrong name is said before answers are read
+    stored = studies_of(study, function, small=small, field=field)
+    if name is None:
+        rows = [(kind.name, kind.title, paper.code) for paper in PAPERS for kind in paper.tables]
+        screen.print(table(("table", "what it shows", "paper"), rows))
+        return
+    items = item or ()
+    tables = (
+        printed(stored, name, items=items) if layout == "paper" else [published(stored, name, items=items)]
+    )
+    text = "\n".join(one.as_(form) for one in tables)
+    say(text.replace("\r\n", "\n").rstrip("\n"))
+
+
+def figure_command(
+    study: StudyArgument,
+    name: NameArgument = None,
+    to: FileOption = None,
+    width: Annotated[int, typer.Option(min=200)] = 720,
+    model: list[str] | None = None,
+    strategy: list[str] | None = None,
+    label: Annotated[list[str] | None, typer.Option("--class")] = None,
+    item: ItemsOption = None,
+    columns: NumberOption = None,
+    page: Annotated[int, typer.Option(min=1)] = 1,
+    small: bool = False,
+    field: FieldOption = None,
+    function: FunctionOption = None,
+) -> None:
+    """Draw a figure as one of the papers draws it, from stored answers.
+
+    It takes a study, a bundle, or a file that lists studies, which are the figure's data sets. No model is
+    asked.
+
+    Options:
+      name: PAPER:NUMBER, or the number alone in a paper's own recipe; without one, all are listed.
+      to: The file: .svg, .png or .pdf; by default figure-NAME.svg.
+      width: In pixels; 360 is a column, 720 a page.
+      model: A model that is drawn; all if left out. May be repeated, as the next three.
+      strategy: A strategy that is drawn.
+      label: A class that is drawn, by code or name.
+      item: The id of an item that is drawn.
+      columns: Panels side by side; as many as fit if left out.
+      page: The page that is drawn; the caption says how many there are.
+      small: Of the small version.
+
+    Examples:
+      quaver figure study.yaml
+      quaver figure barrie-2025.yaml 2
+      quaver figure study.yaml errica-2025:6 --to items.pdf --width 360
+      quaver figure study.yaml errica-2025:4 --model gpt-4 --class sport --page 2
+    """
+    from quaver.papers.catalogue import figure, figure_of, figures, paper_of
+
+    if name is not None:
+        own = paper_of(study)
+        name = f"{own.code}:{name}" if own and ":" not in name else name
+        figure_of(name)  # a wrong name is said before answers are read
+    stored = studies_of(study, function, small=small, field=field)
+    if name is None:
+        screen.print(table(("figure", "what it shows"), list(figures().items())))
+        return
+    from quaver.papers.paper_figures import save
+
+    path = to or Path(f"figure-{name.replace(':', '-')}{f'-{page}' if page > 1 else ''}.svg")
+    chosen = {"models": model, "strategies": strategy, "classes": label, "items": item}
+    some = {name: values for name, values in chosen.items() if values}
+    save(figure(stored, name, width=width, columns=columns, page=page, **some), path)
+    say(f"Wrote {path}")
+
+
+def export_command(
+    study: StudyArgument,
+    file: FileArgument,
+    function: FunctionOption = None,
+) -> None:
+    """Write every call to a file, with prompt, answer and labels.
+
+    Options:
+      file: A .jsonl, .csv or .parquet file.
+
+    Examples:
+      quaver export study.yaml calls.parquet
+      quaver export study.yaml calls.csv
+    """
+    written = open_study(study, function).export(file)
+    say(f"{written:,} calls are in {file}.")
+
+
+def bundle_command(
+    study: StudyArgument = HERE,
+    out: Path | None = None,
+    without_texts: bool = False,
+    with_tables: bool = False,
+    only_study: bool = False,
+    function: FunctionOption = None,
+) -> None:
+    """Pack a study into one archive with checksums.
+
+    It holds answers, annotations, estimates and report; of the items, the rows and columns that the study
+    uses. `quaver verify` makes again what follows from the answers. Publish the digest that it prints:
+    `quaver verify --digest` compares it.
+
+    Options:
+      out: The archive; by default NAME.quaver.zip beside the study's folder.
+      without_texts: Leave the items' texts out of every file.
+      with_tables: Pack tables of items whole, also what the study does not use of them.
+      only_study: Leave out stored answers that are no part of the study; say how many.
+
+    Examples:
+      quaver bundle study.yaml
+      quaver bundle study.yaml --without-texts --out shared.quaver.zip
+    """
+    from quaver.bundles.packing import pack_study
+
+    asked = {"texts": not without_texts, "tables": with_tables, "only_study": only_study}
+    path, digest, said = pack_study(open_study(study, function), out, **asked)
+    say(f"Wrote {path}")
+    for line in said:
+        say(line)
+    say(f"SHA-256 {digest}")
+
+
+def verify_command(
+    path: Annotated[Path, typer.Argument(metavar="BUNDLE")],
+    digest: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
+    design: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
+) -> None:
+    """Make again what follows from a bundle's answers, and compare it.
+
+    Shows what was made again and compared, what was not, and what nobody can find out from an archive. Exits
+    with 1 if anything differs, with 3 if nothing does and a part was not compared.
+
+    Options:
+      path: The bundle.
+      digest: The archive's SHA-256 as the authors published it.
+      design: The SHA-256 of the design as the authors published it before they had results.
+
+    Examples:
+      quaver verify study.quaver.zip
+      quaver verify study.quaver.zip --digest 9a41…
+      quaver verify study.quaver.zip --design 3f0c9a…
+    """
+    from quaver.bundles.verification import verify
+
+    verification = verify(path, digest=digest, design=design)
+    printer("verify")("bundle", verification)
+    raise typer.Exit({"holds": 0, "differs": 1, "not fully compared": 3}[verification.outcome])
+
+
+def schema_command() -> None:
+    """Print the study file's JSON Schema, which editors read.
+
+    Examples:
+      quaver schema > study.schema.json
+    """
+    from quaver.design.spec.json_schema import json_schema
+
+    print(json.dumps(json_schema(), indent=2))

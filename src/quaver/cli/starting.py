@@ -1,0 +1,236 @@
+"""``quaver start``, ``view``, ``init`` and ``import``: pages in the browser, and studies to start from."""
+
+from __future__ import annotations
+
+import shlex
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typing_extensions import Unpack
+
+from quaver.cli.console import say, say_taken, screen, table
+from quaver.cli.options import (
+    HERE,
+    FieldOption,
+    FileArgument,
+    FolderArgument,
+    PortOption,
+    SeparatorOption,
+    SheetOption,
+    parts,
+    separator_of,
+    with_options,
+)
+from quaver.core.replaced_file import replace_text
+from quaver.design.study_kinds import KINDS, PAPERS, listed, study_of_kind
+from quaver.errors import QuaverError
+from quaver.study.imports.import_options import ImportOptions
+
+
+def start_command(
+    folder: FileArgument = Path(),
+    port: PortOption = None,
+    no_open: bool = False,
+) -> None:
+    """Go from a spreadsheet to trusted labels in the browser.
+
+    Seven pages lead there; each shows the command that does the same. Everything is kept in the folder, one
+    folder a study, and the pages go on where you left them. The server listens on this machine alone, and
+    answers nobody who does not have its address; Ctrl-C ends it.
+
+    Options:
+      folder: Where your tables and studies are; the present folder by default.
+      port: Where to listen; a free port by default.
+      no_open: Only print the address.
+
+    Examples:
+      quaver start
+      quaver start ~/tweets --no-open
+    """
+    from quaver.start import start_server
+
+    start_server.serve(folder, port=port, begun=_opening(no_open=no_open))
+
+
+def view_command(
+    study: Annotated[list[Path] | None, typer.Argument()] = None,
+    port: PortOption = None,
+    no_open: bool = False,
+    at: str = "",
+    field: FieldOption = None,
+) -> None:
+    """Look at every answer of a study in the browser.
+
+    You can do so while the study runs. The server listens on this machine alone, and answers nobody who
+    does not have its address. It changes no answer; Ctrl-C ends it. Where the task has several fields, each
+    is shown as a study.
+
+    Options:
+      study: Study files, files that list studies, their folders, or bundles.
+      port: Where to listen; a free port by default.
+      no_open: Only print the address.
+      at: The part of an address after #: what to show first.
+
+    Examples:
+      quaver view study.yaml
+      quaver view study.yaml --field tone
+      quaver view study.yaml other.quaver.zip --no-open
+    """
+    from quaver.study.sources.listed_studies import list_of_studies, studies_in
+    from quaver.view import serving
+
+    studies: list[Path] = []
+    for path in study or [HERE]:
+        listed_there = list_of_studies(path)
+        studies += studies_in(listed_there).values() if listed_there else [path]
+    serving.serve(studies, port=port, field=field, begun=_opening(at, no_open=no_open))
+
+
+def _opening(at: str = "", *, no_open: bool) -> Callable[[str], None]:
+    """What a server calls with its address: it is printed, and opened in the browser."""
+
+    def begun(address: str) -> None:
+        shown = f"{address}#{at.removeprefix('#')}" if at else address
+        say(f"Open {shown}")
+        say("Ctrl-C ends it.", style="dim")
+        if not no_open:
+            webbrowser.open(shown)
+
+    return begun
+
+
+def init_command(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help=f"The kind of study: {', '.join(KINDS)}; or a paper: {', '.join(PAPERS)}. "
+            "By default stability.",
+        ),
+    ] = None,
+    path: FolderArgument = None,
+    source: Annotated[Path | None, typer.Option("--from", metavar="FILE")] = None,
+    text: str | None = None,
+    labels: str | None = None,
+    gold: str | None = None,
+    coders: str | None = None,
+    fields: str | None = None,
+    model: str | None = None,
+    encoding: str | None = None,
+    separator: SeparatorOption = None,
+    sheet: SheetOption = None,
+    list_: bool = False,
+) -> None:
+    """Write a study file to start from.
+
+    With a table of your own, the file names its columns and labels. With a kind of study, it is ready to run.
+    Without either, it is a study of stability.
+
+    Options:
+      path: The file to write; by default KIND.yaml or study.yaml; - prints it.
+      source: Write it for this table: CSV, XLSX, ODS, Parquet.
+      text: With --from: the column of texts.
+      labels: With --from: the labels: "favor, against".
+      gold: With --from: the column of true labels.
+      coders: With --from: the coders' columns: anna,ben.
+      fields: With --from: the columns of several variables: tone,topics.
+      model: With --from: PROVIDER/MODEL, as in check.
+      encoding: With --from: encoding of a text file.
+      list_: List the kinds of study and the papers.
+
+    Examples:
+      quaver init --from texts.xlsx --text tweet --labels "favor, against, none"
+      quaver init
+      quaver init --list
+      quaver init stability
+      quaver init stability my-study.yaml
+      quaver init sensitivity -        # print it
+      quaver init barrie-2025            # a paper's study, with its tables
+    """
+    if list_:
+        screen.print(table(("name", "what it is about"), listed()))
+        return
+    if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
+        path, kind = Path(kind), None  # the default, under a name of its own
+    if source is None:
+        path = path or Path(f"{kind or 'study'}.yaml")
+        then = f"For a first look: quaver run {shlex.quote(str(path))} --small"
+        _write(path, study_of_kind(kind or KINDS[0]), then)
+        return
+    if kind is not None:
+        raise QuaverError(
+            "a study file is made for a table or of a kind, not both",
+            where="--from",
+            found=f"the kind {kind}",
+            fix="leave one of them out",
+        )
+    asked = {"text": text, "gold": gold, "model": model, "encoding": encoding, "sheet": sheet}
+    asked["separator"] = separator_of(separator)
+    lists = {"labels": labels, "coders": coders, "fields": fields}
+    given = asked | {name: parts(one, f"--{name}") for name, one in lists.items()}
+    _from_table(source, path, {name: one for name, one in given.items() if one})
+
+
+def _from_table(source: Path, path: Path | None, given: dict[str, Any]) -> None:
+    """Write the study file of a table, and show what its columns were taken for."""
+    from quaver.study.checking.check_design import starting_file
+
+    path, beside = path or Path(f"{source.stem}.yaml"), Path(f"{source.stem}.yaml")
+    is_printed = str(path) == "-"
+    made, decisions = starting_file(source, beside if is_printed else path, **given)
+    if not is_printed:
+        say_taken(decisions, source.name)
+    _write(path, made, f"Edit it, then: quaver plan {shlex.quote(str(path))}")
+
+
+def _write(path: Path, text: str, then: str) -> None:
+    """Write a study file, or print it."""
+    if str(path) == "-":
+        print(text, end="")
+        return
+    if path.exists():
+        raise QuaverError(
+            "the file exists already", where=str(path), fix="choose another name, or remove the file"
+        )
+    from quaver.design.spec.json_schema import write_with_schema
+
+    if "\nstudies:" in text:
+        replace_text(path, text)  # a collection, which the schema of a study does not describe
+    else:
+        write_with_schema(path, text)
+    screen.print(f"Wrote {path}. {then}")
+
+
+@with_options(ImportOptions)
+def import_command(
+    file: FileArgument,
+    folder: FolderArgument = None,
+    **options: Unpack[ImportOptions],
+) -> None:
+    """Make a study of labels that you already have.
+
+    Reads any long table, a column for each coder, and promptstability's files. Columns that you do not name
+    are detected and shown.
+
+    Options:
+      file: A CSV, Excel, ODS, JSON Lines or Parquet file.
+      folder: The study's folder; by default the file's name.
+
+    Examples:
+      quaver import annotations.csv
+      quaver import coded.csv --item id --coders anna,ben,cleo --gold truth
+      quaver import answers.csv --item id --raw reply --variant prompt
+    """
+    from quaver.study.imports.label_import import import_annotations
+
+    study, decisions = import_annotations(file, folder, **options)
+    say_taken(decisions, file.name, "column")
+    labels = study.annotations(lazy=True).select("label").collect()["label"]
+    screen.print(
+        f"{len(labels):,} annotations of {len(study.experiment.items):,} items, "
+        f"{labels.null_count():,} of them without a label."
+    )
+    say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {shlex.quote(str(study.folder))}")
