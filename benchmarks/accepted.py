@@ -22,7 +22,7 @@ from scipy import special, stats
 
 from quaver.acceptance.item_scores import ItemEvidence, Score, scored
 from quaver.acceptance.selection import Candidates, exact_p, select
-from quaver.estimation.bootstrap import one_thread
+from quaver.estimation.jackknife import one_thread
 from quaver.gold.gold_draw import drawn, first_draw
 
 PROMPTS, LABELS, GROUPS = 8, 3, 4

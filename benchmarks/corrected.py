@@ -28,7 +28,7 @@ import numpy as np
 
 from quaver.correction.estimators import Corrected, corrected, ends, few_events, gold_alone, naive
 from quaver.correction.gold_regression import GoldRegression, solved
-from quaver.estimation.bootstrap import one_thread
+from quaver.estimation.jackknife import one_thread
 
 PROMPTS = 8
 KINDS = ("share", "difference", "linear slope", "logistic slope")

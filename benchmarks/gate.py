@@ -24,7 +24,7 @@ from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import Pair, Task
 from quaver.comparison.paired_comparison import compared as compared_task
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.correctness.accuracy import accuracy
 from quaver.measures.correctness.f1 import recall
@@ -78,7 +78,7 @@ def compared(
     resampling = Resampling(resamples=2000, seed=int(rng.integers(2**31)))
     options = {"resamples": resampling.resamples, "seed": resampling.seed}
     options |= {"group": "author"} if group > 1 else {}
-    sides = [measure(frame, keep=["draws"], **options)[:1] for frame in frames]
+    sides = [measure(frame, keep_draws=True, **options)[:1] for frame in frames]
     changed = len(np.unique(author[before != after]))
     (one,) = paired_differences(*sides, resampling, lambda _: changed)
     return one

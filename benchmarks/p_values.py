@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 from machine import machine
 
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import effective, level_of
+from quaver.estimation.jackknife import Floats
 
 LEVELS = (0.05, 0.01, 0.0025)
 

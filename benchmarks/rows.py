@@ -11,8 +11,8 @@ import numpy as np
 
 from quaver.agreement.alpha import krippendorff_alpha
 from quaver.agreement.stratified_alpha import alphas_of_rows
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import percentile
+from quaver.estimation.jackknife import Resampling
 
 STUDIES, RESAMPLES = 200, 400
 HARD, SLIP = 0.2, 0.02

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from quaver.estimation.bootstrap import Resampling, Units
 from quaver.estimation.grouped_items import level_deviations
+from quaver.estimation.jackknife import Resampling, Units
 from quaver.estimation.paired_differences import gap
 from quaver.measures.correctness.robustness import corrected_spread
 
@@ -29,7 +29,7 @@ def replication(items: int, variants: int, sd: float, rng: np.random.Generator) 
     value = float(np.ptp(right.mean(0)))
     corrected = corrected_spread(right, np.ones_like(right))
     apart = level_deviations(right[..., None], np.ones((items, variants, 1)))
-    reach = gap(apart, Units(items), lambda x: np.ptp(x, 1)[:, 0], Resampling(resamples=400)).reach
+    reach, _ = gap(apart, Units(items), lambda x: np.ptp(x, 1)[:, 0], Resampling(resamples=400))
     assert reach is not None
     drawn = rng.multinomial(items, np.full(items, 1 / items), 200) @ right / items
     dealt = [np.ptp(rng.permuted(right, axis=1).mean(0)) for _ in range(40)]

@@ -21,7 +21,7 @@ from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
 from quaver.correction.estimators import corrected, ends, gold_alone, naive
 from quaver.correction.gold_regression import of_mean
-from quaver.estimation.bootstrap import one_thread
+from quaver.estimation.jackknife import one_thread
 
 GOLD, CHECKED, PROMISE = 200, 300, 0.10
 

@@ -20,9 +20,9 @@ def test_each_takes_and_documents_the_shared_arguments(one):
     own = inspect.signature(one).parameters
     assert [name for name in own if name in SHARED] == SHARED
     assert all(f"\n    {name}: " in inspect.getdoc(one) for name in own)
-    found = one(RATINGS, "nominal", resamples=20, keep=["draws"])
+    found = one(RATINGS, "nominal", resamples=20, keep_draws=True)
     assert found.reference in inspect.getdoc(one)
-    assert found.draws.jackknife.shape == (found.n,)
+    assert found.draws.jackknife.left.shape == (found.n,)
 
 
 def test_an_option_of_another_coefficient_is_unknown():

@@ -7,7 +7,7 @@ import pytest
 from tests.agreement.nltk_values import set_table
 
 from quaver.agreement import cohen_kappa, krippendorff_alpha
-from quaver.agreement.set_distance import set_distances
+from quaver.agreement.disagreement import set_distances
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
 from quaver.measures.evidence.answer_table import likeness

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quaver.agreement.stratified_alpha import alphas_of_rows
-from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.jackknife import Resampling
 
 
 def test_a_place_drawn_with_several_labels_has_the_one_drawn_first():

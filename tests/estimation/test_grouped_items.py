@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quaver.estimation.bootstrap import Units
 from quaver.estimation.grouped_items import (
     Groups,
     above_floor,
@@ -14,6 +13,7 @@ from quaver.estimation.grouped_items import (
     variance_ratio,
     with_random_signs,
 )
+from quaver.estimation.jackknife import Units
 from quaver.estimation.regression import levers
 
 

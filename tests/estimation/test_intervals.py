@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quaver.estimation.bootstrap import Resampling, Units, jackknife
 from quaver.estimation.intervals import Interval, clopper_pearson, effective, percentile
+from quaver.estimation.jackknife import Resampling, Units
 from quaver.estimation.statistic import Sampler, Statistic
 
 
@@ -13,21 +13,21 @@ def mean_draws(x, **options):
     def mean(weights):
         return (weights @ x / weights.sum(1))[:, None]
 
-    return jackknife(mean, Units(len(x)), Resampling(**options))
+    return Sampler(Units(len(x)), Resampling(**options)).jackknifed(mean)
 
 
 def test_groups_of_the_jackknife_will_do():
     x = np.random.default_rng(1).exponential(size=3000)
     draws = mean_draws(x)
-    assert len(draws.jackknife) == 375
-    assert draws.variance[0] == pytest.approx(x.var(ddof=1) / 3000, rel=0.15)
+    assert len(draws.left) == 375
+    assert draws.variance == pytest.approx(x.var(ddof=1) / 3000, rel=0.15)
 
 
 def test_the_jackknife_variance_of_a_mean_is_the_familiar_one():
     x = np.random.default_rng(1).exponential(size=400)
     draws = mean_draws(x)
-    assert draws.variance[0] == pytest.approx(x.var(ddof=1) / 400)
-    assert draws.freedom[0] == 399
+    assert draws.variance == pytest.approx(x.var(ddof=1) / 400)
+    assert draws.freedom == 399
 
 
 @pytest.mark.parametrize("count", [401, 999, 3000])
@@ -76,8 +76,6 @@ def test_a_range_is_scaled_and_mirrored():
 def test_one_end_is_the_limit_of_two():
     far, none = effective(2.0, 0.5, 99, ends=(0.0, 1e7)), effective(2.0, 0.5, 99, ends=(0.0, np.inf))
     assert none == pytest.approx(far, rel=1e-3)
-    assert effective(-2.0, 0.5, 99, ends=(-np.inf, 0.0)) == pytest.approx([-none.high, -none.low])
-    assert effective(2.0, 0.5, 99, ends=(-np.inf, np.inf)) == effective(2.0, 0.5, 99)
 
 
 def test_intervals_cover_shares_of_rare_events_in_groups():

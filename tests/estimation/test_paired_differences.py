@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.grouped_items import item_groups, level_deviations
+from quaver.estimation.jackknife import Floats, Resampling, Units
 from quaver.estimation.paired_differences import gap
 
 
@@ -24,8 +24,8 @@ def levels(seed: int, chances: list[float], items: int = 60) -> Floats:
 def test_noise_reaches_as_far_as_a_range_may_be_lifted() -> None:
     for chances, truth in (([0.5] * 4, 0.0), ([0.3, 0.5, 0.6], 0.3)):
         parts = [levels(k, chances) for k in range(60)]
-        found = [gap(one, Units(60), span, Resampling(resamples=200)) for one in parts]
-        least = [span(one.sum(0)[None])[0] - known.reach for one, known in zip(parts, found, strict=True)]
+        found = [gap(one, Units(60), span, Resampling(resamples=200))[0] for one in parts]
+        least = [span(one.sum(0)[None])[0] - reach for one, reach in zip(parts, found, strict=True)]
         assert np.mean([end <= truth for end in least]) >= 0.95
     assert np.mean([end > 0 for end in least]) > 0.5
 

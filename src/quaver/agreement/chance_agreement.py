@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.core.records import OF_SETS, Level
-from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.jackknife import Floats, Weighted
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.statistic import Statistic
 

@@ -13,7 +13,7 @@ have the shared arguments (`Coefficient.__call__`) beside the function's own, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,11 +25,10 @@ from quaver.agreement.stratified_alpha import scaled
 from quaver.core.arguments import excerpt, fitted
 from quaver.core.records import Estimate, Label, LabelSet, Level
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cells import Declared, Missing, cells
 from quaver.estimation.coded_columns import encode, frame_of
-from quaver.estimation.measure_input import checked_keep
-from quaver.estimation.statistic import Cell, Keep, Sampler, Statistic
+from quaver.estimation.jackknife import Floats, Resampling
+from quaver.estimation.statistic import Cell, Sampler, Statistic
 
 
 def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nominal") -> LabelSet | None:
@@ -246,7 +245,7 @@ class Coefficient(Declared):
         labels: LabelSet | Sequence[Any] | None = None,
         missing: Literal["drop", "category"] = "drop",
         group: str | Sequence[Any] | None = None,
-        keep: Collection[Keep] = (),
+        keep_draws: bool = False,
         **options: Any,
     ) -> Estimate:
         """Estimate it from the ratings.
@@ -265,7 +264,7 @@ class Coefficient(Declared):
             missing: ``"drop"``: a missing rating is left out; ``"category"``: it is one more label (nominal
                 only).
             group: Resample these groups of items: one value an item, or a long frame's column.
-            keep: ``"draws"`` keeps the values with each unit left out behind the interval with the estimate.
+            keep_draws: Whether the estimate carries the values with each unit left out.
             **options: The coefficient's own.
 
         Returns:
@@ -281,7 +280,7 @@ class Coefficient(Declared):
             ratings, item=item, rater=rater, label=label, labels=label_set, missing=missing, group=group
         )
         cell = replace(cell, label_set=label_set)
-        return self.of(cell, resampling, level, missing, keep=checked_keep(keep), **own)
+        return self.of(cell, resampling, level, missing, keep_draws=keep_draws, **own)
 
     def of(
         self,
@@ -290,7 +289,7 @@ class Coefficient(Declared):
         level: Level,
         missing: Missing,
         *,
-        keep: frozenset[Keep] = frozenset(),
+        keep_draws: bool = False,
         **own: Any,
     ) -> Estimate:
         """The estimate of a cell with one stratum.
@@ -300,12 +299,17 @@ class Coefficient(Declared):
             resampling: How the interval is made.
             level: Level of measurement.
             missing: What the missing ratings count as, by which the cell was read.
-            keep: What the estimate is to carry.
+            keep_draws: Whether the estimate carries the values with each unit left out.
             **own: The coefficient's own options.
         """
         level, values = scaled(cell.labels, level, cell.label_set, missing)
         sampler = Sampler(
-            cell.units, resampling, measure=self.name, source=self.source, where=cell.where, keep=keep
+            cell.units,
+            resampling,
+            measure=self.name,
+            source=self.source,
+            where=cell.where,
+            keep_draws=keep_draws,
         )
         estimate = self.function(Ratings(replace(cell, sampler=sampler), level, values, missing), **own)
         return estimate if isinstance(estimate, Estimate) else sampler.estimated(estimate)

@@ -15,10 +15,10 @@ from quaver.agreement.disagreement import Disagreement, scale
 from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level, Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import smallest
-from quaver.estimation.intervals import OF_CORRELATIONS, Interval, long_tails, none_goes_far, percentile
+from quaver.estimation.intervals import Interval, long_tails, none_goes_far, percentile
+from quaver.estimation.jackknife import Floats, Resampling, Units
 from quaver.estimation.means import quotient
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
@@ -233,7 +233,7 @@ def alpha_over_strata(
     (statistic,) = mean_alphas(cell, cell.grid, parts, level, missing, stratum)
     if isinstance(cell.label_set, Numbers):
         tails = (*statistic.warnings, *long_tails(_deviations(cell)))
-        statistic = replace(statistic, tails=OF_CORRELATIONS, warnings=tails)
+        statistic = replace(statistic, tails="correlation", warnings=tails)
     return statistic
 
 

@@ -18,8 +18,8 @@ from quaver.core.number_format import is_level, short_name
 from quaver.core.records import OF_SETS, Estimate, LabelSet, Numbers
 from quaver.core.rows import defined, measure_of, of_measures, presented
 from quaver.errors import MeasureError, QuaverError, UnknownName
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import clopper_pearson
+from quaver.estimation.jackknife import Resampling
 from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.session import Study

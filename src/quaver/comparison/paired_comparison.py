@@ -42,11 +42,11 @@ from quaver.core.label_values import single_labels
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, QuaverError, UnknownName
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
 from quaver.estimation.estimands import ORIGINAL
 from quaver.estimation.intervals import adjusted
+from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.collection.study_status import answered_calls
@@ -170,7 +170,7 @@ def _differences(
             "by": by,
             "resamples": resampling.resamples,
             "confidence_level": resampling.confidence_level,
-            "keep": ["draws"],
+            "keep_draws": True,
         }
         if isinstance(measurement.plugin, Measure):
             # A difference between two sides is one for the prompts that both have.

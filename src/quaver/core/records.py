@@ -404,8 +404,7 @@ class Estimate:
             interval.
         details: Further numbers that belong to it, by name.
         draws: The values with each unit left out, behind the interval, where they were asked to be kept
-            (``quaver.estimation.intervals.Kept``).
-        distribution: Each item's own value, NaN where it has none, where they were asked to be kept.
+            (``quaver.estimation.statistic.Number``).
     """
 
     measure: str
@@ -424,7 +423,6 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     draws: Any = field(default=None, repr=False, compare=False)
-    distribution: Any = field(default=None, repr=False, compare=False)
 
     @property
     def scope(self) -> str:
@@ -461,9 +459,10 @@ class Estimate:
         return self.unit if self.estimand == "fixed" else f"{self.unit}, {self.scope}".removesuffix(", ")
 
     def document(self) -> dict[str, Any]:
-        """All of it as a mapping for JSON, but for the draws and the distribution."""
-        bare = asdict(replace(self, draws=None, distribution=None))
-        return {name: value for name, value in bare.items() if name not in ("draws", "distribution")}
+        """All of it as a mapping for JSON, but for the draws."""
+        written = asdict(replace(self, draws=None))
+        del written["draws"]
+        return written
 
     def __str__(self) -> str:
         """The measure, its cell, the number and its interval, on one line."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.correction.gold_regression import GoldRegression, inverse_times, solved
-from quaver.estimation.bootstrap import ALIKE, Floats
 from quaver.estimation.intervals import Interval, clopper_pearson, effective, skewed
+from quaver.estimation.jackknife import ALIKE, Floats
 
 _MOST_LEVERAGE = 0.9
 

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.coded_columns import Ints
+from quaver.estimation.jackknife import Floats
 
 Kind = Literal["linear", "logistic"]
 """Which regression."""

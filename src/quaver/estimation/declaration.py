@@ -52,7 +52,7 @@ many units rest behind it; what was left out; or the reason why it is undefined.
 frequent one. ``ends``, the smallest and the largest value that the number can have, are all that its interval
 needs: which units make its error, and whether they are too few, is read off the jackknife. With
 ``null`` the ``p`` of being that value stands in the details. Statistics that share one function (``column``
-says which of its numbers) are taken together. ``cell.draws(under)`` has a function's value beforehand. Where
+says which of its numbers) are taken together. Where
 a number needs another one's interval, ``cell.estimated(statistic)`` gives the estimate; a function may change
 an estimate and yield that.
 
@@ -81,7 +81,7 @@ number worked by hand. Source, shared arguments and errors are added.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, TypedDict
@@ -93,12 +93,12 @@ from quaver.core.arguments import fitted
 from quaver.core.records import Estimand, Estimate, LabelSet, Numbers
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Declared, Frame, Missing, checked, names_of
 from quaver.estimation.coded_columns import Columns, Gathered
 from quaver.estimation.estimands import checked_estimand, over_prompts
-from quaver.estimation.measure_input import MeasureInput, checked_keep
-from quaver.estimation.statistic import Keep, Statistic
+from quaver.estimation.jackknife import Resampling
+from quaver.estimation.measure_input import MeasureInput
+from quaver.estimation.statistic import Statistic
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
 """What a measure's own function is: of a `Cell` or a `MeasureInput`, and its own options by name."""
@@ -214,7 +214,7 @@ class Measure(Declared):
         seed: int = 0,
         columns: Columns | None = None,
         group: str | None = None,
-        keep: Collection[Keep] = (),
+        keep_draws: bool = False,
         estimand: Estimand | None = None,
         **options: Any,
     ) -> Estimates:
@@ -231,8 +231,7 @@ class Measure(Declared):
             seed: Root seed of these.
             columns: Other names for the frame's columns, by role: ``{"label": "code"}``.
             group: The column whose groups of items are resampled, instead of items.
-            keep: What the estimates carry beside their numbers: ``"draws"``, the values with each unit left
-                out, and ``"distribution"``, each item's own value (where the measure has one).
+            keep_draws: Whether each estimate carries the values with each unit left out.
             estimand: What the intervals hold for: ``"fixed"``, these prompts; ``"population"``, the mean over
                 prompts like these. Prompts are the levels of ``variant``, or of
                 ``columns={"prompt": …}``. None: the measure's own.
@@ -249,7 +248,7 @@ class Measure(Declared):
         gathered = Gathered.of(annotations)
         wanted = checked_estimand(estimand, self.estimands)
         data = MeasureInput(
-            self, gathered, labels, names_of(by), columns, group, resampling, checked_keep(keep), wanted
+            self, gathered, labels, names_of(by), columns, group, resampling, keep_draws, wanted
         )
         taken = partial(self._estimates, own=own)
         if self.estimands == ("fixed",):

@@ -39,10 +39,11 @@ tests and confidence intervals for asymmetrical populations, Journal of the ASA 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -54,9 +55,9 @@ from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import ColumnReader
 from quaver.estimation.coded_columns import Gathered
-from quaver.estimation.intervals import Interval, Kept, adjusted, effective, level_of
+from quaver.estimation.intervals import Interval, adjusted, effective, level_of
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.statistic import Keep
+from quaver.estimation.statistic import Number
 
 _ROUGH = 4
 """Of fewer prompts, a set's interval is flagged: those that happen to be alike show nothing of others."""
@@ -92,25 +93,23 @@ def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame
     >>> in_every_group(frame, ["heat"]).rows()
     [(False, 0.5, 'b'), (False, 1.0, 'c'), (True, 0.5, 'a'), (True, 1.0, 'a')]
     """
-    if ORIGINAL not in annotations.columns or annotations[ORIGINAL].dtype != pl.Boolean:
+    if annotations.schema.get(ORIGINAL) != pl.Boolean:
         return annotations
-    expression = pl.col(ORIGINAL).fill_null(value=False)
-    originals = annotations.filter(expression)
-    lacking = []
-    for name in by:
-        if name in annotations.columns and originals.height and originals[name].is_null().all():
-            lacking.append(name)
-    groups = annotations.filter(~expression).select(lacking).drop_nulls().unique(maintain_order=True)
+    is_original = pl.col(ORIGINAL).fill_null(value=False)
+    originals, others = annotations.filter(is_original), annotations.filter(~is_original)
+    named = [name for name in by if name in annotations.columns]
+    lacking = [name for name in named if originals.height and originals[name].is_null().all()]
+    groups = others.select(lacking).drop_nulls().unique(maintain_order=True)
     if not lacking or groups.is_empty():
         return annotations
     shared = originals.drop(lacking).join(groups, how="cross").select(annotations.columns)
-    return pl.concat([annotations.filter(~expression), shared])
+    return pl.concat([others, shared])
 
-
-_Key = tuple[str, tuple[tuple[str, str], ...]]
 
 Again = Callable[[MeasureInput], Iterable[Estimate]]
 """A measure, taken of a reading."""
+
+_Names = tuple[str, ...]
 
 
 def checked_estimand(asked: object, offered: Sequence[Estimand]) -> Estimand:
@@ -129,29 +128,17 @@ def over_prompts(
     again: Again, data: MeasureInput, *, estimand: Estimand, asked: bool, of_a_set: bool
 ) -> list[Estimate]:
     """A measure's estimates, with intervals that hold for an estimand."""
-    plain = estimand == "fixed" or not data.resampling.resamples
-    estimates = list(again(data if plain else replace(data, keep=data.keep | {"draws"})))
+    widens = estimand == "population" and data.resampling.resamples > 0
+    taken = list(again(replace(data, keep_draws=True) if widens else data))
     prompts = _Prompts(data)  # after the measure has refused what cannot be read
-    estimates = [prompts.counted(estimate) for estimate in estimates]
-    if plain:
-        made = estimates if estimand == "fixed" else [_named(estimate, estimand) for estimate in estimates]
-        return [_scoped(estimate) for estimate in made]
-    crossed = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
-    several = any(len(prompts.names(estimate)) > 1 for estimate in estimates)
-    whole, left = _left_out(again, data, prompts, crossed=crossed) if several else ({}, {})
-    made = []
-    for estimate in estimates:
-        if estimate.value is None or estimate.unit == "row":  # single labels say nothing of other prompts
-            pass
-        elif estimate.estimand == estimand:
-            estimate = _named(estimate, estimand)  # the measure has made the interval itself
-        else:
-            names, key = prompts.names(estimate), _key(estimate)
-            others = left.get(key, [])
-            estimate = _crossed(estimate, names, others, whole.get(key), estimand, of_a_set, asked=asked)
-        made.append(estimate if "draws" in data.keep else replace(estimate, draws=None))
-    families = groupby(made, key=prompts.key)
-    return [_scoped(estimate) for _, some in families for estimate in _readjusted(list(some))]
+    estimates = [prompts.counted(estimate) for estimate in taken]
+    if widens:
+        widened = _widened(again, data, prompts, estimates, asked=asked, of_a_set=of_a_set)
+        families = groupby(widened, key=prompts.cell_of)
+        estimates = [estimate for _, some in families for estimate in _readjusted(list(some))]
+    elif estimand == "population":
+        estimates = [_for_population(estimate) for estimate in estimates]
+    return [_scoped(estimate) for estimate in estimates]
 
 
 def _scoped(estimate: Estimate) -> Estimate:
@@ -161,84 +148,121 @@ def _scoped(estimate: Estimate) -> Estimate:
     return replace(estimate, method=f"{estimate.method}, {estimate.scope}")
 
 
-def _named(estimate: Estimate, estimand: Estimand) -> Estimate:
-    """The estimate, saying what its interval holds for."""
-    return replace(estimate, estimand=estimand, unit=estimate.unit + AND_PROMPT)
-
-
-def _key(estimate: Estimate) -> _Key:
-    return estimate.measure, tuple(sorted(estimate.cell.items()))
+def _for_population(estimate: Estimate) -> Estimate:
+    return replace(estimate, estimand="population", unit=estimate.unit + AND_PROMPT)
 
 
 class _Prompts:
     """The prompts of each cell of a reading, in the parts that are left out in turn."""
 
     def __init__(self, data: MeasureInput) -> None:
-        gathered, named = data.gathered, dict(data.columns or {})
-        self._by, self._gathered = tuple(data.by), gathered
-        self._columns = ColumnReader(gathered, named).of("prompt" if "prompt" in named else "variant")
-        self._cells, self._prompts = gathered.together(*self._by), gathered.together(*self._columns)
-        self._part = np.full((len(self._cells.values), len(self._prompts.values)), -1, np.int16)
-        self._names: dict[tuple[str, ...], dict[str, int]] = {}
-        if not self._columns or not gathered.height:
-            return
-        self._part[self._cells.codes, self._prompts.codes] = 0
-        for where, own in zip(self._cells.values, self._part, strict=True):
+        self._gathered, self._by, named = data.gathered, tuple(data.by), dict(data.columns or {})
+        reader = ColumnReader(self._gathered, named)
+        self._columns = reader.of("prompt" if "prompt" in named else "variant")
+        self._parts: dict[_Names | None, dict[_Names, int]] = {}
+        cells, prompts = self._gathered.together(*self._by), self._gathered.together(*self._columns)
+        parts = np.full((len(cells.values), len(prompts.values)), -1, np.int16)
+        if self._columns:
+            parts[cells.codes, prompts.codes] = 0
+        for where, own in zip(cells.values, parts, strict=True):
             places = np.flatnonzero(own == 0)
             own[places] = np.arange(places.size)
             if places.size > _PARTS:
                 rng = np.random.default_rng(derive(data.resampling.seed, "prompts"))
                 own[places] = np.argsort(rng.permutation(places.size)) * _PARTS // places.size
-            names = {_name(self._prompts.values[place]): int(own[place]) for place in places.tolist()}
-            self._names[tuple(where.values())] = names
+            names = [tuple(prompts.values[place].values()) for place in places]
+            self._parts[tuple(where.values())] = dict(zip(names, own[places].tolist(), strict=True))
+        self._part, self._last = parts[cells.codes, prompts.codes], parts.max(1, initial=-1)[cells.codes]
 
-    def key(self, estimate: Estimate) -> tuple[str, ...] | None:
+    def cell_of(self, estimate: Estimate) -> _Names | None:
         """The cell that an estimate belongs to; None where it belongs to no single one."""
         there = set(self._by) <= set(estimate.cell)
         return tuple(estimate.cell[name] for name in self._by) if there else None
 
-    def names(self, estimate: Estimate) -> Mapping[str, int]:
+    def parts_of(self, estimate: Estimate) -> Mapping[_Names, int]:
         """The prompts behind an estimate, each with the part that it is left out in."""
-        names = self._names.get(self.key(estimate) or (), {}) if self.key(estimate) is not None else {}
-        if self._columns and set(self._columns) <= set(estimate.cell):  # it is about one of them
-            one = _name({name: estimate.cell[name] for name in self._columns})
-            return {one: 0} if one in names else {}
-        return names
+        parts = self._parts.get(self.cell_of(estimate), {})
+        if not self._columns or not set(self._columns) <= set(estimate.cell):
+            return parts
+        one = tuple(estimate.cell[name] for name in self._columns)  # it is about one of them
+        return {one: 0} if one in parts else {}
 
     def counted(self, estimate: Estimate) -> Estimate:
         """The estimate with the number of its prompts in the details."""
-        count = len(self.names(estimate))
+        count = len(self.parts_of(estimate))
         return replace(estimate, details={**estimate.details, "prompts": count}) if count else estimate
 
     def without_one(self) -> Iterable[Gathered]:
         """The annotations without a part of the prompts, of the cells that have it and others besides."""
-        most = self._part.max(1, initial=-1)[self._cells.codes]
-        part = self._part[self._cells.codes, self._prompts.codes]
-        for gone in range(int(most.max(initial=-1)) + 1):
-            yield self._gathered.rows((part != gone) & (most >= max(gone, 1)))
+        for gone in range(int(self._last.max(initial=-1)) + 1):
+            yield self._gathered.rows((self._part != gone) & (self._last >= max(gone, 1)))
 
 
-def _name(value: Mapping[str, str]) -> str:
-    return "\x1f".join(value.values())
+def _widened(
+    again: Again,
+    data: MeasureInput,
+    prompts: _Prompts,
+    estimates: Sequence[Estimate],
+    *,
+    asked: bool,
+    of_a_set: bool,
+) -> list[Estimate]:
+    """Estimates with intervals over items and prompts.
 
-
-def _left_out(
-    again: Again, data: MeasureInput, prompts: _Prompts, *, crossed: bool
-) -> tuple[dict[_Key, Estimate], dict[_Key, list[Estimate]]]:
-    """A measure with each part of the prompts left out in turn; and whole, where items are left out besides.
-
-    Items are left out in few random groups: enough to see how items and prompts interact.
+    The measure is taken again with each part of the prompts left out in turn, and whole; items are left out
+    besides, in few random groups: enough to see how items and prompts interact.
     """
-    once = replace(data.resampling, resamples=int(crossed), groups=_GROUPS)
-    keep: frozenset[Keep] = frozenset({"draws"} if crossed else ())
-    base = replace(data, resampling=once, keep=keep, estimand="fixed", is_retaken=True)
-    whole = {_key(estimate): estimate for estimate in again(base)} if crossed else {}
-    left: dict[_Key, list[Estimate]] = {}
-    for part in prompts.without_one():
-        for estimate in again(replace(base, gathered=part)):
-            if estimate.value is not None and np.isfinite(estimate.value):
-                left.setdefault(_key(estimate), []).append(estimate)
-    return whole, left
+    crosses = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
+    resampling = replace(data.resampling, resamples=int(crosses), groups=_GROUPS)
+    base = replace(data, resampling=resampling, keep_draws=crosses, estimand="fixed", is_retaken=True)
+    left: dict[Any, list[Estimate]] = defaultdict(list)
+    whole = {}
+    if any(len(prompts.parts_of(estimate)) > 1 for estimate in estimates):
+        whole = {(one.measure, one.place): one for one in again(base)} if crosses else {}
+        for part in prompts.without_one():
+            for one in again(replace(base, gathered=part)):
+                if one.value is not None and np.isfinite(one.value):
+                    left[one.measure, one.place].append(one)
+    widened = []
+    for estimate in estimates:
+        key = estimate.measure, estimate.place
+        made = estimate
+        if estimate.estimand == "population":  # the measure has made the interval itself
+            made = _for_population(estimate)
+        elif estimate.value is not None and estimate.unit != "row":  # rows say nothing of other prompts
+            made = _crossed(estimate, prompts.parts_of(estimate), left[key], whole.get(key), of_a_set, asked)
+        widened.append(made if data.keep_draws else replace(made, draws=None))
+    return widened
+
+
+def _crossed(
+    estimate: Estimate,
+    prompts: Mapping[_Names, int],
+    left: Sequence[Estimate],
+    whole: Estimate | None,
+    of_a_set: bool,
+    asked: bool,
+) -> Estimate:
+    """An estimate with its interval over items and prompts; where there can be none, without or as it was."""
+    variance, parts = _variance(left, whole, of_a_set)
+    count, needed = len(prompts), max(2, len(set(prompts.values())))
+    if len(left) == needed:  # those that it is about
+        count = round(count * parts / len(left))
+    if count == 0:
+        why = "its prompts are not known"
+    elif count == 1:
+        why = "one prompt says nothing of others"
+    elif len(left) < needed:  # it rests on a prompt of which there is one
+        why = f"without one of its {count} prompts this is not defined, so they say nothing of others"
+    elif estimate.draws is None or estimate.low is None:
+        why = "these prompts have no interval themselves"
+    else:
+        return _with_interval(estimate, variance, parts, count, of_a_set)
+    if not asked:
+        return replace(estimate, warnings=(*estimate.warnings, f"{why}: the interval is for these"))
+    tested = {name: one for name, one in estimate.details.items() if name not in ("p", "p_holm")}
+    warnings = (*estimate.warnings, f"{why}: there is no interval for others")
+    return _for_population(replace(estimate, low=None, high=None, details=tested, warnings=warnings))
 
 
 def _variance(left: Sequence[Estimate], whole: Estimate | None, of_a_set: bool) -> tuple[float, int]:
@@ -246,17 +270,17 @@ def _variance(left: Sequence[Estimate], whole: Estimate | None, of_a_set: bool) 
 
     A prompt that the estimate is not about, one of another level of a factor say, does not count.
     """
-    about = [other for other in left if whole is None or not _same(other, whole)]
+    about = [other for other in left if whole is None or not _is_same(other, whole)]
     left = about if len(about) > 1 else left
     parts = len(left)
     if parts < 2:
         return float("nan"), parts
     values = np.array([other.value for other in left], np.float64)
     variance = (parts - 1) / parts * float(((values - values.mean()) ** 2).sum())
-    kept = [other.draws for other in left if other.draws is not None]
-    if len(kept) < parts or len({(one.units.items, len(one.jackknife)) for one in kept}) > 1:
+    kept = [other.draws.jackknife for other in left if other.draws is not None]
+    if len(kept) < parts or len({(one.units.items, one.left.size) for one in kept}) > 1:
         return variance, parts  # other items are left out with one prompt than with another
-    both = np.stack([one.jackknife for one in kept])
+    both = np.stack([one.left for one in kept])
     both = both[:, np.isfinite(both).all(0)]
     groups = both.shape[1]
     if groups < 2:
@@ -267,76 +291,42 @@ def _variance(left: Sequence[Estimate], whole: Estimate | None, of_a_set: bool) 
     return max(variance * least, variance - interaction), parts
 
 
-def _same(estimate: Estimate, other: Estimate) -> bool:
+def _is_same(estimate: Estimate, other: Estimate) -> bool:
     """Whether two estimates are alike with every group of items left out: they are of the same answers."""
     if estimate.draws is None or other.draws is None or estimate.value != other.value:
         return False
-    return bool(np.array_equal(estimate.draws.jackknife, other.draws.jackknife, equal_nan=True))
+    one, two = estimate.draws.jackknife.left, other.draws.jackknife.left
+    return bool(np.array_equal(one, two, equal_nan=True))
 
 
-def _crossed(
-    estimate: Estimate,
-    names: Mapping[str, int],
-    left: Sequence[Estimate],
-    whole: Estimate | None,
-    estimand: Estimand,
-    of_a_set: bool,
-    *,
-    asked: bool,
-) -> Estimate:
-    """An estimate with its interval over items and prompts; where there can be none, without or as it was."""
-    (variance, parts), count, needed = _variance(left, whole, of_a_set), len(names), len(set(names.values()))
-    if len(left) == max(2, needed):  # those that it is about
-        count = round(count * parts / len(left))
-    why = ""
-    if count == 0:
-        why = "its prompts are not known"
-    elif count == 1:
-        why = "one prompt says nothing of others"
-    elif len(left) < max(2, needed):  # it rests on a prompt of which there is one
-        why = f"without one of its {count} prompts this is not defined, so they say nothing of others"
-    elif estimate.draws is None or estimate.low is None:
-        why = "these prompts have no interval themselves"
-    if not why:
-        return _with_interval(estimate, variance, parts, count, estimand, of_a_set)
-    if not asked:
-        return replace(estimate, warnings=(*estimate.warnings, f"{why}: the interval is for these"))
-    tested = {name: one for name, one in estimate.details.items() if name not in ("p", "p_holm")}
-    warnings = (*estimate.warnings, f"{why}: there is no interval for others")
-    return _named(replace(estimate, low=None, high=None, details=tested, warnings=warnings), estimand)
-
-
-def _with_interval(
-    estimate: Estimate, variance: float, parts: int, count: int, estimand: Estimand, of_a_set: bool
-) -> Estimate:
+def _with_interval(estimate: Estimate, variance: float, parts: int, count: int, of_a_set: bool) -> Estimate:
     """An estimate whose interval is over items and prompts."""
-    point, kept = estimate.number, estimate.draws
-    assert isinstance(kept, Kept)
-    items = kept.variance if np.isfinite(kept.variance) else 0.0
-    fixed, ends = Interval(estimate.low or 0.0, estimate.high or 0.0), kept.ends or (-np.inf, np.inf)
-    both = partial(_over_both, kept, point, variance, parts)
+    number, units, ends = estimate.draws, estimate.draws.jackknife.units, estimate.draws.statistic.ends
+    of_items = number.jackknife.variance if np.isfinite(number.jackknife.variance) else 0.0
+    fixed = Interval(estimate.low or 0.0, estimate.high or 0.0)
 
     def at(level: float) -> Interval:
         """The interval for the mean over prompts, from the variance over items."""
         level = max(level, _LEAST_LEVEL)
-        return both(effective(point, items, kept.freedom, level, kept.ends, kept.step), level)
+        step = number.statistic.step
+        items = effective(estimate.number, of_items, number.freedom, level, ends, step)
+        return _over_both(number, variance, parts, items, level)
 
     risk = 1 - estimate.confidence_level
+    untried = 1 - risk ** (1 / count)
     details = {
         **estimate.details,
-        "standard_error_items": items**0.5,
+        "standard_error_items": of_items**0.5,
         "standard_error_prompts": variance**0.5,
         "fixed": tuple(fixed),
-        "untried_at_most": 1 - risk ** (1 / count),
+        "untried_at_most": untried,
     }
-    if not of_a_set and np.isfinite(ends).all():
+    if not of_a_set and ends is not None and np.isfinite(ends).all():
         some = 1 - (risk / 2) ** (1 / count)  # half of the risk is theirs, half the interval's
         known = np.array(at(1 - risk / 2))
         details["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
     if "p" in details:
         details |= {"p": level_of(at, null=0.0), "test": "of the mean over prompts like these"}
-    how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {count} prompts"
-    how = f"{how} (up to {details['untried_at_most']:.0%} of such prompts may be of a kind not tried)"
     warnings = estimate.warnings
     if of_a_set and count < _ROUGH:
         rough = IntervalWarning(
@@ -344,21 +334,23 @@ def _with_interval(
             "less often than its level says"
         )
         warnings = (*warnings, rough)
-    low, high = both(fixed, estimate.confidence_level)
-    method = f"{estimate.method.rpartition('; ')[0]}; {how}"
+    low, high = _over_both(number, variance, parts, fixed, estimate.confidence_level)
+    method = (
+        f"{estimate.method.rpartition('; ')[0]}; jackknife interval over {units.count} {units.name}s and "
+        f"{count} prompts (up to {untried:.0%} of such prompts may be of a kind not tried)"
+    )
     made = replace(estimate, low=low, high=high, method=method, warnings=warnings, details=details)
-    return _named(made, estimand)
+    return _for_population(made)
 
 
-def _over_both(
-    kept: Kept, point: float, variance: float, parts: int, items: Interval, level: float
-) -> Interval:
+def _over_both(number: Number, variance: float, parts: int, items: Interval, level: float) -> Interval:
     """The interval over items and over prompts, whose ends' distances add in squares."""
+    point, ends, step = number.jackknife.point, number.statistic.ends, number.statistic.step
     if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
         return items
-    least, most = kept.ends or (-np.inf, np.inf)
+    least, most = ends or (-np.inf, np.inf)
     place = (point - least) / (most - least) if np.isfinite([least, most]).all() else 0.5
-    prompts = _apart(point, effective(point, variance, parts - 1, level, kept.ends, kept.step))
+    prompts = _apart(point, effective(point, variance, parts - 1, level, ends, step))
     further = np.array(reach(place, parts, level)) * prompts
     down, up = np.hypot(_apart(point, items), further).tolist()
     return Interval(max(point - down, min(least, items.low)), min(point + up, max(most, items.high)))
@@ -397,11 +389,9 @@ def _readjusted(family: list[Estimate]) -> list[Estimate]:
     tested = [estimate for estimate in family if "p_holm" in estimate.details]
     if not any(estimate.estimand != "fixed" for estimate in tested):
         return family
-    each: dict[object, set[float]] = {}
+    each: dict[object, set[float]] = defaultdict(set)
     for estimate in tested:
-        each.setdefault(estimate.details.get("hypothesis", id(estimate)), set()).add(
-            round(estimate.details["p"], 12)
-        )
+        each[estimate.details.get("hypothesis", id(estimate))].add(round(estimate.details["p"], 12))
     together = []
     for estimate in family:
         if "p" in estimate.details:

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Units, one_thread
 from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.intervals import Interval
+from quaver.estimation.jackknife import Floats, Units, one_thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,52 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from quaver.core.records import Estimate, IntervalWarning
-from quaver.estimation.bootstrap import Draws, Floats, Units
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """What is behind an estimate's interval: made when it is first asked for.
-
-    Attributes:
-        draws: The statistic, and those that share its function, with each unit left out.
-        column: Which of their numbers the estimate is.
-        units: What was resampled.
-        n: On how many of them it rests.
-        moves: The statistic's.
-        ends: The statistic's.
-        step: The statistic's.
-    """
-
-    draws: Draws
-    column: int
-    units: Units
-    n: int
-    moves: Callable[[float], Interval] | None = None
-    ends: tuple[float, float] | None = None
-    step: float = 0.0
-
-    @property
-    def jackknife(self) -> Floats:
-        """With one unit, or one group of many units, left out."""
-        return self.draws.jackknife[:, self.column]
-
-    @property
-    def variance(self) -> float:
-        """The jackknife's."""
-        return float(self.draws.variance[self.column])
-
-    @property
-    def freedom(self) -> float:
-        """The degrees of freedom of the variance."""
-        return min(float(self.draws.freedom[self.column]), self.n - 1.0)
+from quaver.estimation.jackknife import Floats
 
 
 class Interval(NamedTuple):
@@ -82,8 +44,8 @@ def effective(
     independent yes-or-no observations as have its variance: n* = (v − lo)(hi − v) / V, times (z / t)² for the
     degrees of freedom of V (Korn & Graubard 1998, Survey Methodology 24, 193-201). The interval is that of p
     at n*: what Jeffreys' and Wilson's intervals hold together; with fewer than 25 degrees of freedom and five
-    observations on a side, Clopper & Pearson's. Where one end is infinite, it is that of a Poisson number;
-    without ends it is v ± t √V.
+    observations on a side, Clopper & Pearson's. Where the upper end is infinite, it is that of a Poisson
+    number; without ends it is v ± t √V.
 
     Simulated over shares of 0.5 to 50%, 30 to 1,000 items, and 5 to 40 groups of 5 to 20 items, with an
     intraclass correlation of up to 0.6: ``benchmarks/coverage.py``.
@@ -104,11 +66,6 @@ def effective(
     down, up = max(0.0, value - low), max(0.0, high - value)
     scale = variance * (t / z) ** 2
     exact = freedom < _FEW_UNITS
-    if np.isinf(low) and np.isinf(high):
-        return effective(value, variance, freedom, confidence_level)
-    if np.isinf(low):
-        few, many = _poisson(up**2 / scale, tail, exact=exact)
-        return Interval(high - many * scale / up, high - few * scale / up) if up else Interval(value, high)
     if np.isinf(high):
         few, many = _poisson(down**2 / scale, tail, exact=exact)
         return Interval(low + few * scale / down, low + many * scale / down) if down else Interval(low, value)
@@ -141,23 +98,6 @@ def skewed(
     )
     return Interval(value - error * high, value - error * low)
 
-
-class Tails(NamedTuple):
-    """That few units may make an estimate's error, and how its interval follows.
-
-    The variance has at most twice as many degrees of freedom as it counts units (`Draws.events`).
-
-    Attributes:
-        skewed: How much of the error's skewness the ends follow (`skewed`); 0 for the interval of other
-            estimates with these degrees of freedom.
-        correlation: Whether the interval is one of Fisher's z = artanh, taken back.
-    """
-
-    skewed: float = 0.0
-    correlation: bool = False
-
-
-OF_CORRELATIONS = Tails(skewed=0.5, correlation=True)
 
 _LONG_TAILS, _LARGE = 0.18, 6.0
 """Above this L-kurtosis or this kurtosis of the errors, intervals of second moments are flagged. Normal
@@ -209,16 +149,20 @@ def l_kurtosis(numbers: Floats) -> float:
 def _binomial(share: float, n: float, tail: float, *, exact: bool) -> Interval:
     """Where a share may lie, of n observations; n need not be whole."""
     found = share * n
-    exact = exact and min(found, n - found) < _FEW_EVENTS
-    more = 0.0 if exact else 0.5
-    low = float(scipy.special.betaincinv(found + more, n - found + 1 - more, tail)) if found > 0 else 0.0
-    high = float(scipy.special.betaincinv(found + 1 - more, n - found + more, 1 - tail)) if share < 1 else 1.0
-    if exact:
-        return Interval(low, high)
+    if exact and min(found, n - found) < _FEW_EVENTS:
+        return _beta_interval(found, n, tail)
+    low, high = _beta_interval(found, n, tail, prior=0.5)
     z2 = float(scipy.special.ndtri(tail)) ** 2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = (z2 * (share * (1 - share) / n + z2 / (4 * n * n))) ** 0.5 / (1 + z2 / n)
     return Interval(max(0.0, min(low, middle - half)), min(1.0, max(high, middle + half)))
+
+
+def _beta_interval(found: float, n: float, tail: float, prior: float = 0.0) -> Interval:
+    """The exact interval of a share, or with a prior of one half on either side that of Jeffreys."""
+    low = scipy.special.betaincinv(found + prior, n - found + 1 - prior, tail) if found > 0 else 0.0
+    high = scipy.special.betaincinv(found + 1 - prior, n - found + prior, 1 - tail) if found < n else 1.0
+    return Interval(float(low), float(high))
 
 
 def _poisson(found: float, tail: float, *, exact: bool) -> Interval:
@@ -291,10 +235,7 @@ def clopper_pearson(found: float, n: float, confidence_level: float = 0.95) -> I
     >>> [round(end, 4) for end in clopper_pearson(0, 100)]  # 1 - 0.025 ** (1 / 100)
     [0.0, 0.0362]
     """
-    tail = (1 - confidence_level) / 2
-    low = float(scipy.special.betaincinv(found, n - found + 1, tail)) if found > 0 else 0.0
-    high = float(scipy.special.betaincinv(found + 1, n - found, 1 - tail)) if found < n else 1.0
-    return Interval(low, high)
+    return _beta_interval(found, n, (1 - confidence_level) / 2)
 
 
 def mean_within(value: float, share: float, low: float = 0.0, high: float = 1.0) -> Interval:

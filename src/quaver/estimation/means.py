@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.estimation.bootstrap import Floats, Ratio, Weighted
+from quaver.estimation.jackknife import Floats, Ratio, Weighted
 from quaver.estimation.statistic import Cell, Statistic
 
 
@@ -45,7 +45,7 @@ def share_of(
     under = Ratio(*(np.asarray(part, np.float64)[:, None] for part in (above, below)))
     if not under.denominator.any():
         return replace(statistic, n=0 if statistic.n is None else statistic.n)
-    return replace(statistic, under=under, ends=(low, 1.0), values=under.of_items(0))
+    return replace(statistic, under=under, ends=(low, 1.0))
 
 
 def _surprise(counts: Floats) -> Floats:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.arguments import excerpt
 from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cells import Missing, cells, checked
 from quaver.estimation.coded_columns import Columns, Gathered, Ints, UnknownColumn, frame_of
-from quaver.estimation.statistic import Cell, Keep, Sampler
+from quaver.estimation.jackknife import Floats, Resampling
+from quaver.estimation.statistic import Cell, Sampler
 
 
 class Judged(NamedTuple):
@@ -206,7 +205,7 @@ class MeasureInput:
         columns: Other names for the frame's columns.
         group: The column whose groups of items are resampled.
         resampling: How intervals are made.
-        keep: What the estimates carry.
+        keep_draws: Whether the estimates carry the numbers behind their intervals.
         estimand: What the intervals are to hold for. The measure's own affair only where it makes them
             itself; the declaration sees to all others (`quaver.estimation.estimands`).
         is_retaken: Whether the measure is taken once more without some prompts: only values and draws count.
@@ -219,7 +218,7 @@ class MeasureInput:
     columns: Columns | None
     group: str | None
     resampling: Resampling
-    keep: frozenset[Keep] = frozenset()
+    keep_draws: bool = False
     estimand: Estimand = "fixed"
     is_retaken: bool = False
     _numbers: dict[tuple[str, Any], Floats | None] = field(
@@ -275,7 +274,7 @@ class MeasureInput:
             measure=self.measure.name,
             source=self.measure.source,
             where=cell.where,
-            keep=self.keep,
+            keep_draws=self.keep_draws,
         )
 
     def numbers(self, role: str, within: tuple[float, float] | None = (0.0, 1.0)) -> Floats | None:
@@ -301,15 +300,6 @@ class MeasureInput:
             seed=self.resampling.seed,
             columns=self.columns,
             group=self.group,
-            keep=self.keep,
+            keep_draws=self.keep_draws,
             **options,
         )
-
-
-def checked_keep(keep: Collection[Keep]) -> frozenset[Keep]:
-    """What estimates are to carry."""
-    known = get_args(Keep)
-    if isinstance(keep, str) or not set(keep) <= set(known):
-        expected = f"some of {', '.join(known)}"
-        raise MeasureError("keep does not know this", where="keep", expected=expected, found=excerpt(keep))
-    return frozenset(keep)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
 from quaver.estimation.grouped_items import above_floor, affordable, by_unit, with_random_signs
-from quaver.estimation.intervals import Interval, Kept, mean_within
-from quaver.estimation.statistic import Sampler, Statistic
+from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.jackknife import Floats, Jackknife, Resampling, Units
+from quaver.estimation.statistic import Number, Sampler, Statistic
 
 _REFERENCE = "Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596"
 _FEW_MOVING = 6
@@ -46,21 +46,19 @@ def paired_differences(
         their number; and ``range``, the smallest and the largest difference there can be. They carry their
         draws, as the sides do.
     """
-    others = {_key(estimate): estimate for estimate in after}
-    return [
-        _difference(estimate, other, resampling, None if changed is None else changed(estimate.cell))
-        for estimate in before
-        if (other := others.get(_key(estimate))) is not None
-    ]
-
-
-def _key(estimate: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return estimate.measure, tuple(sorted(estimate.cell.items()))
+    others = {(estimate.measure, estimate.place): estimate for estimate in after}
+    differences = []
+    for estimate in before:
+        other = others.get((estimate.measure, estimate.place))
+        if other is not None:
+            few = None if changed is None else changed(estimate.cell)
+            differences.append(_difference(estimate, other, resampling, few))
+    return differences
 
 
 def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, changed: int | None) -> Estimate:
-    first: Kept | None = estimate.draws
-    second: Kept | None = other.draws
+    first: Number | None = estimate.draws
+    second: Number | None = other.draws
     details: dict[str, Any] = {"before": estimate.value, "after": other.value}
     bare = replace(
         estimate,
@@ -72,82 +70,67 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         warnings=(),
         details=details,
         draws=None,
-        distribution=None,
     )
     if estimate.value is None or other.value is None:
-        why = " and ".join(
-            dict.fromkeys(f"{side.reason}" for side in (estimate, other) if side.value is None)
-        )
-        return replace(bare, value=None, reason=why)
+        reasons = dict.fromkeys(f"{side.reason}" for side in (estimate, other) if side.value is None)
+        return replace(bare, value=None, reason=" and ".join(reasons))
     value = float(other.value - estimate.value)
     if first is None or second is None or not resampling.resamples:
         return replace(bare, value=value, warnings=("this measure gives no draws, so there is no interval",))
     apart = unpaired(estimate, other)
     details["unpaired"] = apart and tuple(apart)
-    if not _same(first.units, second.units):
+    units = first.jackknife.units
+    if not units.same_as(second.jackknife.units):
         low, high = apart or (None, None)
         warning = "other items count on one side than on the other, so the interval is not a paired one"
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
+    left_out = Jackknife(value, second.jackknife.left - first.jackknife.left, units)
+    ends = None
+    if first.statistic.ends is not None and second.statistic.ends is not None:
+        (least, most), (lowest, highest) = first.statistic.ends, second.statistic.ends
+        ends = lowest - most, highest - least
+    details |= {"units": units.independent, "step": _step(left_out), "range": ends}
     scope = f", {estimate.scope}" if estimate.scope and estimate.scope == other.scope else ""
     difference = Statistic(
         method=f"paired difference of {estimate.measure}{scope}",
         n=bare.n,
-        ends=_apart(first.ends, second.ends),
+        ends=ends,
         null=0.0,
-        spread=partial(_moved, moves=second.moves),
+        spread=partial(_moved, moves=second.statistic.moves),
         details=details,
     )
     sampler = Sampler(
-        first.units,
+        units,
         resampling,
         measure=estimate.measure,
         source=_REFERENCE,
         where=estimate.cell,
-        keep=frozenset({"draws"}),
+        keep_draws=True,
     )
-    return _paired(value, (first, second), difference, sampler, changed)
-
-
-def _paired(
-    value: float, sides: tuple[Kept, Kept], difference: Statistic, sampler: Sampler, changed: int | None
-) -> Estimate:
-    """A difference with the interval of both sides without the same units."""
-    first, second = sides
-    draws = Draws(np.array([value]), (second.jackknife - first.jackknife)[:, None], first.units)
-    left = draws.jackknife[:, 0]
-    about = {"units": first.units.independent, "step": _step(value, left, first.units)}
-    difference = replace(difference, details={**difference.details, **about, "range": difference.ends})
+    paired = sampler.estimated(difference, left_out)
     if changed is None:
-        return sampler.estimated(difference, draws)
-    changed = min(changed, _moving(value, left, first.units))
-    estimate = sampler.estimated(difference, draws)
-    return _cautious(estimate, changed, sampler.resampling)
+        return paired
+    moving = len(_parts(left_out)) if left_out.left.size == units.count else units.count
+    return _cautious(paired, min(changed, moving), resampling)
 
 
-def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The smallest and the largest difference of two numbers in their ranges."""
-    return None if one is None or other is None else (other[0] - one[1], other[1] - one[0])
+def _parts(difference: Jackknife) -> Floats:
+    """What each unit that has a part in a difference adds to it, times the units: its pseudo-value."""
+    groups, units = difference.left.size, difference.units.count
+    own = (groups * difference.point - (groups - 1) * difference.left) * units / max(1, groups)
+    return np.asarray(own[np.abs(own) > 1e-9])
 
 
-def _moving(value: float, left: Floats, units: Units) -> int:
-    """How many units have a part in a difference, each left out by itself; all of them, where groups are."""
-    if len(left) < units.count:
-        return units.count
-    own = units.count * value - (units.count - 1) * left
-    return int((np.abs(own) > 1e-9).sum())
-
-
-def _step(value: float, left: Floats, units: Units) -> float:
+def _step(difference: Jackknife) -> float:
     """How far an item that changes moves a difference, times the items: Σψ² / Σ|ψ| of the pseudo-values ψ.
 
     At least 1, as of a share, where too few move to tell; 1 in groups, of which each mixes several items.
     """
-    own = (len(left) * value - (len(left) - 1) * left) * units.count / max(1, len(left))
-    own = own[np.abs(own) > 1e-9]
-    if units.clusters is not None or not len(own):
+    own = _parts(difference)
+    if difference.units.clusters is not None or not own.size:
         return 1.0
     size = float((own**2).sum() / np.abs(own).sum())
-    return size if len(own) >= _FEW_MOVING else max(1.0, size)
+    return size if own.size >= _FEW_MOVING else max(1.0, size)
 
 
 def unpaired(before: Estimate, after: Estimate) -> Interval | None:
@@ -196,32 +179,13 @@ def _cautious(estimate: Estimate, changed: int, resampling: Resampling) -> Estim
     )
 
 
-def _same(units: Units, other: Units) -> bool:
-    if units.items != other.items or units.name != other.name:
-        return False
-    if units.clusters is None or other.clusters is None:
-        return units.clusters is other.clusters
-    return bool(np.array_equal(units.clusters, other.clusters))
-
-
 Norm = Callable[[Floats], Floats]
 """Vectors, shape (samples, dims, …) -> a number of each that grows with their size, shape (samples,)."""
 
 
-class Gap(NamedTuple):
-    """How far noise alone takes shares apart.
-
-    Attributes:
-        reach: How far above the true gap noise may have lifted the one that is seen (`Statistic.reach`); None
-            without draws.
-        details: What `above_floor` gives.
-    """
-
-    reach: float | None
-    details: dict[str, Any]
-
-
-def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: str) -> Gap:
+def gap(
+    parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: str
+) -> tuple[float | None, dict[str, Any]]:
     """The noise in the gap f(θ̂) of an estimate θ̂ that is a sum over items, such as `level_deviations`.
 
     A gap (convex, f(0) = 0, f(λx) = |λ| f(x): Σ|·|, max |·|, max − min) is pushed up by noise e, by f(e) at
@@ -229,21 +193,25 @@ def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: st
     mean gets a random sign. Without a gap each unit's own part may get one: that is the floor, and where its
     test does not reject, the gap may be 0 altogether.
 
+    Returns:
+        The reach: how far above the true gap noise may have lifted the one that is seen, None without draws;
+        and what `above_floor` gives.
+
     Of 100 items, 20 are right in the first prompt alone and 10 in the second alone:
 
     >>> apart = np.repeat([0.01, -0.01, 0.0], [20, 10, 70])[:, None]
-    >>> found = gap(apart, Units(100), lambda x: np.abs(x[:, 0]), Resampling())
-    >>> found.reach, 0.05 < found.details["p"] < 0.12
+    >>> reach, floor = gap(apart, Units(100), lambda x: np.abs(x[:, 0]), Resampling())
+    >>> reach, 0.05 < floor["p"] < 0.12
     (inf, True)
     """
     draws, level = affordable(resampling.resamples, units.count), resampling.confidence_level
     if not draws:
-        return Gap(None, {})
+        return None, {}
     sums, seed = by_unit(parts.reshape(len(parts), -1), units), derive(resampling.seed, "signs", *of)
     single, shape = Units(len(sums)), (-1, *parts.shape[1:])
     chance = norm(with_random_signs(sums, single, draws, seed).reshape(shape))
     details = above_floor(float(norm(parts.sum(0)[None])[0]), chance, level)
     if details["p"] > 1 - level:
-        return Gap(np.inf, details)
+        return np.inf, details
     noise = norm(with_random_signs(sums - sums.mean(0), single, draws, seed).reshape(shape))
-    return Gap(float(np.quantile(noise, (1 + level) / 2)), details)
+    return float(np.quantile(noise, (1 + level) / 2)), details

@@ -11,8 +11,8 @@ import polars as pl
 from scipy import special
 
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.coded_columns import UnknownColumn, encode
+from quaver.estimation.jackknife import Floats
 
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.grouped_items import Groups, variance_ratio
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.regression import newton, orthonormal, products
 
 _LEAST = 1e-3

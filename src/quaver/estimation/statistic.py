@@ -1,22 +1,18 @@
-"""A number of a cell as a function of item weights, and the estimate that resampling makes of it."""
+"""A number of a cell as a function of item weights, and the estimate that leaving units out makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
-from quaver.estimation.bootstrap import Draws, Floats, Ratio, Resampling, Units, Weighted, jackknife
 from quaver.estimation.coded_columns import Ints, Small, label_counts
 from quaver.estimation.intervals import (
     Interval,
-    Kept,
-    Tails,
     clopper_pearson,
     effective,
     level_of,
@@ -24,63 +20,22 @@ from quaver.estimation.intervals import (
     none_goes_far,
     skewed,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """The interval of a number, at any level of confidence.
-
-    Attributes:
-        point: The number.
-        n: How many independent units it rests on.
-        spread: The statistic's.
-        few: Whether so few units make its error that it is never narrower than if none did.
-        how: How it is made, in words.
-        made: The interval at a level of confidence, where units make a difference.
-        details: Further numbers.
-    """
-
-    point: float
-    n: float
-    spread: Callable[[float, float], Interval] | None
-    few: bool = False
-    how: str = ""
-    made: Callable[[float], Interval | None] = lambda level: None
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def varies(self) -> bool:
-        """Whether there is more to it than the exact bound."""
-        interval = self.made(0.5)
-        return interval is not None and interval.high - interval.low > 1e-12
-
-    def at(self, level: float) -> Interval | None:
-        """The interval, widened to hold the number; None where there is none."""
-        interval = self.made(level) if self.varies else None
-        if interval is None or self.few:
-            share = clopper_pearson(0, self.n, level).high
-            bound = self.spread(self.point, share) if self.spread else None
-            if interval is None and bound is None:
-                return None
-            both = [one for one in (interval, bound) if one is not None]
-            interval = Interval(min(one.low for one in both), max(one.high for one in both))
-        return Interval(min(interval.low, self.point), max(interval.high, self.point))
-
-    def p(self, null: float) -> float:
-        """P of the number being another one: the level at which the interval just reaches that."""
-        return level_of(self.at, null)
-
+from quaver.estimation.jackknife import Floats, Jackknife, Ratio, Resampling, Units, Weighted, jackknife
 
 FEW_OF_A_MEAN, FEW_GROUPS = 3, 6
-"""With fewer units that make its error (`Draws.moving`), and with fewer groups, an interval is flagged.
+"""With fewer units that make its error (`Jackknife.moving`), and with fewer groups, an interval is flagged.
 
 A mean needs three units, since how far a further one can move it is known; any other number needs five
 (`Units.enough`). In simulated studies with a label that 2 to 5% of 40 to 150 items have, the intervals of
 alpha and F1 that five units or more make held the truth in 93 to 100%, with three or more in 85 to 98%
 (``benchmarks/coverage.py``). Groups count as one more than their degrees of freedom."""
 
-Keep = Literal["draws", "distribution"]
-"""What an estimate can carry beside its numbers: see `Estimate`."""
+Tails = Literal["few", "skewed", "correlation"]
+"""How an interval follows an error that few units may make, whose variance therefore has at most twice as
+many degrees of freedom as it counts units (`Jackknife.events`): no further (``few``), by the skewness of the
+error (``skewed``), or by half of it, on the scale of Fisher's z (``correlation``)."""
+
+_FOLLOWED: Mapping[Tails | None, float] = {"skewed": 1.0, "correlation": 0.5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +52,8 @@ class Statistic:
         reason: Why the number is undefined, should it be.
         n: On how many units it rests; if left out, those that count in the denominator of a `Ratio`,
             otherwise the cell's.
-        ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
-            infinite. None: it has no range.
+        ends: The smallest and the largest value that it can have, which its interval keeps to; the largest
+            may be infinite. None: it has no range.
         step: How far one event takes it from the smallest value (`intervals.effective`).
         tails: How its interval follows an error that few units may make, as those of numbers without bounds
             are; None where that is not so.
@@ -117,8 +72,6 @@ class Statistic:
         warnings: What a reader must know.
         details: Further numbers.
         source: Where the number is defined; the measure's source if left out.
-        values: Each item's own value, for charts of their distribution; NaN where an item has none. Or what
-            makes them, should they be asked for.
     """
 
     method: str
@@ -140,19 +93,130 @@ class Statistic:
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     source: str | None = None
-    values: Floats | Callable[[], Floats] | None = None
+
+
+class Number:
+    """A number that exists, and its interval at any level, from its values with each unit left out.
+
+    Attributes:
+        statistic: What it is.
+        jackknife: Its value, and the values with each unit left out.
+        n: On how many units it rests.
+        freedom: The degrees of freedom of its variance.
+        moving: How many units make its error.
+        varies: Whether there is more to its interval than the exact bound.
+    """
+
+    def __init__(self, statistic: Statistic, left_out: Jackknife, n: int) -> None:
+        self.statistic, self.jackknife, self.n = statistic, left_out, n
+        self.moving = min(left_out.moving, n)
+        self.freedom = self._tail_freedom = min(left_out.freedom, n - 1.0)
+        self._errors = left_out.as_z() if statistic.tails == "correlation" else left_out
+        if statistic.tails is not None:
+            self._tail_freedom = min(self.freedom, 2 * self._errors.events)
+        half = self._resampled(0.5)
+        self.varies = half is not None and half.high - half.low > 1e-12
+
+    def at(self, level: float) -> Interval | None:
+        """The interval, widened to hold the number; None where there is none.
+
+        Where no unit makes a difference it is the exact bound alone, and where few do it is no narrower.
+        """
+        interval, point = self._resampled(level) if self.varies else None, self.jackknife.point
+        if interval is None or (self.moving < FEW_OF_A_MEAN and self.statistic.interval is None):
+            bound = self._bound(level)
+            if interval is None or bound is None:
+                interval = interval or bound
+            else:
+                interval = Interval(min(interval.low, bound.low), max(interval.high, bound.high))
+        if interval is None:
+            return None
+        return Interval(min(interval.low, point), max(interval.high, point))
+
+    def _resampled(self, level: float) -> Interval | None:
+        """The measure's own interval, or the jackknife's; None where too few units have a value."""
+        statistic, errors, freedom = self.statistic, self._errors, self._tail_freedom
+        if statistic.interval is not None:
+            return statistic.interval[0]
+        if not np.isfinite(errors.variance):
+            return None
+        followed = _FOLLOWED.get(statistic.tails)
+        if followed is None:
+            ends, step = statistic.ends, statistic.step
+            return effective(errors.point, errors.variance, freedom, level, ends, step)
+        interval = skewed(errors.point, errors.variance, freedom, followed * errors.skewness, level)
+        return Interval(*np.tanh(interval).tolist()) if statistic.tails == "correlation" else interval
+
+    def _bound(self, level: float) -> Interval | None:
+        """Where the number may lie if as many further units differ as the exact bound allows."""
+        share, point, ends = self.differing_at_most(level), self.jackknife.point, self.statistic.ends
+        if self.statistic.spread is not None:
+            return self.statistic.spread(point, share)
+        return mean_within(point, share, *ends) if ends and np.isfinite(ends).all() else None
+
+    def differing_at_most(self, level: float) -> float:
+        """Which share of further units may differ where none of these does."""
+        units = self.jackknife.units
+        items = units.independent / max(1, units.count)  # of a unit
+        return clopper_pearson(0, self.n * items, level).high
+
+    def details(self, level: float) -> dict[str, Any]:
+        """What is behind the interval: how many units make the error, its size, its degrees of freedom."""
+        if self.statistic.interval is not None or self.jackknife.left.size < 2:
+            return {}
+        share = tuple(clopper_pearson(self.moving, self.n, level))
+        found: dict[str, Any] = {"differing": self.moving, "share_differing": share}
+        if np.isfinite(self.jackknife.variance):
+            found |= {"standard_error": self.jackknife.variance**0.5, "freedom": self._tail_freedom}
+        return found
+
+    @property
+    def how(self) -> str:
+        """How the interval is made, in words."""
+        if not self.varies:
+            return "exact binomial interval"
+        units, left = self.jackknife.units, self.jackknife.left.size
+        over = f"over {units.count} {units.name}s"
+        if self.statistic.interval is not None:
+            return f"{self.statistic.interval[1]} {over}"
+        return f"jackknife interval {over}" + (f" in {left} groups" if left < units.count else "")
+
+    def warnings(self, level: float) -> Iterator[str]:
+        """What a reader of the interval must know."""
+        under, units = self.statistic.under, self.jackknife.units
+        enough = FEW_OF_A_MEAN if isinstance(under, Ratio) else units.enough
+        if not self.varies and self._bound(level) is None:
+            yield "no unit makes a difference, so there is no interval"
+        elif not self.varies:
+            yield IntervalWarning(
+                f"none of these {self.n} units makes a difference; the interval is what an exact binomial "
+                f"bound allows: up to {self.differing_at_most(level):.3g} of further units may differ"
+            )
+        elif self.moving < enough and self.statistic.interval is None:
+            low, high = clopper_pearson(self.moving, self.n, level)
+            yield IntervalWarning(
+                f"only {self.moving} of {self.n} units make the error of this number: the interval is a "
+                f"rough one; an exact interval for the share of such units is {low:.3g} to {high:.3g}"
+            )
+        if isinstance(under, Ratio) and self.statistic.ends == (0.0, 1.0):
+            yield from none_goes_far(under.of_items(self.statistic.column), "item", level)
+        if units.clusters is not None and units.freedom + 1 < FEW_GROUPS:
+            yield IntervalWarning(
+                f"{units.count} groups ({units.name}) that tell as much as {units.freedom + 1:.3g} of one "
+                "size: the interval rests on a rough estimate of how groups differ"
+            )
 
 
 class Sampler:
-    """Resamples the units of one cell.
+    """Leaves out the units of one cell in turn.
 
     Args:
-        units: What is resampled.
+        units: What is left out.
         resampling: How.
         measure: The measure that the estimates are of.
         source: Where it is defined.
         where: The cell.
-        keep: What the estimates are to carry.
+        keep_draws: Whether the estimates carry the numbers behind their intervals.
     """
 
     def __init__(
@@ -163,56 +227,31 @@ class Sampler:
         measure: str = "",
         source: str = "",
         where: Mapping[str, str] | None = None,
-        keep: frozenset[Keep] = frozenset(),
+        keep_draws: bool = False,
     ) -> None:
         self.units, self.resampling = units, resampling
-        self._measure, self._source, self._where, self._keep = measure, source, dict(where or {}), keep
-        self._drawn: tuple[Weighted, Draws] | None = None
+        self._measure, self._source, self._where, self._keeps = measure, source, where or {}, keep_draws
+        self._last: tuple[Weighted, Floats, Floats] | None = None
 
-    def draws(self, under: Weighted) -> Draws:
-        """The statistic of the data, and with each unit left out.
+    def jackknifed(self, under: Weighted, column: int = 0) -> Jackknife:
+        """One of a function's numbers, with each unit left out; those of the last function are remembered."""
+        if self._last is None or self._last[0] is not under:
+            self._last = (under, *jackknife(under, self.units, self.resampling))
+        _, point, left = self._last
+        return Jackknife(float(point[column]), left[:, column], self.units)
 
-        The last function's are remembered: a measure may look at them before it says what it is about.
-        """
-        if self._drawn is None or self._drawn[0] is not under:
-            self._drawn = under, jackknife(under, self.units, self.resampling)
-        return self._drawn[1]
-
-    def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
+    def estimated(self, statistic: Statistic, left_out: Jackknife | None = None) -> Estimate:
         """The estimate of a statistic, with its interval.
 
         Args:
             statistic: The statistic.
-            draws: Its draws, where they are not those of the units.
+            left_out: The number with each unit left out, where no function of item weights makes it.
         """
-        if draws is None and statistic.under is not None:
-            draws = self.draws(statistic.under)
-        blank = self._blank(statistic)
-        if draws is None or not np.isfinite(draws.point[statistic.column]):
-            return blank
-        estimate = self._valued(blank, statistic, draws)
-        if "draws" in self._keep:
-            of, ends, step = statistic.column, statistic.ends, statistic.step
-            estimate = replace(
-                estimate, draws=Kept(draws, of, self.units, estimate.n, statistic.moves, ends, step)
-            )
-        if "distribution" in self._keep and statistic.values is not None:
-            values = statistic.values
-            estimate = replace(estimate, distribution=values() if callable(values) else values)
-        return estimate
-
-    def _blank(self, statistic: Statistic) -> Estimate:
-        """The estimate of a number that does not exist."""
-        under, n = statistic.under, statistic.n
-        if n is None:
-            n = self.units.count
-            if isinstance(under, Ratio):
-                n = self.units.touched(under.denominator[:, under.below(statistic.column)] > 0)
-        return Estimate(
+        estimate = Estimate(
             measure=self._measure + statistic.part,
             value=None,
             confidence_level=self.resampling.confidence_level,
-            n=n,
+            n=self._counted(statistic),
             unit=self.units.name,
             method=statistic.method,
             reference=self._source if statistic.source is None else statistic.source,
@@ -222,121 +261,41 @@ class Sampler:
             warnings=statistic.warnings,
             details=dict(statistic.details),
         )
-
-    def _valued(self, blank: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
-        """The estimate with its value and interval.
-
-        The interval is the jackknife's, widened where needed until the value lies in it. Where no unit makes
-        a difference, it is the statistic's ``spread`` of the exact upper bound on the share of differing
-        units, and a warning says so. Where few do, it is never narrower than where none does.
-        """
-        resampling, n, point = self.resampling, blank.n, float(draws.point[statistic.column])
-        estimate = replace(blank, value=point, reason=None)
-        if not resampling.resamples:
+        if left_out is None and statistic.under is not None:
+            left_out = self.jackknifed(statistic.under, statistic.column)
+        if left_out is None or not np.isfinite(left_out.point):
             return estimate
-        interval = self._interval(statistic, draws, n)
-        chosen, warnings = interval.at(resampling.confidence_level), blank.warnings
-        details = {**statistic.details, **interval.details}
-        if statistic.null is not None:
-            details["p"] = interval.p(statistic.null)
-        how = interval.how
-        if not interval.varies:
-            how = "exact binomial interval"
-            share = clopper_pearson(0, interval.n, resampling.confidence_level).high
-            warnings += (
-                IntervalWarning(
-                    f"none of these {n} units makes a difference; the interval is what an exact binomial "
-                    f"bound allows: up to {share:.3g} of further units may differ"
-                )
-                if chosen
-                else _NO_INTERVAL,
-            )
-        elif details.get("differing", np.inf) < self._enough(statistic):
-            few, bound = details["differing"], details["share_differing"]
-            few_differing = IntervalWarning(
-                f"only {few} of {n} units make the error of this number: the interval is a rough one; "
-                f"an exact interval for the share of such units is {bound[0]:.3g} to {bound[1]:.3g}"
-            )
-            warnings += (few_differing,)
-        warnings += self._stray(statistic) + self._few_groups()
-        estimate = replace(estimate, warnings=warnings, details=details)
-        if chosen is None:
-            return estimate
-        low, method = chosen.low, f"{statistic.method}; {how}"
-        if statistic.reach is not None:
-            least = statistic.ends[0] if statistic.ends else -np.inf
-            low, method = max(least, min(low, point - statistic.reach)), f"{method}, less what noise may add"
-        return replace(estimate, low=low, high=chosen.high, method=method)
+        number = Number(statistic, left_out, estimate.n)
+        estimate = replace(estimate, value=left_out.point, reason=None, draws=number if self._keeps else None)
+        return _with_interval(estimate, number) if self.resampling.resamples else estimate
 
-    def _enough(self, statistic: Statistic) -> int:
-        """How many units must make a number's error for its interval not to be a rough one."""
-        if isinstance(statistic.under, Ratio):
-            return FEW_OF_A_MEAN
-        return self.units.enough
-
-    def _stray(self, statistic: Statistic) -> tuple[str, ...]:
-        """Why a share of answers may be further from its end than its items show."""
-        under, column = statistic.under, statistic.column
-        if not isinstance(under, Ratio) or statistic.ends != (0.0, 1.0):
-            return ()
-        return none_goes_far(under.of_items(column), "item", self.resampling.confidence_level)
-
-    def _few_groups(self) -> tuple[str, ...]:
-        """Why the interval may cover too rarely whatever the groups say: there are few."""
-        worth = self.units.freedom + 1
-        if self.units.clusters is None or worth >= FEW_GROUPS:
-            return ()
-        few_groups = IntervalWarning(
-            f"{self.units.count} groups ({self.units.name}) that tell as much as {worth:.3g} of one size: "
-            "the interval rests on a rough estimate of how groups differ"
-        )
-        return (few_groups,)
-
-    def _interval(self, statistic: Statistic, draws: Draws, n: int) -> Ends:
-        """The interval of a number of n units, at any level, and how it was made."""
-        resampling, of, unit = self.resampling, statistic.column, self.units.name
-        point = float(draws.point[of])
-        worth = self.units.independent / max(1, self.units.count)  # of a unit, in items
-        spread = statistic.spread
-        if spread is None and statistic.ends is not None and np.isfinite(statistic.ends).all():
-            spread = partial(mean_within, low=statistic.ends[0], high=statistic.ends[1])
-        ends = Ends(point, n * worth, spread)
-        if statistic.interval is not None:
-            interval, name = statistic.interval
-            return replace(ends, how=f"{name} over {self.units.count} {unit}s", made=lambda level: interval)
-        if len(draws.jackknife) < 2:
-            return ends
-        moving = min(draws.moving(of), n)
-        about: dict[str, Any] = {"differing": moving}
-        about["share_differing"] = tuple(clopper_pearson(moving, n, resampling.confidence_level))
-        groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"
-        how = f"jackknife interval over {self.units.count} {unit}s{groups}"
-        ends = replace(ends, few=moving < FEW_OF_A_MEAN, how=how, details=about)
-        variance, freedom = float(draws.variance[of]), min(float(draws.freedom[of]), n - 1)
-        if not np.isfinite(variance):
-            return ends
-        made: Callable[[float], Interval]
-        made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
-        if statistic.tails is not None:
-            made, freedom = _with_tails(statistic.tails, draws, statistic, freedom)
-        return replace(ends, made=made, details=about | {"standard_error": variance**0.5, "freedom": freedom})
+    def _counted(self, statistic: Statistic) -> int:
+        """On how many units a statistic rests."""
+        under = statistic.under
+        if statistic.n is not None:
+            return statistic.n
+        if isinstance(under, Ratio):
+            return self.units.touched(under.denominator[:, under.below(statistic.column)] > 0)
+        return self.units.count
 
 
-def _with_tails(
-    tails: Tails, draws: Draws, statistic: Statistic, freedom: float
-) -> tuple[Callable[[float], Interval], float]:
-    """The interval of a number whose error few units may make, by level, and its degrees of freedom."""
-    of, draws = statistic.column, draws.as_z() if tails.correlation else draws
-    point, variance = float(draws.point[of]), float(draws.variance[of])
-    freedom = min(freedom, 2 * float(draws.events[of]))
-    if not tails.skewed:
-        made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
-        return made, freedom
-    made = partial(skewed, point, variance, freedom, tails.skewed * float(draws.skewness[of]))
-    return (lambda level: Interval(*np.tanh(made(level)).tolist())) if tails.correlation else made, freedom
-
-
-_NO_INTERVAL = "no unit makes a difference, so there is no interval"
+def _with_interval(estimate: Estimate, number: Number) -> Estimate:
+    """The estimate of a number, with its interval, its p value and what there is to say of them."""
+    level, statistic = estimate.confidence_level, number.statistic
+    details = {**statistic.details, **number.details(level)}
+    if statistic.null is not None:
+        details["p"] = level_of(number.at, statistic.null)
+    warnings = (*estimate.warnings, *number.warnings(level))
+    estimate = replace(estimate, warnings=warnings, details=details)
+    interval = number.at(level)
+    if interval is None:
+        return estimate
+    low, method = interval.low, f"{statistic.method}; {number.how}"
+    if statistic.reach is not None:
+        least = statistic.ends[0] if statistic.ends else -np.inf
+        low = max(least, min(low, estimate.number - statistic.reach))
+        method = f"{method}, less what noise may add"
+    return replace(estimate, low=low, high=interval.high, method=method)
 
 
 UNANSWERED, UNDECIDED = 1, 2
@@ -400,13 +359,9 @@ class Cell:
         assert self.sampler is not None, "only the cells of a reading are resampled"
         return self.sampler
 
-    def draws(self, under: Weighted) -> Draws:
-        """A function of item weights on the data, and with each unit left out."""
-        return self._sampler.draws(under)
-
-    def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
-        """The estimate of a statistic of this cell; ``draws`` where they are not those of its units."""
-        return self._sampler.estimated(statistic, draws)
+    def estimated(self, statistic: Statistic) -> Estimate:
+        """The estimate of a statistic of this cell."""
+        return self._sampler.estimated(statistic)
 
     @property
     def resampling(self) -> Resampling:

@@ -16,9 +16,9 @@ from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate, Variant
 from quaver.core.rows import Estimates
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.coded_columns import encode
 from quaver.estimation.estimands import in_every_group
+from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.prompt_stability import CONDITION, WITHIN_REPEAT
 from quaver.measures.stability.stability_curves import SHARES
@@ -288,7 +288,7 @@ def between_models(answers: Answers) -> TableRows:
             both = rows_with(one.again, "model", [first, second])
             between = one.take("inter_model", both, by=[], missing=one.unlabelled)[0]
             estimates = [
-                one.one("intra_pss", model, one.again, missing=one.unlabelled, keep=["draws"])
+                one.one("intra_pss", model, one.again, missing=one.unlabelled, keep_draws=True)
                 for model in (first, second)
             ]
             less = next(

@@ -15,9 +15,9 @@ from quaver.agreement.disagreement import scale
 from quaver.agreement.stratified_alpha import alphas_of_rows
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError, StoreError, UnknownName
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.coded_columns import encode
 from quaver.estimation.intervals import percentile
+from quaver.estimation.jackknife import Resampling
 from quaver.measures.stability.prompt_stability import inter_pss
 from quaver.measures.stability.stability_curves import intra_pss_adjacent, intra_pss_cumulative
 

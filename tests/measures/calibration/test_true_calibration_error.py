@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver.estimation.bootstrap import Units
+from quaver.estimation.jackknife import Units
 from quaver.estimation.measure_input import Graded
 from quaver.measures import brier, ece, ece_shift, verbal_calibration
 from quaver.measures.calibration.calibration_error import GapNoise

@@ -17,12 +17,12 @@ from scipy import special
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Ratio, Units
 from quaver.estimation.cells import guarded
 from quaver.estimation.coded_columns import Ints
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import above_floor
 from quaver.estimation.intervals import Interval
+from quaver.estimation.jackknife import Floats, Ratio, Units
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import Graded, MeasureInput, arranged, graded
 from quaver.estimation.paired_differences import unpaired

@@ -14,8 +14,8 @@ import numpy as np
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import Graded, MeasureInput, arranged, beside, column_for, graded
 from quaver.estimation.paired_differences import unpaired

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from quaver.agreement.set_distance import members
+from quaver.agreement.disagreement import members
 from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Statistic
 from quaver.measures.corrected.gold_cells import (

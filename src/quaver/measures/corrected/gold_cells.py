@@ -15,8 +15,8 @@ from quaver.core.records import Estimate
 from quaver.correction.estimators import Corrected, corrected, ends, few_events, gold_alone
 from quaver.correction.gold_regression import GoldRegression, of_mean
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, one_thread
 from quaver.estimation.coded_columns import Ints, encode
+from quaver.estimation.jackknife import Floats, one_thread
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic

@@ -11,20 +11,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.agreement.set_distance import members
+from quaver.agreement.disagreement import members
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn, encode, frame_of, ordered
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import agreement_of_sums
-from quaver.estimation.intervals import OF_CORRELATIONS, Tails, long_tails, mean_within
+from quaver.estimation.intervals import long_tails, mean_within
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import judge, treatment
-from quaver.estimation.statistic import Cell, Statistic
+from quaver.estimation.statistic import Cell, Statistic, Tails
 from quaver.measures.variation.label_shares import ASKING
 
 _NORMAL = 1.96
@@ -116,7 +116,7 @@ def _hamming(cell: Cell) -> Statistic:
     apart = np.abs(held[:, None] - held[None]).sum(2)[np.maximum(gold, 0)]
     statistic = replace(statistic, excluded=cell.counted)
     share = share_of(cell, (given * apart).sum(1), len(labels) * given.sum(1), statistic)
-    return replace(share, tails=Tails())  # sets that are nearly always right differ in few items
+    return replace(share, tails="few")  # sets that are nearly always right differ in few items
 
 
 def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
@@ -173,12 +173,12 @@ def _number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         reason="numbers or gold numbers do not vary, or only one item has both",
     )
     how: list[tuple[str, tuple[float, float] | None, Tails]] = [
-        ("mean of |answer − gold|", (0.0, np.inf), Tails()),
-        ("mean of answer − gold", None, Tails()),
-        ("mean − 1.96 SD of answer − gold", None, Tails(skewed=1.0)),
-        ("mean + 1.96 SD of answer − gold", None, Tails(skewed=1.0)),
-        ("Pearson's correlation of answers and gold", (-1.0, 1.0), OF_CORRELATIONS),
-        ("ICC(A,1) of answers and gold", (-1.0, 1.0), OF_CORRELATIONS),
+        ("mean of |answer − gold|", (0.0, np.inf), "few"),
+        ("mean of answer − gold", None, "few"),
+        ("mean − 1.96 SD of answer − gold", None, "skewed"),
+        ("mean + 1.96 SD of answer − gold", None, "skewed"),
+        ("Pearson's correlation of answers and gold", (-1.0, 1.0), "correlation"),
+        ("ICC(A,1) of answers and gold", (-1.0, 1.0), "correlation"),
     ]
     warnings = long_tails((answers - true)[used])
     for column, (part, (method, ends, tails)) in enumerate(zip(_NUMBER_PARTS, how, strict=True)):

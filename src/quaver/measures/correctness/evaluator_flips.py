@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.coded_columns import Columns
 from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from quaver.agreement.set_distance import members
+from quaver.agreement.disagreement import members
 from quaver.core.records import NO_LABEL, OF_SETS, Estimate, IntervalWarning
 from quaver.core.rows import Presentation, defined
-from quaver.estimation.bootstrap import FEW, Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import ends_of, no_narrower, none_goes_far, of_mean
+from quaver.estimation.jackknife import FEW, Floats, Weighted
 from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic

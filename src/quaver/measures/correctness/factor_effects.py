@@ -12,11 +12,11 @@ import polars as pl
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
-from quaver.estimation.bootstrap import Floats, Ratio, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Codes, Columns, Gathered, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import adjusted
+from quaver.estimation.jackknife import Floats, Ratio, Weighted
 from quaver.estimation.measure_input import Judged, MeasureInput, column_for, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.f1 import UNSEEN, f1_statistic

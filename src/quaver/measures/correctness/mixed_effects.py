@@ -27,10 +27,10 @@ from scipy import special
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, UnknownColumn, combine, encode
 from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.measure_input import MeasureInput, judge, treatment
 from quaver.estimation.regression import design, parsed
 from quaver.measures.variation.label_shares import ASKING

@@ -12,12 +12,12 @@ from scipy import special
 
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Presentation
-from quaver.estimation.bootstrap import Floats, Ratio, Units
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import Interval, adjusted
+from quaver.estimation.jackknife import Floats, Ratio, Units
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import gap
@@ -119,10 +119,10 @@ def _spread(cell: Cell, of: Sequence[str], estimand: Estimand, missing: Missing)
         return np.asarray(np.mean([np.ptp(some, axis=1)[:, 0] for some in np.split(shares, ends, axis=1)], 0))
 
     deviations = [level_deviations(right[:, part, None], asked[:, part, None]) for part in parts]
-    noise = gap(np.concatenate(deviations, 1), cell.units, mean_range, cell.resampling, "spread")
+    reach, floor = gap(np.concatenate(deviations, 1), cell.units, mean_range, cell.resampling, "spread")
     corrected = [corrected_spread(right[:, part], asked[:, part], cell.units) for part in parts]
     every = accuracies(np.ones((1, len(right))))[0]
-    details: dict[str, Any] = {"corrected": float(np.mean(corrected)), "variants": count, **noise.details}
+    details: dict[str, Any] = {"corrected": float(np.mean(corrected)), "variants": count, **floor}
     value = float(np.mean([np.ptp(every[part]) for part in parts]))
     warnings: tuple[str, ...] = ()
     if details.get("floor_high", -1.0) >= value:
@@ -133,7 +133,7 @@ def _spread(cell: Cell, of: Sequence[str], estimand: Estimand, missing: Missing)
     details |= _extremes(cell, of, every, parts[0]) if len(parts) == 1 else {"averaged_over": len(parts)}
     under, bounds = over_strata(spreads), (0.0, 1.0)
     statistic = replace(statistic, under=under, details=details, warnings=warnings, ends=bounds)
-    estimate = cell.estimated(replace(statistic, reach=noise.reach))
+    estimate = cell.estimated(replace(statistic, reach=reach))
     if estimand == "fixed" or estimate.low is None or estimate.high is None:
         return estimate
     level = cell.resampling.confidence_level

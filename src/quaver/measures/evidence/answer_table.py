@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import scale
 from quaver.core.records import OF_SETS, Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Ratio, Resampling, Units, Weighted
 from quaver.estimation.grouped_items import ItemGroups, item_groups, tabulated
+from quaver.estimation.jackknife import Floats, Ratio, Resampling, Units, Weighted
 from quaver.estimation.statistic import Sampler, Statistic
 
 Mask = NDArray[np.bool_]

@@ -26,7 +26,6 @@ import numpy as np
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.grouped_items import (
     above_floor,
     affordable,
@@ -35,6 +34,7 @@ from quaver.estimation.grouped_items import (
     with_random_signs,
 )
 from quaver.estimation.intervals import Interval, adjusted, mean_within
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import quotient
 from quaver.measures.evidence.answer_table import AnswerTable
 

@@ -16,11 +16,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.agreement.disagreement import scale
-from quaver.agreement.set_distance import members
+from quaver.agreement.disagreement import members, scale
 from quaver.core.records import OF_SETS, UNORDERED, Estimate, Numbers
-from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.intervals import mean_within
+from quaver.estimation.jackknife import Floats, Ratio
 from quaver.measures.evidence.answer_table import AnswerTable, Mask
 from quaver.measures.evidence.flips import short_of
 from quaver.measures.validity.item_clusters import LENGTH, associated, traits

@@ -17,9 +17,9 @@ import numpy as np
 from scipy import special
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.grouped_items import by_unit
 from quaver.estimation.intervals import clopper_pearson
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import quotient
 from quaver.measures.evidence.answer_table import AnswerTable
 from quaver.measures.evidence.flips import Disagreements, holding_zero, label_flips, like_of, same

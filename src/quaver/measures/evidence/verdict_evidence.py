@@ -9,10 +9,10 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.core.records import Estimate, LabelSet, Numbers
-from quaver.estimation.bootstrap import Ratio, Resampling
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import frame_of
 from quaver.estimation.grouped_items import item_groups
+from quaver.estimation.jackknife import Ratio, Resampling
 from quaver.estimation.statistic import Sampler, Statistic
 from quaver.measures.evidence.answer_table import AnswerTable, answer_tables
 from quaver.measures.evidence.flips import label_flips, label_shifts

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import entropy, over_strata
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic

@@ -16,10 +16,10 @@ from quaver.agreement.stratified_alpha import mean_alphas, over_rows, said_of_al
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted, one_thread
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import percentile
+from quaver.estimation.jackknife import Floats, Resampling, Units, Weighted, one_thread
 from quaver.estimation.means import over_strata
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
@@ -202,7 +202,7 @@ def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -
         chosen = np.argpartition(keys, size - 1, axis=1)[:, :size]
         weights = np.zeros(keys.shape)
         np.put_along_axis(weights, chosen, 1.0, 1)
-        yield units.spread(weights)
+        yield weights if units.clusters is None else weights[:, units.clusters]
 
 
 @measure(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.coders import ALL, Coded, Ints, coded, coders_of

@@ -16,10 +16,10 @@ from quaver.core.number_format import composed
 from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.coded_columns import Encoded, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import none_goes_far
+from quaver.estimation.jackknife import Floats, Units
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic

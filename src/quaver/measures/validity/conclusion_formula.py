@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from quaver.agreement.coefficient import label_set_of
-from quaver.agreement.set_distance import members
+from quaver.agreement.disagreement import members
 from quaver.core.label_values import labels_in
 from quaver.core.records import OF_SETS, UNORDERED, LabelSet
 from quaver.correction.gold_regression import Kind
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.coded_columns import UnknownColumn
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.regression import design, parsed
 
 Verdict = Literal["holds", "reverses", "not distinguishable"]

@@ -13,11 +13,11 @@ from scipy import special
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.correction.estimators import Corrected, gold_alone
 from quaver.correction.gold_regression import GoldRegression, Kind
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, frame_of, label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, clopper_pearson
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import levers, orthonormal
 from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest, score_interval

@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import LabelSet
-from quaver.estimation.bootstrap import Floats, one_thread
 from quaver.estimation.cells import Frame, cells, guarded
 from quaver.estimation.coded_columns import Columns, label_counts
+from quaver.estimation.jackknife import Floats, one_thread
 
 _FLOOR = 1e-10
 """Probabilities are kept above this, so that an error never seen before is unlikely and not impossible."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import Ints, frame_of
 from quaver.estimation.grouped_items import Partition
 from quaver.estimation.intervals import adjusted
+from quaver.estimation.jackknife import Floats
 
 _METHOD = (
     "intraclass correlation by one-way analysis of variance, tested by permuting items, with Holm's "

@@ -17,11 +17,11 @@ from scipy.spatial.distance import cdist
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import FEW, Floats, Ratio
 from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.coded_columns import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, no_narrower, none_goes_far
+from quaver.estimation.jackknife import FEW, Floats, Ratio
 from quaver.estimation.means import entropy, jackknifed_entropy, over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic, never_labelled

@@ -16,10 +16,10 @@ import polars as pl
 
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Ratio, Resampling
 from quaver.estimation.cells import ColumnReader, Frame, guarded
 from quaver.estimation.coded_columns import Gathered, UnknownColumn, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations, tabulated
+from quaver.estimation.jackknife import Floats, Ratio, Resampling
 from quaver.estimation.paired_differences import gap
 from quaver.estimation.statistic import Sampler, Statistic
 
@@ -220,13 +220,13 @@ def _range(factor: str, labels: Sequence[str], counts: Floats, sampler: Sampler)
     whole = counts.sum(2, keepdims=True)
     most = int(np.argmax(np.ptp(counts.sum(0) / whole.sum(0), axis=0)[:-1]))  # the last is no label
     apart, levels = level_deviations(counts, whole)[..., :-1], Ratio(counts[..., most], whole[..., 0])
-    known = gap(apart, sampler.units, lambda x: np.ptp(x, 1).max(1), sampler.resampling, factor)
+    reach, floor = gap(apart, sampler.units, lambda x: np.ptp(x, 1).max(1), sampler.resampling, factor)
     return Statistic(
         part="label_range",
         method="largest minus smallest share over the factor's levels, for the label that moves most",
         under=lambda weights: np.ptp(levels(weights), axis=1)[:, None],
         where={"factor": factor, "label": labels[most]},
-        details=known.details,
+        details=floor,
         ends=(0.0, 1.0),
-        reach=known.reach,
+        reach=reach,
     )

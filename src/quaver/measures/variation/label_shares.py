@@ -10,12 +10,12 @@ import numpy as np
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Ratio
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import affordable, level_deviations, of_random_conditions, p_above
 from quaver.estimation.intervals import adjusted
+from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.paired_differences import gap
@@ -169,8 +169,7 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
     values = under(np.ones((1, len(counts))))[0]
     for column, place in enumerate(compared):
         one, two = (side[:, column] for side in sides)
-        noise = gap(_apart(one, two), cell.units, _distance, cell.resampling)
-        known, reach = dict(noise.details), noise.reach
+        reach, known = gap(_apart(one, two), cell.units, _distance, cell.resampling)
         if exchanged is not None:
             known["p"] = max(known["p"], float(p_above(values[[column]], exchanged[:, None])[0]))
             reach = np.inf if known["p"] >= 1 - cell.resampling.confidence_level else reach

@@ -26,9 +26,9 @@ from quaver.core.rows import Estimates
 from quaver.core.vocabularies import check_sides
 from quaver.design.items.text_lines import column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.coded_columns import frame_of
+from quaver.estimation.jackknife import Resampling
 from quaver.study.imports.columns import Table, table_of
 from quaver.study.imports.import_options import label_rules
 

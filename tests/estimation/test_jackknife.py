@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from quaver.estimation.bootstrap import Ratio, Resampling, Units, jackknife
+from quaver.estimation.jackknife import Ratio, Resampling, Units
 from quaver.estimation.statistic import Sampler, Statistic
 
 
@@ -22,10 +22,10 @@ def test_what_an_interval_leaves_out_is_shared_by_its_two_sides():
 
 def test_the_mean_has_its_standard_error():
     x = np.random.default_rng(0).normal(size=200)
-    draws = jackknife(lambda w: (w @ x / w.sum(1))[:, None], Units(200), Resampling())
-    assert draws.point[0] == pytest.approx(x.mean())
-    assert draws.variance[0] ** 0.5 == pytest.approx(x.std(ddof=1) / np.sqrt(200))
-    assert draws.jackknife.shape == (200, 1)
+    draws = Sampler(Units(200), Resampling()).jackknifed(lambda w: (w @ x / w.sum(1))[:, None])
+    assert draws.point == pytest.approx(x.mean())
+    assert draws.variance**0.5 == pytest.approx(x.std(ddof=1) / np.sqrt(200))
+    assert draws.left.shape == (200,)
 
 
 @pytest.mark.parametrize("units", [Units(7), Units(401), Units(3000, np.arange(3000) % 900, "author")])
@@ -137,10 +137,8 @@ def test_the_variance_of_a_mean_over_unequal_groups_is_cr2() -> None:
     sums = np.add.reduceat(x - x.mean(1, keepdims=True), np.r_[0, np.cumsum([1, 2, 5, 20])], axis=1)
     by_hand = (sums**2 / (1 - np.array([1, 2, 5, 20, 60]) / n)).sum(1) / n**2
     for one, variance in zip(x[:5], by_hand, strict=False):
-        draws = jackknife(
-            lambda w, x=one: np.stack([w @ x, w @ x], 1) / w.sum(1)[:, None], units, Resampling()
-        )
-        assert draws.variance == pytest.approx([variance] * 2)
+        draws = Sampler(units, Resampling()).jackknifed(lambda w, x=one: (w @ x / w.sum(1))[:, None])
+        assert draws.variance == pytest.approx(variance)
     assert by_hand.mean() == pytest.approx(1 / n, rel=0.04)
 
 
@@ -177,10 +175,10 @@ def test_what_most_units_do_to_a_number_makes_no_error():
     """Forty items with five to nine answers each; two of them have three wrong ones."""
     answers = np.arange(40.0) % 5 + 5
     right = answers - 3 * (np.arange(40) < 2)
-    draws = jackknife(Ratio(right[:, None], answers[:, None]), Units(40), Resampling())
-    assert draws.moving(0) == 2
+    draws = Sampler(Units(40), Resampling()).jackknifed(Ratio(right[:, None], answers[:, None]))
+    assert draws.moving == 2
 
 
 def test_a_unit_without_which_a_number_is_undefined_makes_its_error():
-    draws = jackknife(Ratio(np.array([[1.0], [0.0]]), np.array([[1.0], [0.0]])), Units(2), Resampling())
-    assert draws.moving(0) == 1
+    one = np.array([[1.0], [0.0]])
+    assert Sampler(Units(2), Resampling()).jackknifed(Ratio(one, one)).moving == 1

@@ -201,78 +201,65 @@ class Units:
         """How many units must make the error of a number, or hold the labels that it rests on."""
         return FEW if self.clusters is None or self.freedom + 1 >= _MANY_GROUPS else 2 * FEW
 
-    def spread(self, weights: Floats) -> Floats:
-        """Item weights from unit weights: a group's items are drawn together."""
-        return weights if self.clusters is None else weights[:, self.clusters]
-
     def touched(self, items: NDArray[np.bool_]) -> int:
         """How many units hold at least one of the items marked."""
         if self.clusters is None:
             return int(items.sum())
         return int(np.unique(self.clusters[items]).size)
 
+    def same_as(self, other: Units) -> bool:
+        """Whether others are the same items in the same groups."""
+        if (self.items, self.name) != (other.items, other.name):
+            return False
+        if self.clusters is None or other.clusters is None:
+            return self.clusters is other.clusters
+        return bool(np.array_equal(self.clusters, other.clusters))
+
     def without_one(self, groups: int = 400) -> Iterator[Floats]:
         """Item weights with one unit left out, for each unit; of many units, with one random group of them.
 
         The groups are the same for all statistics of as many units, so that values can be compared in pairs.
         """
+        group = _groups_left_out(self.count, self.name, groups)
+        if self.clusters is not None:
+            group = group[self.clusters]
+        count = int(group.max(initial=-1)) + 1
         block = max(1, _LEFT_OUT // max(1, self.items, self.count))
-        small = min(self.count, groups) * self.count <= 2 * _LEFT_OUT
-        made = _kept_without_one if small else _without_one
-        return map(self.spread, made(self.count, self.name, block, groups))
+        for start in range(0, count, block):
+            left_out = np.arange(start, min(start + block, count))
+            yield (group != left_out[:, None]).astype(np.float64)
 
 
-def _without_one(units: int, name: str, block: int, most: int) -> Iterator[Floats]:
-    """Unit weights with a unit or group left out, so many of these at a time."""
-    size = -(-units // most)
-    groups = -(-units // max(size, 1))
+@lru_cache(maxsize=8)
+def _groups_left_out(units: int, name: str, most: int) -> NDArray[np.int64]:
+    """Which units are left out together: each by itself, or at most so many random groups."""
+    size = max(1, -(-units // most))
+    groups = -(-units // size)
     order = np.arange(units)
     if size > 1:
         order = np.random.default_rng(derive(0, "jackknife", name)).permutation(order)
     group = np.empty(units, np.int64)
     group[order] = np.arange(units) * groups // max(units, 1)
-    order = np.argsort(group, kind="stable")
-    edges = np.searchsorted(group[order], np.arange(groups + 1))
-    for start in range(0, groups, block):
-        end = min(start + block, groups)
-        gone = order[edges[start] : edges[end]]
-        weights = np.ones((end - start, units))
-        weights[group[gone] - start, gone] = 0.0
-        weights.flags.writeable = False
-        yield weights
+    return group
 
 
-@lru_cache(maxsize=2)
-def _kept_without_one(units: int, name: str, block: int, most: int) -> tuple[Floats, ...]:
-    """The same, kept: every statistic of a study's cells leaves out the same units."""
-    return tuple(_without_one(units, name, block, most))
+@dataclass(frozen=True, eq=False)
+class Jackknife:
+    """A number, and its values with each unit left out.
 
-
-class Draws:
-    """A statistic, and its values with each unit left out, which are made when they are first asked for.
-
-    Args:
-        point: Its value, shape (statistics,).
-        jackknife: Its values with one unit (of many units, one group of them) left out, shape (units or
-            groups, statistics), or what makes them.
+    Attributes:
+        point: The number.
+        left: Its values with one unit (of many units, one group of them) left out; NaN where undefined.
         units: What was left out, whose degrees of freedom the variance has at most.
     """
 
-    def __init__(
-        self, point: Floats, jackknife: Floats | Callable[[], Floats], units: Units | None = None
-    ) -> None:
-        self.point, self._jackknife, self._units = point, jackknife, units
-
-    @property
-    def jackknife(self) -> Floats:
-        """With one unit or group left out, shape (units or groups, statistics)."""
-        if callable(self._jackknife):
-            self._jackknife = self._jackknife()
-        return self._jackknife
+    point: float
+    left: Floats
+    units: Units
 
     @cached_property
-    def variance(self) -> Floats:
-        """The jackknife variance of each statistic: Σ wⱼ (t₋ⱼ − mean)², wⱼ = 1 − nⱼ / n, and the mean by w.
+    def variance(self) -> float:
+        """The jackknife variance: Σ wⱼ (t₋ⱼ − mean)², wⱼ = 1 − nⱼ / n, and the mean by w.
 
         Units of one size, m of them, have w = (m − 1) / m, the usual one. Where groups differ in size, the
         usual one is too large: without a large group, the rest moves more than it should. The weights make it
@@ -281,97 +268,86 @@ class Draws:
         586-596; groups: Shao & Wu (1989), Annals of Statistics 17, 1176-1197; their sizes: Bell & McCaffrey
         (2002), Survey Methodology 28, 169-181.
 
-        >>> left = np.array([[2.0], [3.0], [4.0]])
-        >>> Draws(np.array([3.0]), left).variance  # of a mean: s² / n = 4 / 3
-        array([1.33333333])
+        >>> variance = Jackknife(3.0, np.array([2.0, 3.0, 4.0]), Units(3)).variance
+        >>> round(variance, 6)  # of a mean: s² / n = 4 / 3
+        1.333333
         """
-        weights, off = self._errors
-        defined = np.isfinite(self.jackknife).sum(0) > 1
-        return np.where(defined, (weights * off**2).sum(0), np.nan)
+        weights, errors = self._errors
+        return float(weights @ errors**2) if errors.size > 1 else np.nan
 
     @cached_property
-    def events(self) -> Floats:
-        """As how many units each variance counts: (Σ wφ²)² / Σ w²φ⁴ of the units' contributions φ.
+    def events(self) -> float:
+        """As how many units the variance counts: (Σ wφ²)² / Σ w²φ⁴ of the units' contributions φ.
 
         A sum of squares that few units make varies by 1 / events of its own square, as one with twice as many
         degrees of freedom does.
 
-        >>> left = np.array([[2.0], [3.0], [4.0]])  # contributions 1, 0 and -1
-        >>> Draws(np.array([3.0]), left).events
-        array([2.])
+        >>> Jackknife(3.0, np.array([2.0, 3.0, 4.0]), Units(3)).events  # contributions 1, 0 and -1
+        2.0
         """
-        weights, off = self._errors
-        return np.asarray(self.variance**2 / np.maximum((weights**2 * off**4).sum(0), 1e-300))
+        weights, errors = self._errors
+        return self.variance**2 / max(float(weights**2 @ errors**4), 1e-300)
 
-    def moving(self, column: int) -> int:
-        """How many units make a statistic's error: those without which it moves, or is undefined.
+    @cached_property
+    def skewness(self) -> float:
+        """The skewness of the number's error: Σ (√w φ)³ / (Σ w φ²)^1.5 of the contributions φ."""
+        weights, errors = self._errors
+        cubes = float(weights**1.5 @ errors**3)
+        return cubes / float(max(self.variance, 1e-200) ** 1.5)
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the variance: of its values with one left out, at most the units'."""
+        return min(self._errors[0].size - 1.0, self.units.freedom)
+
+    @cached_property
+    def moving(self) -> int:
+        """How many units make the number's error: those without which it moves, or is undefined.
 
         Of the units that have a part in it, the most that leave it within a tenth of the range do not: what
         is common moves a number a little with every unit that has it.
 
-        >>> left = np.array([[0.6], [0.5], [0.5], [0.5], [0.51], [0.9]])
-        >>> Draws(np.array([0.6]), left).moving(0)  # the first has no part in it
+        >>> left = np.array([0.6, 0.5, 0.5, 0.5, 0.51, 0.9])
+        >>> Jackknife(0.6, left, Units(6)).moving  # the first has no part in it
         1
         """
-        left, point = self.jackknife[:, column], float(self.point[column])
-        known = np.sort(left[np.isfinite(left)])
-        known = known[np.abs(known - point) > 1e-13 * max(1.0, abs(point))]
-        undefined = left.size - int(np.isfinite(left).sum())
+        known = np.sort(self.left[np.isfinite(self.left)])
+        undefined = self.left.size - known.size
+        known = known[np.abs(known - self.point) > 1e-13 * max(1.0, abs(self.point))]
         if not known.size:
             return undefined
         near = max(1e-12, float(known[-1] - known[0]) / 10)
         alike = np.searchsorted(known, known + near, "right") - np.arange(known.size)
         return undefined + known.size - int(alike.max())
 
-    @cached_property
-    def skewness(self) -> Floats:
-        """The skewness of each statistic's error: Σ (√w φ)³ / (Σ w φ²)^1.5 of the contributions φ."""
-        weights, off = self._errors
-        return np.asarray((weights**1.5 * off**3).sum(0) / np.maximum(self.variance, 1e-200) ** 1.5)
-
-    def as_z(self) -> Draws:
-        """Fisher's z = artanh of correlations; of 1 and -1 those of numbers next to them."""
-        point, left = (np.arctanh(np.clip(one, 1e-12 - 1, 1 - 1e-12)) for one in (self.point, self.jackknife))
-        return Draws(point, left, self._units)
+    def as_z(self) -> Jackknife:
+        """Fisher's z = artanh of a correlation; of 1 and -1 those of numbers next to them."""
+        point, left = (np.arctanh(np.clip(one, 1e-12 - 1, 1 - 1e-12)) for one in (self.point, self.left))
+        return Jackknife(float(point), left, self.units)
 
     @cached_property
     def _errors(self) -> tuple[Floats, Floats]:
-        """The weights of the units in each variance, 0 where undefined, and what each adds to the error."""
-        defined = np.isfinite(self.jackknife)
-        values = np.where(defined, self.jackknife, 0.0)
-        weights = np.where(defined, 1 - self._sizes[:, None] / np.maximum(self._sizes @ defined, 1), 0.0)
-        mean = (weights * values).sum(0) / np.maximum(weights.sum(0), 1e-300)
-        return weights, np.where(defined, mean - values, 0.0)
-
-    @property
-    def _sizes(self) -> Floats:
-        """How many items were left out; 1 of units of one size, and of random groups of many."""
-        units, count = self._units, len(self.jackknife)
-        if units is None or units.clusters is None or units.count != count:
-            return np.ones(count)
-        return np.bincount(units.clusters).astype(np.float64)
-
-    @cached_property
-    def freedom(self) -> Floats:
-        """The degrees of freedom of each variance: of its values with one left out, at most the units'."""
-        most = np.inf if self._units is None else self._units.freedom
-        return np.asarray(np.minimum(np.isfinite(self.jackknife).sum(0) - 1.0, most))
+        """The weight of each unit without which the number is defined, and what it adds to the error."""
+        defined, sizes, clusters = np.isfinite(self.left), np.ones(self.left.size), self.units.clusters
+        if clusters is not None and self.units.count == self.left.size:  # groups of many units have one size
+            sizes = np.bincount(clusters).astype(np.float64)
+        sizes, values = sizes[defined], self.left[defined]
+        weights = 1 - sizes / max(sizes.sum(), 1)
+        return weights, weights @ values / max(weights.sum(), 1e-300) - values
 
 
-def jackknife(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:
-    """Evaluate a statistic on the data and, where an interval is asked for, with each unit left out.
+def jackknife(under: Weighted, units: Units, resampling: Resampling) -> tuple[Floats, Floats]:
+    """A function of item weights, of the data and, where an interval is asked for, without each unit.
+
+    Returns:
+        Its numbers, and their values with each unit (of many, each group of units) left out, a row a unit.
 
     >>> x = np.array([1.0, 2.0, 6.0])
-    >>> draws = jackknife(lambda w: (w @ x / w.sum(1))[:, None], Units(3), Resampling())
-    >>> draws.point.tolist(), draws.jackknife[:, 0].tolist()
+    >>> point, left = jackknife(lambda w: (w @ x / w.sum(1))[:, None], Units(3), Resampling())
+    >>> point.tolist(), left[:, 0].tolist()
     ([3.0], [4.0, 3.5, 1.5])
     """
+    blocks = units.without_one(resampling.groups) if resampling.resamples and units.count > 1 else ()
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-        point = statistic(np.ones((1, units.items)))[0]
-
-    def left() -> Floats:
-        blocks = units.without_one(resampling.groups) if resampling.resamples and units.count > 1 else ()
-        with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
-            return np.concatenate([np.empty((0, point.size)), *map(statistic, blocks)])
-
-    return Draws(point, left, units)
+        point = under(np.ones((1, units.items)))[0]
+        return point, np.concatenate([np.empty((0, point.size)), *map(under, blocks)])
