@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from quaver.acceptance.item_scores import ItemEvidence, Score, scored
+from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, exact_p, select
 from quaver.estimation.jackknife import one_thread
 from quaver.gold.gold_draw import drawn, first_draw
 
 PROMPTS, LABELS, GROUPS = 8, 3, 4
-SCORES: tuple[Score, ...] = ("agreement", "learned")
+SCORES = ("agreement", "learned")
 
 
 class Kind(NamedTuple):
@@ -114,8 +114,9 @@ def evidence(rng: np.random.Generator, kind: Kind) -> tuple[ItemEvidence, Any]:
 
 def accepted(found: ItemEvidence, true: Any, score: Any, promise: float, seed: int) -> tuple[float, bool]:
     """The share of open labels that is accepted, and whether more of these are wrong than promised."""
-    candidates = Candidates(scored(found, score, seed), found.checked, found.wrong, found.probability)
-    open_labels = select(candidates, promise, 0.05).accepted & ~found.checked
+    scores = scored(found, seed) if score == "learned" else found.agreement
+    candidates = Candidates(scores, found.checked, found.wrong, found.probability)
+    open_labels = select(candidates, promise, 0.05) & ~found.checked
     wrong = (found.label != true)[open_labels]
     return open_labels.sum() / (~found.checked).sum(), bool(wrong.size and wrong.mean() > promise)
 

@@ -54,7 +54,6 @@ GROUPS = (
             "quaver.study.sources.study_source.StudySource",
             "quaver.acceptance.accepted_labels.Acceptance",
             "quaver.acceptance.accepted_labels.Accepted",
-            "quaver.acceptance.selection.Treated",
         ),
     ),
     Group(

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
 from quaver.correction.estimators import corrected, ends, gold_alone, naive
 from quaver.correction.gold_regression import of_mean
@@ -64,13 +63,10 @@ def accepted(true: Any, said: Any, seed: int) -> tuple[float, float]:
     modal, items = votes.argmax(1), len(true)
     checked = np.zeros(items, bool)
     checked[np.random.default_rng([seed, 1]).choice(items, CHECKED, replace=False)] = True
-    found = ItemEvidence(
-        items=np.arange(items).astype(str), label=modal.astype(str), agreement=votes.max(1) / said.shape[1],
-        confidence=np.full(items, np.nan), gold=true.astype(int).astype(str), checked=checked,
-        waiting=np.zeros(items, bool), probability=np.full(items, CHECKED / items), groups={},
-    )  # fmt: skip
-    candidates = Candidates(scored(found, "agreement", seed), checked, found.wrong, found.probability)
-    kept = select(candidates, PROMISE, 0.05).accepted & ~checked
+    wrong = checked & (modal != true)
+    agreement = votes.max(1) / said.shape[1]
+    candidates = Candidates(agreement, checked, wrong, np.full(items, CHECKED / items))
+    kept = select(candidates, PROMISE, 0.05) & ~checked
     return kept.sum() / (~checked).sum(), float((modal != true)[kept].mean()) if kept.any() else 0.0
 
 

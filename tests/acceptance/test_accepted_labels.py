@@ -11,8 +11,9 @@ import pytest
 import scipy
 from tests.designed_gold import designed
 
-from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
+from quaver.acceptance.accepted_labels import Acceptance, accepted_labels, treated
 from quaver.acceptance.item_scores import evidence_of, scored, shift_p
+from quaver.acceptance.selection import Candidates, select
 from quaver.errors import MeasureError, UnknownName
 
 LABELS = ("a", "b")
@@ -114,12 +115,12 @@ def test_the_promise_is_kept_whatever_the_design(design: str) -> None:
 
 def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> None:
     evidence = evidence_of(designed(annotations(), 300, 1), LABELS, groups=("party",))
-    before = scored(evidence, "learned", 3)
+    before = scored(evidence, 3)
     gold = evidence.gold.copy()
     first = int(np.flatnonzero(evidence.checked)[0])
     gold[first] = "b" if gold[first] == "a" else "a"
     object.__setattr__(evidence, "gold", gold)
-    after = scored(evidence, "learned", 3)
+    after = scored(evidence, 3)
     assert after[first] == before[first]
     assert not np.array_equal(after, before)
 
@@ -127,19 +128,18 @@ def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> Non
 def test_what_gold_labels_do_not_show_changes_no_order() -> None:
     evidence = evidence_of(designed(annotations(items=400), 60, 1), LABELS, groups=("party",))
     ranks = scipy.stats.rankdata(evidence.agreement) + scipy.stats.rankdata(evidence.confidence)
-    found = scored(evidence, "learned", 7)
+    found = scored(evidence, 7)
     assert np.array_equal(np.argsort(found, kind="stable"), np.argsort(ranks, kind="stable"))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
-    found = {
-        name: of(annotations(seed, lean=0.3), error=0.1, score=name) for name in ("agreement", "learned")
-    }
-    assert any(note.startswith("Of the labels of party x, ") for note in found["learned"].notes)
-    accepted = {name: one.table.filter(decision="accept") for name, one in found.items()}
-    assert accepted["learned"].height > accepted["agreement"].height + 100
-    assert (accepted["learned"]["party"] == "y").mean() > 0.75
+    frame = designed(annotations(seed, lean=0.3), 300, 1, "simple")
+    learned = accepted_labels(evidence_of(frame, LABELS, groups=("party",)), error=0.1)
+    unaware = accepted_labels(evidence_of(frame.drop("confidence"), LABELS), error=0.1)
+    assert any(note.startswith("Of the labels of party x, ") for note in learned.notes)
+    assert learned.accepted > unaware.accepted + 100
+    assert (learned.table.filter(decision="accept")["party"] == "y").mean() > 0.75
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -163,8 +163,14 @@ def test_one_prompt_without_confidences_is_the_answer_or_one_error() -> None:
 
 
 def test_a_group_that_is_treated_worse_is_named() -> None:
-    found = of(annotations(items=4000, lean=0.12), 1000, error=0.15, score="agreement")
-    verdicts = {one.level: one.verdict for one in found.groups if one.column == "party"}
+    evidence = evidence_of(
+        designed(annotations(items=4000, lean=0.12), 1000, 1, "simple"), LABELS, groups=("party",)
+    )
+    score, groups = evidence.agreement, evidence.groups["party"]
+    candidates = Candidates(score, evidence.checked, evidence.wrong, evidence.probability)
+    accepted = select(candidates, 0.15, 0.05)
+    found = treated("party", groups, candidates, accepted, error=0.15, risk=0.05)
+    verdicts = {one.level: one.verdict for one in found}
     assert verdicts == {"x": "more wrong", "y": "as promised"}
 
 
@@ -179,7 +185,6 @@ def test_too_few_labels_say_how_many_it_takes() -> None:
     found = of(annotations(), 30)
     assert found.accepted == 0
     assert "59" in found.notes[0]
-    assert found.score == "learned"
 
 
 def test_the_curve_accepts_more_for_laxer_promises() -> None:

@@ -68,7 +68,7 @@ def test_nothing_checked_shows_nothing() -> None:
 @pytest.mark.parametrize("wrong", [0, 3])
 def test_the_bound_is_the_smallest_promise_that_passes(wrong: int) -> None:
     found = one_set(wrong, 100, 10**7)
-    bound = float(upper_bound(found, 0.05)[0])
+    bound = upper_bound(found, 0.05)
     assert bound == pytest.approx(stats.beta.ppf(0.95, wrong + 1, 100 - wrong), abs=1e-4)
 
 
@@ -96,39 +96,37 @@ def test_the_surest_are_accepted_and_the_promise_is_kept() -> None:
     for seed in range(40):
         candidates, wrong = drawn(seed)
         found = select(candidates, 0.05, 0.05)
-        unchecked = found.accepted & ~candidates.checked
+        unchecked = found & ~candidates.checked
         shares.append(unchecked.sum() / (~candidates.checked).sum())
         broken += bool(unchecked.any() and wrong[unchecked].mean() > 0.05)
-        if found.threshold is not None:
-            assert np.array_equal(found.accepted, candidates.score >= found.threshold)
+        if found.any():
+            assert np.array_equal(found, candidates.score >= candidates.score[found].min())
     assert broken <= 5  # 5% of 40 is 2, with its sampling error
     assert np.mean(shares) > 0.25
 
 
 def test_labels_that_are_all_right_are_all_accepted() -> None:
     candidates, _ = drawn(1, wrong_among=0.0)
-    assert select(candidates, 0.05, 0.05).accepted.all()
+    assert select(candidates, 0.05, 0.05).all()
 
 
 def test_labels_that_are_often_wrong_are_not_accepted() -> None:
     candidates, _ = drawn(1)
     found = select(candidates._replace(wrong=candidates.checked), 0.05, 0.05)
-    assert not found.accepted.any()
-    assert (found.threshold, found.found) == (None, None)
+    assert not found.any()
 
 
 @pytest.mark.parametrize("n", [0, 40])
 def test_too_few_checked_labels_promise_nothing(n: int) -> None:
     candidates, _ = drawn(1, n=n, wrong_among=0.0)
     found = select(candidates, 0.05, 0.05)
-    assert not found.accepted.any()
-    assert found.needed == 59
+    assert not found.any()
 
 
 def test_a_laxer_promise_accepts_no_fewer() -> None:
     for seed in range(10):
         candidates, _ = drawn(seed)
-        shares = [select(candidates, error, 0.05).accepted.sum() for error in (0.05, 0.1, 0.3)]
+        shares = [select(candidates, error, 0.05).sum() for error in (0.05, 0.1, 0.3)]
         assert shares[2] == candidates.score.size
         assert shares[0] <= shares[2]
 
@@ -138,16 +136,14 @@ def test_labels_of_one_score_go_together() -> None:
     tied = candidates._replace(score=np.round(candidates.score, 1))
     found = select(tied, 0.05, 0.05)
     for score in np.unique(tied.score):
-        assert len(set(found.accepted[tied.score == score].tolist())) == 1
+        assert len(set(found[tied.score == score].tolist())) == 1
 
 
 def test_the_order_of_labels_changes_nothing() -> None:
     candidates, _ = drawn(3)
     order = np.random.default_rng(0).permutation(candidates.score.size)
     shuffled = Candidates(*(one[order] for one in candidates))
-    assert np.array_equal(
-        select(shuffled, 0.05, 0.05).accepted, select(candidates, 0.05, 0.05).accepted[order]
-    )
+    assert np.array_equal(select(shuffled, 0.05, 0.05), select(candidates, 0.05, 0.05)[order])
 
 
 def test_unequal_probabilities_are_weighted() -> None:
@@ -160,7 +156,7 @@ def test_unequal_probabilities_are_weighted() -> None:
         probability = np.clip(0.3 * (1.2 - score), 0.05, 1)
         checked = draw.random(3000) < probability
         found = select(Candidates(score, checked, wrong & checked, probability), 0.05, 0.05)
-        unchecked = found.accepted & ~checked
+        unchecked = found & ~checked
         broken += bool(unchecked.any() and wrong[unchecked].mean() > 0.05)
     assert broken <= 5
 
@@ -168,4 +164,4 @@ def test_unequal_probabilities_are_weighted() -> None:
 def test_no_labels_at_all() -> None:
     nothing = np.zeros(0)
     found = select(Candidates(nothing, nothing.astype(bool), nothing.astype(bool), nothing), 0.05, 0.05)
-    assert found.accepted.size == 0
+    assert found.size == 0

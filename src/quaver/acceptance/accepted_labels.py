@@ -13,42 +13,55 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.acceptance.item_scores import ItemEvidence, Score, scored
-from quaver.acceptance.selection import Candidates, Floats, Selection, Treated, select, treated, upper_bound
+from quaver.acceptance.item_scores import ItemEvidence, scored
+from quaver.acceptance.selection import (
+    Candidates,
+    Floats,
+    Mask,
+    fewest_checked,
+    fisher_p,
+    select,
+    upper_bound,
+)
 from quaver.core.number_format import count, percent, promised
 from quaver.core.rows import Rows
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, StoreError, UnknownName
+from quaver.estimation.intervals import holm
 
 
 class Accepted(NamedTuple):
-    """How many labels can be accepted for a promise.
+    """What is accepted of all labels, or of those of one class or group, for a promise.
 
     Attributes:
-        level: The class or group that the promise is about; empty for all.
+        column: What the group is one of; empty for all.
+        level: The class or group that it is about; empty for all.
         promise: The share of wrong labels that is promised at most.
         items: Unchecked labels.
         accepted: How many of them are accepted.
-        share: Their share.
-        threshold: The smallest score of these; None where none is accepted.
-        checked: Checked labels above it.
+        share: Their share; None where there are no unchecked labels.
+        checked: Accepted labels that people checked.
         wrong: How many of these are wrong.
-        error: The estimated share of wrong labels above it.
+        error: The estimated share of wrong labels among the accepted; None where none was checked.
         at_most: Its upper bound, for this set by itself.
-        needed: How many labels must be checked before anything can be promised.
+        p: Of a group that has as few wrong labels as the others, Holm-adjusted over the groups of the
+            column; None where it cannot be tested.
+        verdict: Of a group ``more wrong`` where p is below 5%, ``not shown`` where the bound is above the
+            promise, else ``as promised``.
     """
 
+    column: str
     level: str
     promise: float
     items: int
     accepted: int
-    share: float
-    threshold: float | None
+    share: float | None
     checked: int
     wrong: int
     error: float | None
     at_most: float | None
-    needed: int
+    p: float | None = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +72,6 @@ class Acceptance(Rows):
         promise: The share of wrong labels that is promised at most.
         confidence_level: How sure the promise is, over all gold samples that might be drawn, with some of
             which nothing is accepted.
-        score: By what the labels were ordered.
         by: What each level of was promised by itself; empty where it was promised of all.
         found: What is accepted, one for each level.
         curve: How much could be accepted for other promises, each by itself.
@@ -71,11 +83,10 @@ class Acceptance(Rows):
 
     promise: float
     confidence_level: float
-    score: str
     by: str
     found: tuple[Accepted, ...]
     curve: tuple[Accepted, ...]
-    groups: tuple[Treated, ...]
+    groups: tuple[Accepted, ...]
     table: pl.DataFrame
     notes: tuple[str, ...] = ()
 
@@ -136,7 +147,6 @@ class Acceptance(Rows):
             "headline": self.headline,
             "promise": self.promise,
             "confidence_level": self.confidence_level,
-            "score": self.score,
             "by": self.by,
             "accepted": [one._asdict() for one in self.found],
             "curve": [one._asdict() for one in self.curve],
@@ -152,6 +162,7 @@ class Acceptance(Rows):
 PROMISES: Final = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 """The shares of wrong labels for which the curve says how many can be accepted."""
 
+_CLEAR: Final = 0.05
 _ALIKE: Final = 0.8
 """A group is noted whose share of accepted labels is below this part of another group's."""
 
@@ -164,93 +175,98 @@ def accepted_labels(
     *,
     error: float = 0.05,
     confidence_level: float = 0.95,
-    score: Score = "learned",
     by: str | None = None,
+    learned: bool = True,
     seed: int = 0,
 ) -> Acceptance:
-    """Which labels may be accepted so that few of them are wrong, and which need a person."""
-    _check(evidence, error, confidence_level, by)
-    risk = 1 - confidence_level
-    scores = scored(evidence, score, seed)
-    open_to = np.flatnonzero(evidence.candidates)
-    candidates = Candidates(
-        scores[open_to], evidence.checked[open_to], evidence.wrong[open_to], evidence.probability[open_to]
-    )
-    levels = _levels(evidence, by)[open_to]
-    found, accepted = [], np.zeros(open_to.size, bool)
+    """Which labels may be accepted so that few of them are wrong, and which need a person.
+
+    Items are in the order of `scored`, or where nothing is ``learned`` of their agreement.
+    """
+    columns = {**({CLASSES: evidence.label} if evidence.has_classes else {}), **evidence.groups}
+    for name, value in (("error", error), ("confidence_level", confidence_level)):
+        if not 0 < value < 1:
+            raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
+    if by is not None and by not in columns:
+        raise UnknownName("group", by, tuple(columns), where="by")
+    risk, scores = 1 - confidence_level, scored(evidence, seed) if learned else evidence.agreement
+    able = evidence.candidates
+    every = Candidates(scores, evidence.checked, evidence.wrong, evidence.probability)
+    candidates = every.some(able)
+    levels = np.full(able.sum(), "") if by is None else columns[by][able]
+    accepted = np.zeros(levels.size, bool)
+    found = []
     for name in sorted(set(levels.tolist())) or [""]:
         own = levels == name
-        selection = select(candidates.some(own), error, risk)
-        accepted[own] = selection.accepted
-        found.append(_accepted(name, error, candidates.some(own), selection, risk))
-    curve = [_accepted("", one, candidates, select(candidates, one, risk), risk) for one in PROMISES]
-    whole = np.zeros(evidence.items.size, bool)
-    whole[open_to] = accepted
-    groups = tuple(_groups(evidence, open_to, candidates, accepted, error, risk))
+        accepted[own] = select(candidates.some(own), error, risk)
+        found.append(_accepted(name and (by or ""), name, candidates.some(own), accepted[own], error, risk))
+    curve = [
+        _accepted("", "", candidates, select(candidates, promise, risk), promise, risk)
+        for promise in PROMISES
+    ]
+    groups: list[Accepted] = []
+    for column, values in columns.items():
+        if len(set(values[able].tolist())) > 1:
+            groups += treated(column, values[able], candidates, accepted, error=error, risk=risk)
+    whole = np.zeros(able.size, bool)
+    whole[able] = accepted
     return Acceptance(
         promise=error,
         confidence_level=confidence_level,
-        score=score,
         by=by or "",
         found=tuple(found),
         curve=tuple(curve),
-        groups=groups,
+        groups=tuple(groups),
         table=_table(evidence, scores, whole),
-        notes=(*_notes(evidence, found, error), *_unequal(groups)),
+        notes=(*_notes(evidence, found, error, fewest_checked(error, risk)), *_unequal(groups)),
     )
-
-
-def _check(evidence: ItemEvidence, error: float, level: float, by: str | None) -> None:
-    for name, value in (("error", error), ("confidence_level", level)):
-        if not 0 < value < 1:
-            raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
-    levels = (*((CLASSES,) if evidence.has_classes else ()), *evidence.groups)
-    if by is not None and by not in levels:
-        raise UnknownName("group", by, levels, where="by")
-
-
-def _levels(evidence: ItemEvidence, by: str | None) -> NDArray[np.str_]:
-    if by is None:
-        return np.full(evidence.items.size, "")
-    return evidence.label if by == CLASSES else evidence.groups[by]
 
 
 def _accepted(
-    level: str, error: float, candidates: Candidates, selection: Selection, risk: float
+    column: str, level: str, candidates: Candidates, accepted: Mask, error: float, risk: float
 ) -> Accepted:
-    open_items = ~candidates.checked
-    taken, items = int((selection.accepted & open_items).sum()), int(open_items.sum())
-    check = selection.found
-    return Accepted(
-        level,
-        error,
-        items,
-        taken,
-        taken / items if items else 0.0,
-        selection.threshold,
-        int(check.checked[0]) if check else 0,
-        int(check.wrong[0]) if check else 0,
-        float(check.share[0]) if check else None,
-        float(upper_bound(check, risk)[0]) if check else None,
-        selection.needed,
-    )
+    """What is accepted of some labels."""
+    open_labels = ~candidates.checked
+    items, taken = int(open_labels.sum()), int((accepted & open_labels).sum())
+    share = taken / items if items else None
+    if not (accepted & candidates.checked).any():
+        return Accepted(column, level, error, items, taken, share, 0, 0, None, None)
+    check = candidates.some(accepted).together()
+    counts = int(check.checked[0]), int(check.wrong[0])
+    bound = upper_bound(check, risk)
+    return Accepted(column, level, error, items, taken, share, *counts, float(check.share[0]), bound)
 
 
-def _groups(
-    evidence: ItemEvidence,
-    open_to: NDArray[np.int64],
+def treated(
+    column: str,
+    levels: NDArray[np.str_],
     candidates: Candidates,
-    accepted: NDArray[np.bool_],
+    accepted: Mask,
+    *,
     error: float,
     risk: float,
-) -> Iterator[Treated]:
-    """How each class and each group was treated."""
-    classes = {CLASSES: evidence.label} if evidence.has_classes else {}
-    columns = {**classes, **evidence.groups}
-    for column, levels in columns.items():
-        own = levels[open_to]
-        if len(set(own.tolist())) > 1:
-            yield from treated(column, own, candidates, accepted, error=error, risk=risk)
+) -> list[Accepted]:
+    """How each group of a column was treated.
+
+    A promise about all accepted labels is kept on average: a group may have more wrong ones than another.
+    For each group the estimated share and its upper bound are given, and Fisher's exact test, one-sided,
+    that it has no more wrong ones among its checked accepted labels than the other groups together.
+    """
+    names, known = sorted(set(levels[levels != ""].tolist())), candidates.checked & accepted
+    tests = [fisher_p(known & (levels == name), known & (levels != name), candidates.wrong) for name in names]
+    adjusted = iter(holm([p for p in tests if p is not None]))
+    groups = []
+    for name, test in zip(names, tests, strict=True):
+        own = levels == name
+        group = _accepted(column, name, candidates.some(own), accepted[own], error, risk)
+        p = None if test is None else next(adjusted)
+        verdict = "as promised"
+        if p is not None and p < _CLEAR:
+            verdict = "more wrong"
+        elif accepted[own].any() and (group.at_most is None or group.at_most > error):
+            verdict = "not shown"
+        groups.append(group._replace(p=p, verdict=verdict))
+    return groups
 
 
 def _table(evidence: ItemEvidence, scores: Floats, accepted: NDArray[np.bool_]) -> pl.DataFrame:
@@ -272,12 +288,12 @@ def _table(evidence: ItemEvidence, scores: Floats, accepted: NDArray[np.bool_]) 
     return frame.with_columns(empty, pl.col("confidence").fill_nan(None))
 
 
-def _notes(evidence: ItemEvidence, found: list[Accepted], error: float) -> Iterator[str]:
+def _notes(evidence: ItemEvidence, found: Sequence[Accepted], error: float, needed: int) -> Iterator[str]:
     checked = int(evidence.checked.sum())
     for one in (one for one in found if not one.accepted):
-        if checked < one.needed:
+        if checked < needed:
             yield (
-                f"A promise of {promised(error)} takes {one.needed:,} checked labels, none of them wrong; "
+                f"A promise of {promised(error)} takes {needed:,} checked labels, none of them wrong; "
                 f"there are {checked:,}."
             )
             break
@@ -293,15 +309,11 @@ def _notes(evidence: ItemEvidence, found: list[Accepted], error: float) -> Itera
         yield f"{count(outside, 'item')} outside the sampled items need a person."
 
 
-def _unequal(groups: Sequence[Treated]) -> Iterator[str]:
+def _unequal(groups: Sequence[Accepted]) -> Iterator[str]:
     """A note on each column of groups whose labels are accepted much less often in one than in another."""
     for column in dict.fromkeys(group.column for group in groups if group.column != CLASSES):
-        shares = [
-            (group.accepted, group.level)
-            for group in groups
-            if group.column == column and group.accepted is not None
-        ]
-        (low, fewest), (high, most) = min(shares), max(shares)
+        known = [(one.share, one.level) for one in groups if one.column == column and one.share is not None]
+        (low, fewest), (high, most) = min(known), max(known)
         if low < _ALIKE * high:
             yield (
                 f"Of the labels of {column} {fewest}, {percent(low)} are accepted; of {most}, "

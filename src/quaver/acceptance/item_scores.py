@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -65,7 +64,7 @@ def evidence_of(
     confidences: pl.DataFrame | None = None,
     numbers: bool = False,
 ) -> ItemEvidence:
-    """What speaks for each item's label; whether labels are ``numbers`` decides between equals."""
+    """What speaks for each item's label. Labels that are ``numbers`` have a median, and are no classes."""
     _check(annotations)
     text = [pl.col(name).cast(pl.String) for name in ("item", "label", "gold", *groups)]
     frame = annotations.select(*text, "gold_probability", "gold_drawn")
@@ -88,6 +87,7 @@ def evidence_of(
         waiting=(series & (gold == "")).to_numpy(),
         probability=found["gold_probability"].fill_null(np.nan).to_numpy(),
         groups={name: found[name].fill_null("").to_numpy().astype(np.str_) for name in groups},
+        has_classes=not numbers,
     )
 
 
@@ -153,9 +153,6 @@ def mean_confidence(frame: pl.DataFrame, modal: pl.DataFrame, labels: Sequence[s
     return own.group_by("item").agg(sure.mean().alias("confidence"))
 
 
-Score = Literal["learned", "agreement"]
-"""``agreement`` between prompts, models and repeats; ``learned`` from the gold labels, by cross-fitting."""
-
 _FOLDS = 10
 _TELLING = 0.02
 """The p value by which gold labels must show that evidence tells something."""
@@ -172,63 +169,44 @@ _LONGEST = 3.0
 _RANK = 1e-6
 
 
-def scored(evidence: ItemEvidence, score: Score = "learned", seed: int = 0) -> Floats:
-    """How sure each item's label is; only the order of the scores counts.
+def scored(evidence: ItemEvidence, seed: int = 0) -> Floats:
+    """How sure each item's label is, learned from the gold labels; only the order of the scores counts.
 
-    What is learned starts from the mean of two ranks, that of the agreement and that of the model's mean
+    The score starts from the mean of two ranks, that of the agreement and that of the model's mean
     confidence, where it gave one. It is moved by what a logistic regression of right labels finds in the gold
     labels: that confidence says more than agreement or less, that one class or group is wrong more often than
     another. What the gold labels do not show (a score test, p below 2%) moves nothing. All items, checked or
     not, are dealt into ten folds, and an item's score comes from fits without any gold label of its own fold.
     """
-    return evidence.agreement if score == "agreement" else _learned(evidence, seed)
-
-
-def _surest(evidence: ItemEvidence) -> Floats:
-    """The mean of the ranks of agreement and confidence; without confidences the agreement."""
-    if not np.isfinite(evidence.confidence).any():
-        return evidence.agreement
-    return (_ranked(evidence.agreement) + _ranked(np.nan_to_num(evidence.confidence, nan=-1.0))) / 2
-
-
-def _learned(evidence: ItemEvidence, seed: int) -> Floats:
-    base = scipy.special.logit(np.clip(_ranked(_surest(evidence)), _EDGE, 1 - _EDGE))
-    blocks = _blocks(evidence)
-    fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
-    result: Floats = base.copy()
-    for one in range(_FOLDS) if blocks else ():
-        learn = evidence.checked & (fold != one)
-        if not 0 < evidence.wrong[learn].sum() < learn.sum():
-            continue  # nothing tells the blocks apart
-        right = (~evidence.wrong[learn]).astype(float)
-        telling = [block for block in blocks if shift_p(base[learn], block[learn], right) < _TELLING]
-        slope, effects = learned_effects(base[learn], [block[learn] for block in telling], right)
-        for block, own in zip(telling, effects, strict=True):
-            result[fold == one] += block[fold == one] @ own / max(slope, _FLATTEST)
-    return result
-
-
-def _blocks(evidence: ItemEvidence) -> list[Floats]:
-    """What a learned score looks at beside the ranks: a table for each kind of evidence."""
-    result: list[Floats] = []
+    rank, blocks = _ranked(evidence.agreement), []
     if np.isfinite(evidence.confidence).any():
-        apart = _ranked(evidence.agreement) - _ranked(np.nan_to_num(evidence.confidence, nan=-1.0))
-        result.append(_standardised(apart)[:, None])
+        other = _ranked(np.nan_to_num(evidence.confidence, nan=-1.0))
+        apart = rank - other
+        rank = _ranked((rank + other) / 2)
+        if np.ptp(apart) > 0:
+            blocks.append(((apart - apart.mean()) / apart.std())[:, None])
     for levels in (evidence.label, *evidence.groups.values()):
         names, counts = np.unique(levels[evidence.checked], return_counts=True)
         often = names[counts >= _FEWEST]
         if 1 < often.size <= _MOST_LEVELS:
-            result.append((levels[:, None] == often).astype(float))
-    return result
+            blocks.append((levels[:, None] == often).astype(float))
+    base = scipy.special.logit(np.clip(rank, _EDGE, 1 - _EDGE))
+    fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
+    scores: Floats = base.copy()
+    for one in range(_FOLDS):
+        learn = evidence.checked & (fold != one)
+        right = (~evidence.wrong[learn]).astype(float)
+        if not 0 < right.sum() < right.size:
+            continue  # nothing tells the blocks apart
+        telling = [block for block in blocks if shift_p(base[learn], block[learn], right) < _TELLING]
+        slope, effects = learned_effects(base[learn], [block[learn] for block in telling], right)
+        for block, own in zip(telling, effects, strict=True):
+            scores[fold == one] += block[fold == one] @ own / max(slope, _FLATTEST)
+    return scores
 
 
 def _ranked(values: Floats) -> Floats:
     return np.asarray(scipy.stats.rankdata(values) / max(values.size, 1))
-
-
-def _standardised(column: Floats) -> Floats:
-    spread = column.std()
-    return np.asarray((column - column.mean()) / spread if spread > 0 else 0.0 * column)
 
 
 def shift_p(base: Floats, block: Floats, right: Floats) -> float:

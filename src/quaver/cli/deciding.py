@@ -348,7 +348,7 @@ def _show(acceptance: Acceptance) -> None:
     screen.print(table(("at most wrong", *heads), rows))
     if acceptance.groups:
         shown = [
-            (group.column, group.level, *map(_share, (group.accepted, group.at_most)), group.verdict)
+            (group.column, group.level, *map(_share, (group.share, group.at_most)), group.verdict)
             for group in acceptance.groups
         ]
         screen.print()
@@ -360,4 +360,4 @@ def _share(value: float | None) -> str:
 
 
 def _cells(one: Accepted) -> tuple[str | int, ...]:
-    return f"{one.accepted:,}", percent(one.share), one.checked, one.wrong
+    return f"{one.accepted:,}", _share(one.share), one.checked, one.wrong

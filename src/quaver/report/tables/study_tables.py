@@ -124,7 +124,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
             accepted.get("groups", ()),
             (
                 *(text("group", "column"), text("level", "level"), tally("open items", "items")),
-                *(share("accepted", "accepted"), *_CHECKED, share("at most wrong", "at_most")),
+                *(share("accepted", "share"), *_CHECKED, share("at most wrong", "at_most")),
                 *(plain("p", "p"), text("verdict", "verdict")),
             ),
         ),

@@ -163,7 +163,8 @@ def _rule(study: StudyFile) -> tuple[float | None, float]:
     if asked is None or asked["by"]:
         return None, SPLIT
     try:
-        (found,) = accept(study, error=asked["error"], score="agreement", keep=False).found
+        found = accept(study, error=asked["error"], learned=False, keep=False)
     except MeasureError:
         return None, SPLIT
-    return asked["error"], np.inf if found.threshold is None else found.threshold
+    scores = found.table.filter(decision="accept")["score"]
+    return asked["error"], float(scores.min()) if scores.len() else np.inf  # type: ignore[arg-type]

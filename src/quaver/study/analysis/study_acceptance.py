@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from math import isclose
 from typing import Any, Final
 
 import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
-from quaver.acceptance.item_scores import Score, evidence_of
+from quaver.acceptance.item_scores import evidence_of
 from quaver.core.records import Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
@@ -26,13 +25,13 @@ def accept(
     *,
     error: float = 0.05,
     confidence_level: float = 0.95,
-    score: Score = "learned",
     by: str | None = None,
     evaluator: str | None = None,
+    learned: bool = True,
     keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
-    acceptance = _accepted(study, measurable(study), error, confidence_level, by, evaluator, score)
+    acceptance = _accepted(study, measurable(study), error, confidence_level, by, evaluator, learned)
     if keep and study.keeps_results:
         asked = (error, confidence_level, by, evaluator)
         study.files.write(
@@ -114,7 +113,7 @@ def _accepted(
     confidence_level: Any,
     by: Any,
     evaluator: Any,
-    score: Score = "learned",
+    learned: bool = True,
 ) -> Acceptance:
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
@@ -140,13 +139,12 @@ def _accepted(
         groups=groups,
         confidences=None if sure is None else frame.filter(named == sure),
     )
-    evidence = replace(evidence, has_classes=not isinstance(study.experiment.labels, Numbers))
     return accepted_labels(
         evidence,
         error=error,
         confidence_level=confidence_level,
-        score=score,
         by=by,
+        learned=learned,
         seed=derive(study.spec.seed, "accept"),
     )
 
