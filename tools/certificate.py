@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from quaver.report.charts.forms import Reference, forest
+from quaver.report.charts.forms import forest
 from quaver.report.charts.specification import finished
 from quaver.report.charts.svg import svg_text
 from tools.certifying import gate
@@ -144,8 +144,9 @@ def picture(
     ]
     shown = [verdict for verdict in _VERDICTS if any(row["series"] == verdict for row in rows)]
     rows.sort(key=lambda row: (row["row"], shown.index(row["series"])))
-    references = [Reference(rule, "") for rule in rules]
-    spec = forest(rows, axis, domain=ends, references=references, step=21, width=_WIDE)
+    references = [(rule, "", None) for rule in rules]
+    high = 21.0 * len({row["row"] for row in rows})
+    spec = forest(rows, axis, domain=ends, references=references, high=high, width=_WIDE)
     return svg_text(finished(spec, width=_WIDE, title=title))
 
 

@@ -157,7 +157,7 @@ def test_the_lengths_of_several_data_sets_are_averaged(study: Study) -> None:
 
 
 def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quaver.papers.published_table import StoredAnswers
+    from quaver.papers.stored_answers import StoredAnswers
     from quaver.report.tables.study_tables import PartCost
 
     parts = [

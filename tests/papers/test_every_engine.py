@@ -84,7 +84,7 @@ def test_every_table_is_made(stored: Studies, several: str) -> None:
     for name in tables():
         made = table(source, name)
         assert made.rows() or made.notes, name
-        for each in catalogue.as_printed(made, catalogue.kind_of(name)):
+        for each in catalogue.kind_of(name).printed(made):
             assert all(len(row) == len(each.columns) for row in each.table.rows), name
             assert each.table.rows or each.notes, name
 

@@ -39,9 +39,8 @@ def pages_of(study: Studies, name: str, **chosen: object) -> list[str]:
 @pytest.mark.parametrize("width", INCHES)
 def test_every_page_is_no_longer_than_a_page_and_can_be_read(run: tuple[str, Studies], width: int) -> None:
     code, study = run
-    (paper,) = (paper for paper in catalogue.PAPERS if paper.code == code)
-    for kind in paper.figures:
-        for page in pages_of(study, f"{paper.code}:{kind.number}", width=width):
+    for kind in (kind for kind in catalogue.FIGURES.values() if kind.paper == code):
+        for page in pages_of(study, f"{code}:{kind.number}", width=width):
             wide, high = (float(end) for end in re.findall(r'width="([\d.]+)" height="([\d.]+)"', page)[0])
             assert high <= 1.06 * PAGE, (kind.number, high)
             assert wide <= 1.2 * width, (kind.number, wide)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from quaver.core.records import Estimate
-from quaver.papers.paper_figures import Sheet, points
-from quaver.papers.paper_layout import FigureKind, Layout
-from quaver.papers.published_table import NOTHING, UNKNOWN, PublishedTable, cells, number, reasons
+from quaver.papers.catalogue import FigureKind
+from quaver.papers.paper_figures import page_of, points
+from quaver.papers.published_table import Layout, PublishedTable, number, reasons, table_of
+from quaver.papers.stored_answers import NOTHING, UNKNOWN
 from quaver.report.tables.printed_tables import plain
 from quaver.report.tables.table import Table
 
@@ -15,16 +16,20 @@ def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedT
     return PublishedTable("t", "Caption", Table(("model", "x", "y"), rows, frozenset({1, 2})), notes)
 
 
+def _drawn(kind: FigureKind, table: PublishedTable) -> str:
+    return str(page_of(points(kind, [], table.rows()), 400, None, 1))
+
+
 def test_points_that_lie_on_each_other_share_a_name() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    drawn = str(points(kind, _made([0.5, 0.5, 0.7]))(Sheet(400)))
+    drawn = _drawn(kind, _made([0.5, 0.5, 0.7]))
     assert "'m0; m1'" in drawn
     assert "'m2'" in drawn
 
 
 def test_many_points_that_lie_on_each_other_are_counted() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    drawn = str(points(kind, _made([0.5, 0.5, 0.5, 0.7]))(Sheet(400)))
+    drawn = _drawn(kind, _made([0.5, 0.5, 0.5, 0.7]))
     assert "'m0 and 2 others'" in drawn
 
 
@@ -34,28 +39,32 @@ def test_the_last_word_names_a_point_and_the_others_colour_it() -> None:
     table = Table(
         ("treatment", "temperature", "x", "y"), (*rows, ("T3", "0.2", "2", number(0.3))), frozenset({2, 3})
     )
-    drawn = str(points(kind, PublishedTable("t", "Caption", table))(Sheet(400)))
+    drawn = _drawn(kind, PublishedTable("t", "Caption", table))
     assert "'0.2; 0.7'" in drawn
     assert "'T3'" in drawn
 
 
 def test_the_rows_of_a_table_are_printed_as_its_columns_say() -> None:
-    row = ("m", 3, 0.1234, Estimate("a", 0.5, 0.25, 0.75), None, UNKNOWN)
-    shown = [plain(cell) for cell in cells(row, ["3", "3", "1%", "2", "0%", "3", "3", "3"])]
-    assert shown == ["m", "3", "12.3%", "0.50", "25% to 75%", NOTHING, NOTHING, NOTHING]
+    row = ("m", 3, 0.1234, Estimate("a", 0.5, 0.25, 0.75), {"one": 0.5, "two": UNKNOWN}, None, (0.1, None))
+    declared = "model || n | share {1%} | a {2} | a 95% interval {0%} | of * | none | package's interval"
+    made = table_of(declared, [row, ("k", 4, 0.5, 0.25, None, {"three": 1.0}, None, None)], (), "t")
+    heads = ("model", "n", "share", "a", "a 95% interval", "of one", "of two", "of three", "none")
+    assert made.columns == (*heads, "package's interval")
+    first, second = ([plain(cell) for cell in row] for row in made.rows)
+    assert first == ["m", "3", "12.3%", "0.50", "25% to 75%", "0.500", *[NOTHING] * 4]
+    assert second == ["k", "4", "50.0%", "0.25", NOTHING, NOTHING, NOTHING, "1.000", NOTHING, NOTHING]
 
 
 def test_an_axis_of_counts_has_whole_numbers() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    axis = str(points(kind, _made([2.0, 3.0]))(Sheet(400)))
+    axis = _drawn(kind, _made([2.0, 3.0]))
     assert "'tickMinStep': 1" in axis
-    assert "'tickMinStep'" not in str(points(kind, _made([0.2, 0.3]))(Sheet(400)))
+    assert "'tickMinStep'" not in _drawn(kind, _made([0.2, 0.3]))
 
 
 def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:
-    notes = tuple(
-        reasons([("m1", Estimate("a", None, reason="why")), ("m1", Estimate("b", None, reason="why"))])
-    )
+    lacking = [Estimate(name, None, reason="why") for name in "ab"]
+    notes = tuple(reasons([("m1", *lacking)], 1))
     assert notes == ("No value (a, b): why: m1.",)
     layout = Layout("table 1", "Caption", rows=["model"], values={"y": "y"})
     assert layout.of(_made([0.5, 0.6], notes), "t").notes == ()

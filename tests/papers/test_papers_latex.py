@@ -11,7 +11,7 @@ import pytest
 from tests.papers import small
 
 from quaver.papers import catalogue
-from quaver.papers.published_table import answers_of
+from quaver.papers.stored_answers import answers_of
 
 pytestmark = [
     pytest.mark.long,
@@ -39,11 +39,10 @@ def test_all_tables_in_one_document(tmp_path: Path) -> None:
         folder.mkdir()
         studies = small.run(code, folder)
         answers = answers_of(studies)
-        (paper,) = (one for one in catalogue.PAPERS if one.code == code)
-        for kind in paper.tables:
+        for kind in (kind for kind in catalogue.TABLES.values() if kind.paper == code):
             if kind.name not in SLOW:
                 made = kind.make(answers)
-                shown = [made, *catalogue.as_printed(made, kind)] if kind.layouts else [made]
+                shown = [made, *kind.printed(made)] if kind.layouts else [made]
                 if kind.layouts:  # which are made without intervals that they do not show
                     alone = catalogue.printed(studies, kind.name)
                     assert [one.as_("csv") for one in alone] == [one.as_("csv") for one in shown[1:]]

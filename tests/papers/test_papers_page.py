@@ -40,14 +40,12 @@ def test_the_page_is_as_generated() -> None:
 
 def test_every_table_and_figure_has_a_row() -> None:
     commands = {code: [row.command for row in rows] for code, rows in papers_rows.ROWS.items()}
-    for paper in catalogue.PAPERS:
-        for kind in paper.tables:
-            assert any(f"table STUDY {kind.name}" in one for one in commands[paper.code]), kind.name
-        for drawn in paper.figures:
-            assert f"figure STUDY {drawn.number}" in commands[paper.code]
-        numbers = [one.number for kind in paper.tables for one in kind.layouts]
-        places = " ".join(row.where for row in papers_rows.ROWS[paper.code])
-        assert all(number in places for number in numbers)
+    for kind in catalogue.TABLES.values():
+        assert any(f"table STUDY {kind.name}" in one for one in commands[kind.paper]), kind.name
+        places = " ".join(row.where for row in papers_rows.ROWS[kind.paper])
+        assert all(layout.number in places for layout in kind.layouts)
+    for drawn in catalogue.FIGURES.values():
+        assert f"figure STUDY {drawn.number}" in commands[drawn.paper]
 
 
 _CELL = re.compile(r"(?<![\w.])\d+(\.\d+)?%?(?![\w.])")

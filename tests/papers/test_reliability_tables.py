@@ -14,7 +14,8 @@ from tests.papers.planted import chance, items
 
 from quaver import Study
 from quaver.papers import catalogue, paper_figures, reliability_tables
-from quaver.papers.published_table import PublishedTable, StoredAnswers
+from quaver.papers.published_table import PublishedTable
+from quaver.papers.stored_answers import StoredAnswers
 
 STUDY = """\
 name: sides
@@ -279,7 +280,7 @@ def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAns
 
 def test_reliability_of_stated_over_token_confidence(answers: list[StoredAnswers]) -> None:
     frame = part(answers, "decimal", "small", "original")
-    (one,) = reliability_tables.reliability(answers[0], frame)
+    (one,) = reliability_tables.reliability(frame)
     known = frame.filter(pl.col("confidence").is_not_null())
     assert (one["confidence"], one["n"]) == (pytest.approx(0.8), known.height)
     assert one["right"] == pytest.approx(right(known).mean())
@@ -291,7 +292,7 @@ def test_the_curve_of_token_confidence_bin_by_bin(answers: list[StoredAnswers]) 
         frame = part(answers, "logprob", model, "moved")
         sure, hit = frame["confidence"].to_numpy(), right(frame)
         at = np.ceil(np.round(sure * 10, 9)).astype(int)
-        made = reliability_tables.reliability(answers[0], frame)
+        made = reliability_tables.reliability(frame)
         assert [one["n"] for one in made] == [int((at == k).sum()) for k in np.unique(at)]
         for one, k in zip(made, np.unique(at), strict=True):
             assert one["confidence"] == pytest.approx(sure[at == k].mean())
@@ -311,7 +312,8 @@ def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -
     for number in "1234":
         kind = catalogue.figure_of(f"karmakar-2026:{number}")
         made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
-        chart = paper_figures.drawing(kind, answers, made)(paper_figures.Sheet(720))
+        drawing = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
+        chart, _ = paper_figures.page_of(drawing, 720, None, 1)
         assert all(model in str(chart) for model in MODELS)
         paper_figures.save(chart, tmp_path / "drawn.svg")
 
@@ -360,7 +362,7 @@ def test_overconfidence_of_each_model_by_phrasing(answers: list[StoredAnswers]) 
 def test_repairs_as_the_paper_prints_them(answers: list[StoredAnswers]) -> None:
     """A row a model at the prompt that asks for reasoning, and the mean of each column."""
     kind = catalogue.kind_of("repairs")
-    (made,) = catalogue.as_printed(kind.make(answers), kind)
+    (made,) = kind.printed(kind.make(answers))
     rows = made.rows()
     assert [row["model"] for row in rows] == [*MODELS, ""]
     for head in ("mean of the others", "answer_markers", "first_character"):
@@ -377,6 +379,6 @@ def test_each_printed_table_has_its_rows(answers: list[StoredAnswers]) -> None:
         "phrasing-means": 1,
     }.items():
         kind = catalogue.kind_of(name)
-        made = catalogue.as_printed(kind.make(answers), kind)
+        made = kind.printed(kind.make(answers))
         assert len(made) == count
         assert all(one.table.rows and one.as_("latex") for one in made)

@@ -25,7 +25,7 @@ from quaver import Study, import_annotations
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import catalogue, figure, printed, stability_tables, table
-from quaver.papers.published_table import NOTHING
+from quaver.papers.stored_answers import NOTHING
 from quaver.report.tables.study_tables import Cost
 
 STUDY = """\
@@ -364,9 +364,9 @@ def test_costs_are_split_into_what_is_read_and_written() -> None:
     prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
     source = SimpleNamespace(study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
     spent = Cost("one", 10, 0, 0, 2000, 0, 500, 3.0)
-    assert stability_tables._parts(source, spent) == (1.5, 1.5, 3.0)  # type: ignore[arg-type]
+    assert stability_tables._money(source, spent) == (1.5, 1.5, 3.0)  # type: ignore[arg-type]
     unknown = spent._replace(model="two")
-    assert stability_tables._parts(source, unknown) == (None, None, 3.0)  # type: ignore[arg-type]
+    assert stability_tables._money(source, unknown) == (None, None, 3.0)  # type: ignore[arg-type]
 
 
 def test_costs_of_a_part_of_the_items() -> None:

@@ -97,14 +97,14 @@ def table_command(
       quaver table study.yaml factor-levels --layout paper --as latex
       quaver table study.yaml poor-prompts --as csv > prompts.csv
     """
-    from quaver.papers.catalogue import PAPERS, kind_of, printed
+    from quaver.papers.catalogue import TABLES, kind_of, printed
     from quaver.papers.catalogue import table as published
 
     if name is not None:
         kind_of(name)  # a wrong name is said before answers are read
     stored = studies_of(study, function, small=small, field=field)
     if name is None:
-        rows = [(kind.name, kind.title, paper.code) for paper in PAPERS for kind in paper.tables]
+        rows = [(kind.name, kind.title, kind.paper) for kind in TABLES.values()]
         screen.print(table(("table", "what it shows", "paper"), rows))
         return
     items = item or ()
@@ -157,7 +157,7 @@ def figure_command(
 
     if name is not None:
         own = paper_of(study)
-        name = f"{own.code}:{name}" if own and ":" not in name else name
+        name = f"{own}:{name}" if own and ":" not in name else name
         figure_of(name)  # a wrong name is said before answers are read
     stored = studies_of(study, function, small=small, field=field)
     if name is None:

@@ -1,61 +1,147 @@
-"""The papers, their tables and figures, and how to make one."""
+"""The papers, their tables and figures as ``papers.toml`` declares them, and how to make one."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from quaver.core.arguments import guarded
+from quaver.design.study_kinds import PAPERS
 from quaver.errors import QuaverError, UnknownName
-from quaver.papers.paper_layout import FigureKind, Layout, TableKind
-from quaver.papers.published_table import Answers, Intervals, PublishedTable, answers_of
+from quaver.papers.pivots import pivot
+from quaver.papers.published_table import Layout, PublishedTable, Value, reasons, table_of
+from quaver.papers.stored_answers import Answers, answers_of
 from quaver.study.session import Study
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedPaper:
-    """A paper, its tables and its figures.
+class TableKind:
+    """One of a paper's tables.
 
     Attributes:
-        code: What recipes call it: ``barrie-2025``; `study_kinds.PAPERS` says more of it.
-        tables: Its tables, in its order.
-        figures: Its figures.
+        name: What the command calls it.
+        title: What it shows, in a line.
+        caption: What stands above it.
+        columns: Its columns (`published_table.table_of`); three decimals are the default.
+        paper: Whose: ``barrie-2025``.
+        function: Makes its rows of stored answers: a module of this folder, and its function.
+        pivot: Where it has none: which estimates its rows are (`pivots.pivot`).
+        words: The places after ``||`` that hold words all the same.
+        notes: What stands below it.
+        empty: What stands below it where it has no rows.
+        remark: A function that says more of the table's numbers in a note.
+        layouts: How the paper prints it, where that is otherwise: once for each of its tables.
+        chooses_items: Whether it is about some items, which the function takes by id.
     """
 
-    code: str
-    tables: tuple[TableKind, ...]
-    figures: tuple[FigureKind, ...]
+    name: str
+    title: str
+    caption: str
+    columns: str
+    paper: str = ""
+    function: str = ""
+    pivot: Mapping[str, Any] = field(default_factory=dict)
+    words: Sequence[int] = ()
+    notes: Sequence[str] = ()
+    empty: str = ""
+    remark: str = ""
+    layouts: Sequence[Layout] = ()
+    chooses_items: bool = False
+
+    def make(self, answers: Answers, *items: Sequence[str]) -> PublishedTable:
+        """The table of stored answers, or of some items' answers."""
+        made = pivot(answers, self.pivot) if self.pivot else _function(self.function)(answers, *items)
+        rows: list[Sequence[Value]] = list(made)
+        of_words = self.columns.partition(" || ")[0]
+        notes = [*self.notes, "" if rows else self.empty, *reasons(rows, of_words.count(" | ") + 1)]
+        table = table_of(self.columns, rows, self.words, self.name)
+        result = PublishedTable(self.name, self.caption, table, tuple(filter(None, notes)))
+        if self.remark:
+            result = replace(result, notes=(*result.notes, _function(self.remark)(result.rows())))
+        return result
+
+    def printed(self, made: PublishedTable) -> list[PublishedTable]:
+        """The paper's tables of the table that was made; itself where the paper prints it as it stands."""
+        several = len(self.layouts) > 1
+        return [
+            layout.of(made, f"{self.name}-{layout.number.split()[-1]}" if several else self.name)
+            for layout in self.layouts
+        ] or [made]
 
 
-def _paper(code: str, tables: Sequence[dict[str, Any]], figures: Sequence[dict[str, Any]]) -> PublishedPaper:
-    for one in tables:
-        one["notes"] = [_NOTES[note[1:]] if note.startswith("@") else note for note in one.get("notes", ())]
-        one["layouts"] = [Layout(**layout) for layout in one.get("layouts", ())]
-    return PublishedPaper(
-        code, tuple(TableKind(**one) for one in tables), tuple(FigureKind(**one) for one in figures)
-    )
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """One of a paper's figures.
+
+    Attributes:
+        number: The paper's number of it; a name where it has none.
+        title: What it shows.
+        draw: The function of `paper_figures` that draws it.
+        paper: Whose: ``barrie-2025``.
+        table: The table whose rows it draws; of one without, the function reads the answers.
+        x: The column of the horizontal axis.
+        y: The columns of the vertical one.
+        panel: The columns whose values have a panel each.
+        series: The columns whose values have a colour each; by default those of ``y``.
+        name: The columns that name a point; ``*`` for the last that holds words, while the others colour it.
+        ends: The column of the intervals.
+        only: The values to which columns are limited.
+    """
+
+    number: str
+    title: str
+    draw: str
+    paper: str = ""
+    table: str = ""
+    x: str = ""
+    y: Sequence[str] = ()
+    panel: Sequence[str] = ()
+    series: Sequence[str] = ()
+    name: Sequence[str] = ()
+    ends: str = ""
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-_FILE = tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
-_NOTES = _FILE.pop("notes")
-PAPERS: tuple[PublishedPaper, ...] = tuple(_paper(code, **parts) for code, parts in _FILE.items())
-_TABLES = {kind.name: kind for paper in PAPERS for kind in paper.tables}
-_FIGURES = {f"{paper.code}:{one.number}": one for paper in PAPERS for one in paper.figures}
+def _function(named: str) -> Any:
+    """A function of this folder, by its module and name."""
+    module, _, name = named.partition(".")
+    return getattr(import_module(f"quaver.papers.{module}"), name)
+
+
+def _declared() -> tuple[dict[str, TableKind], dict[str, FigureKind]]:
+    """The tables by name, and the figures by paper and number, in the papers' order."""
+    file = tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
+    shared = file["notes"]
+    tables: dict[str, TableKind] = {}
+    figures: dict[str, FigureKind] = {}
+    for paper in PAPERS:
+        for declared in file[paper]["tables"]:
+            notes = [shared[note[1:]] if note.startswith("@") else note for note in declared.pop("notes", ())]
+            layouts = [Layout(**layout) for layout in declared.pop("layouts", ())]
+            kind = TableKind(**declared, paper=paper, notes=notes, layouts=layouts)
+            tables[kind.name] = kind
+        for declared in file[paper]["figures"]:
+            figures[f"{paper}:{declared['number']}"] = FigureKind(**declared, paper=paper)
+    return tables, figures
+
+
+TABLES, FIGURES = _declared()
 
 
 def tables() -> dict[str, str]:
     """What each table shows, by its name, in the papers' order."""
-    return {name: kind.title for name, kind in _TABLES.items()}
+    return {name: kind.title for name, kind in TABLES.items()}
 
 
 def figures() -> dict[str, str]:
     """What each figure shows, by its paper and number: ``errica-2025:6``."""
-    return {name: one.title for name, one in _FIGURES.items()}
+    return {name: kind.title for name, kind in FIGURES.items()}
 
 
 @guarded
@@ -65,7 +151,7 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
     Returns:
         The table: ``as_("latex")`` and ``as_("csv")`` give it as text, ``rows()`` as data.
     """
-    return _made(stored, kind_of(name), items, "all")
+    return _made(stored, kind_of(name), items, intervals=True)
 
 
 @guarded
@@ -76,35 +162,29 @@ def printed(stored: Any, name: str, *, items: Sequence[str] = ()) -> list[Publis
         The printed tables; the table itself where the paper prints it as it stands.
     """
     kind = kind_of(name)
-    values = [value for one in kind.layouts for value in one.values]
+    values = [value for layout in kind.layouts for value in layout.values]
     shown = not values or any("interval" in value or value.endswith("*") for value in values)
-    return as_printed(_made(stored, kind, items, "all" if shown else "none"), kind)
+    return kind.printed(_made(stored, kind, items, intervals=shown))
 
 
-def _made(stored: Any, kind: TableKind, items: Sequence[str], intervals: Intervals) -> PublishedTable:
+def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool) -> PublishedTable:
     """A table; intervals that nobody will see take most of the time."""
     answers = answers_of(_studies(stored), intervals=intervals)
     if not items:
         return kind.make(answers)
     if not kind.chooses_items:
-        some = [known for known, one in _TABLES.items() if one.chooses_items]
+        choosing = [name for name, one in TABLES.items() if one.chooses_items]
         raise QuaverError(
             "this table is about all items",
             where="items",
-            expected=f"a table of some items: {', '.join(some)}",
+            expected=f"a table of some items: {', '.join(choosing)}",
             found=kind.name,
             fix="leave the items out",
         )
+    known = {str(item) for one in answers for item in one.frame["item"].unique()}
+    for item in items:
+        _check("item", item, dict.fromkeys(sorted(known)))
     return kind.make(answers, items)
-
-
-def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:
-    """The paper's tables of a table."""
-    several = len(kind.layouts) > 1
-    return [
-        one.of(made, f"{kind.name}-{one.number.split()[-1]}" if several else kind.name)
-        for one in kind.layouts
-    ] or [made]
 
 
 @guarded
@@ -142,53 +222,54 @@ def figure(
     from quaver.report.charts.svg import as_altair
 
     kind = figure_of(name)
-    about = kind_of(kind.table) if kind.table else None
+    about = TABLES[kind.table] if kind.table else None
     chooses = about is not None and about.chooses_items
     chosen = {"model": models, "strategy": strategies, "item": () if chooses else items}
     only = {column: values for column, values in chosen.items() if values}
-    answers = answers_of(_studies(stored), intervals=_drawn_intervals(kind), only=only)
+    answers = answers_of(_studies(stored), intervals=bool(kind.ends), only=only)
     wanted = _names_of(answers, classes)
     made = about.make(answers, *([items] if chooses and items else [])) if about else None
-    if made is not None and classes:
-        _check("column", "class", dict.fromkeys(made.columns))
+    if classes:
+        if made is not None:
+            _check("column", "class", dict.fromkeys(made.columns))
         kind = replace(kind, only={**kind.only, "class": wanted})
-    sheet = paper_figures.Sheet(width, columns, page, wanted)
-    chart = paper_figures.drawing(kind, answers, made)(sheet)
+    drawing = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
+    if not drawing.rows:
+        notes = " ".join(made.notes) if made else ""
+        raise QuaverError("there is nothing to draw", where=f"figure {name}", found=notes or "no rows")
+    spec, pages = paper_figures.page_of(drawing, width, columns, page)
     said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
     said += [f"class: {', '.join(classes)} alone"] if classes else []
-    said += [f"page {page} of {sheet.pages}"] if sheet.pages > 1 else []
-    return as_altair(finished(chart, width=width, title=f"{kind.title}.", subtitle="; ".join(said)))
+    said += [f"page {page} of {pages}"] if pages > 1 else []
+    return as_altair(finished(spec, width=width, title=f"{kind.title}.", subtitle="; ".join(said)))
 
 
 def _names_of(answers: Answers, classes: Sequence[str]) -> list[str]:
     """The names of classes that are given by code or name."""
-    labels = [label for one in answers for label in one.labels.labels]
-    names = {key: label.name for label in labels for key in (label.code, label.name)}
+    names: dict[str, str] = {}
+    for one in answers:
+        for label in one.labels.labels:
+            names |= {label.code: label.name, label.name: label.name}
     for given in classes:
         _check("class", given, names)
     return list(dict.fromkeys(names[given] for given in classes))
 
 
-def _drawn_intervals(kind: FigureKind) -> Intervals:
-    """Which intervals a figure shows: appendix A's are of resampled rows."""
-    return "none" if not kind.ends else "rows" if kind.ends == "appendix A's interval" else "all"
-
-
-def paper_of(path: Path) -> PublishedPaper | None:
-    """The paper whose recipe a file is, by its name."""
-    return next((paper for paper in PAPERS if path.name.startswith(paper.code)), None)
+def paper_of(path: Path) -> str:
+    """The paper whose recipe a file is, by its name; empty where it is none's."""
+    return next((paper for paper in PAPERS if path.name.startswith(paper)), "")
 
 
 def figure_of(name: str) -> FigureKind:
     """The figure of a paper and number."""
-    _check("figure", name, _FIGURES)
-    return _FIGURES[name]
+    _check("figure", name, FIGURES)
+    return FIGURES[name]
 
 
 def kind_of(name: str) -> TableKind:
     """The table of a name."""
-    _check("table", name, _TABLES)
-    return _TABLES[name]
+    _check("table", name, TABLES)
+    return TABLES[name]
 
 
 def _check(what: str, name: str, known: Mapping[str, object]) -> None:

@@ -2,103 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter, messages_of
 from quaver.estimation.cells import OUTPUT
-from quaver.papers.published_table import (
+from quaver.papers.published_table import Value
+from quaver.papers.stored_answers import (
     KEYS,
     NOTHING,
     UNKNOWN,
     Answers,
     StoredAnswers,
-    TableRows,
-    Value,
     each_model,
     p_of,
     shortened,
 )
 from quaver.report.tables.study_tables import PartCost
 
-_WAYS = (("labelled", "drop"), ("all", "wrong"))
+MEAN = "mean"
+"""What the rows over all data sets are called."""
+_OUTCOMES = (
+    ("compliance", "wrong"),
+    ("accuracy", "drop"),
+    ("f1", "drop"),
+    ("accuracy", "wrong"),
+    ("f1", "wrong"),
+)
+"""The outcomes, each with how answers without a label count in it."""
+Rows = Iterator[Sequence[Value]]
 
 
 def _factors(answers: StoredAnswers) -> dict[str, list[str]]:
     """The factors with two levels or more, the first of them the reference."""
-    names = dict.fromkeys(name for variant in answers.variants for name in variant.factors)
-    return {name: levels for name in names if len(levels := answers.levels(name)) > 1}
+    return {name: levels for name, levels in answers.factors.items() if len(levels) > 1}
 
 
-def _effects(answers: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str, str], Estimate]]:
-    """Factor effects by the way that missing labels count: by measure, factor and level."""
+def _effects(answers: StoredAnswers, model: str) -> dict[tuple[str, str, str, str], Estimate]:
+    """Factor effects by measure, how missing labels count, factor and level."""
     factors = _factors(answers)
-    mine = answers.of(model)
     first = {name: levels[0] for name, levels in factors.items()}
-    result: dict[str, Mapping[tuple[str, str, str], Estimate]] = {}
-    for way, missing in _WAYS:
-        estimates = answers.take(
-            "factor_effects",
-            mine,
-            by=[],
-            factors=list(factors),
-            reference=first,
-            missing=missing,
-        )
-        result[way] = {
-            (e.measure.removeprefix("factor_effects_"), e.cell.get("factor", ""), e.cell.get("level", "")): e
-            for e in estimates
-        }
-    return result
+    mine = answers.of(model)
+    effects = {}
+    for missing in ("drop", "wrong"):
+        options = {"factors": list(factors), "reference": first, "missing": missing}
+        for estimate in answers.take("factor_effects", mine, by=[], **options):
+            measure = estimate.measure.removeprefix("factor_effects_")
+            place = estimate.cell.get("factor", ""), estimate.cell.get("level", "")
+            effects[measure, missing, *place] = estimate
+    return effects
 
 
-def factor_levels(answers: Answers) -> TableRows:
+def factor_levels(answers: Answers) -> Rows:
     """Compliance, accuracy and macro-F1 at each level of each factor."""
-    rows, found = [], []
     for one, model in each_model(answers):
         effects = _effects(one, model)
         for factor, levels in _factors(one).items():
             for level in levels:
                 prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
-                head = (one.name, model, in_words(factor), level)
-                estimates = [
-                    effects[way].get((outcome, factor, level), UNKNOWN) for outcome, way in _OUTCOMES
-                ]
-                found += [(", ".join(head), e) for e in estimates]
-                rows.append((*head, prompts, *(e.value for e in estimates)))
-    return TableRows(rows, found)
+                estimates = (effects.get((*outcome, factor, level), UNKNOWN) for outcome in _OUTCOMES)
+                yield one.name, model, in_words(factor), level, prompts, *estimates
 
 
-_OUTCOMES = (
-    ("compliance", "all"),
-    ("accuracy", "labelled"),
-    ("f1", "labelled"),
-    ("accuracy", "all"),
-    ("f1", "all"),
-)
-
-
-def factor_differences(answers: Answers) -> TableRows:
+def factor_differences(answers: Answers) -> Rows:
     """Each level less the first level, with intervals and p values."""
-    rows = []
     for one, model in each_model(answers):
         effects = _effects(one, model)
         for factor, (first, *others) in _factors(one).items():
             for level in others:
                 row: list[Value] = [one.name, model, in_words(factor), first, level]
-                for outcome, way in _OUTCOMES:
-                    estimate = effects[way].get((f"{outcome}_difference", factor, level), UNKNOWN)
+                for outcome, missing in _OUTCOMES:
+                    estimate = effects.get((f"{outcome}_difference", missing, factor, level), UNKNOWN)
                     row += [estimate, p_of(estimate)]
-                rows.append(row)
-    return TableRows(rows)
+                yield row
 
 
-def label_shift(answers: Answers) -> TableRows:
+def label_shift(answers: Answers) -> Rows:
     """The share of each class at each level, and how far the distribution moves."""
-    rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
         for factor, (first, *_) in _factors(one).items():
@@ -108,41 +92,38 @@ def label_shift(answers: Answers) -> TableRows:
                     continue
                 head = (one.name, model, in_words(factor), first, estimate.cell[factor])
                 for label in one.labels.labels:
-                    rows.append((*head, label.name, *_class(estimate, label.code), estimate, p_of(estimate)))
-    return TableRows(rows)
+                    yield *head, label.name, *_class(estimate, label.code), estimate, p_of(estimate)
 
 
 def _class(estimate: Estimate, code: str) -> tuple[Value, ...]:
+    """A class's share before and after, and its change in points and in per cent."""
     before, after = (estimate.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
     if before is None or after is None:
         return (None,) * 4
     return before, after, 100 * (after - before), after / before - 1 if before else None
 
 
-def lengths(answers: Answers) -> TableRows:
+def lengths(answers: Answers) -> Rows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
-    rows: list[Sequence[Value]] = []
     changes: dict[tuple[str, str], list[float]] = {}
     for one in answers:
         fixed = _fixed_lengths(one)
-        parts = {(part.factor, part.level): part for part in one.part_costs()}
+        calls = {(part.factor, part.level): _per_call(part) for part in one.part_costs()}
         for factor, levels in _factors(one).items():
-            each = [(_mean(fixed, one, factor, at), *_measured(parts.get((factor, at)))) for at in levels]
-            for level, now in zip(levels, each, strict=True):
+            each = [
+                (_fixed_at(one, fixed, factor, level), *calls.get((factor, level), (None,) * 3))
+                for level in levels
+            ]
+            for level, lengths in zip(levels, each, strict=True):
                 row: list[Value] = [one.name, in_words(factor), level]
-                for value, first in zip(now, each[0], strict=True):
+                for value, first in zip(lengths, each[0], strict=True):
                     row += [value, None if value is None or not first else value / first - 1]
-                rows.append(row)
-                if now[0] is not None and each[0][0]:
-                    changes.setdefault((in_words(factor), level), []).append(now[0] / each[0][0] - 1)
+                yield row
+                if isinstance(row[4], float):
+                    changes.setdefault((in_words(factor), level), []).append(row[4])
     if len(answers) > 1:
         for head, some in changes.items():
-            rows.append((MEAN, *head, None, sum(some) / len(some), *(None,) * 6))
-    return TableRows(rows)
-
-
-MEAN = "mean"
-"""What the rows over all data sets are called."""
+            yield MEAN, *head, None, sum(some) / len(some), *(None,) * 6
 
 
 def _fixed_lengths(answers: StoredAnswers) -> dict[str, int]:
@@ -155,64 +136,55 @@ def _fixed_lengths(answers: StoredAnswers) -> dict[str, int]:
     return result
 
 
-def _mean(fixed: Mapping[str, int], answers: StoredAnswers, factor: str, level: str) -> float | None:
-    some = [fixed[variant.id] for variant in answers.variants if variant.factors.get(factor) == level]
-    return sum(some) / len(some) if some else None
+def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, level: str) -> float | None:
+    """The mean of a level's fixed words."""
+    words = [fixed[variant.id] for variant in answers.variants if variant.factors.get(factor) == level]
+    return float(np.mean(words)) if words else None
 
 
-def _measured(part: PartCost | None) -> tuple[float | None, float | None, float | None]:
+def _per_call(part: PartCost) -> tuple[float | None, ...]:
     """Tokens read and written for a call, and dollars for a thousand."""
-    if part is None or not part.calls:
-        return None, None, None
+    if not part.calls:
+        return (None,) * 3
     read, written = part.prompt_tokens / part.calls, part.completion_tokens / part.calls
     return read or None, written or None, None if part.money is None else 1000 * part.money / part.calls
 
 
-def data_sets(answers: Answers) -> TableRows:
+def data_sets(answers: Answers) -> Rows:
     """How many texts, prompts, models and answers each data set has, and of which classes the texts are."""
-    rows: list[Sequence[Value]] = []
     for one in answers:
         name = f"{one.name} ({len(one.labels.codes)})"
         texts = one.study.experiment.items
         counts = (one.frame["variant"].n_unique(), len(one.models), one.frame.height)
-        rows.append((name, "all", len(texts), *counts))
+        yield name, "all", len(texts), *counts
         gold = [item.gold for item in texts if item.gold]
         for label in one.labels.labels if gold else ():
-            rows.append((name, label.name, gold.count(label.code), None, None, None))
-    total = sum(one.frame.height for one in answers)
-    rows.append(("all", "all", None, None, None, total))
-    return TableRows(rows)
+            yield name, label.name, gold.count(label.code), None, None, None
+    yield "all", "all", None, None, None, sum(one.frame.height for one in answers)
 
 
-def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> TableRows:
+def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> Rows:
     """Answers as they were written, and whether they comply: the paper's table 8 and figure 3."""
-    rows = []
     for one in answers:
         factors = list(_factors(one))
-        written = one.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
+        frame = one.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
         if items:
-            frame = written.filter(pl.col("item").is_in(list(items)))
+            frame = frame.filter(pl.col("item").is_in(list(items)))
         else:
-            failed = written.filter(pl.col("status") != "valid")
+            failed = frame.filter(pl.col("status") != "valid")
             frame = failed.unique(["model", "status", "reason"], keep="first", maintain_order=True)
         levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in one.variants}
         for row in frame.iter_rows(named=True):
             status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
             place = (one.name, row["model"], row["item"], levels.get(row["variant"], ""))
-            rows.append((*place, shortened(row[OUTPUT]), status))
-    few = "One for each model and way of not complying; --item ID shows all of an item."
-    return TableRows(rows, notes=[] if items else [few])
+            yield *place, shortened(row[OUTPUT]), status
 
 
-def prompt_texts(answers: Answers) -> TableRows:
+def prompt_texts(answers: Answers) -> Rows:
     """Every prompt in full, with a mark where the text goes: the paper's table 10."""
-    rows = []
     for one in answers:
         item = one.study.experiment.items[0]
         for variant in one.variants:
             text = "\n".join(message.content for message in messages_of(variant, one.labels, item))
             own = PromptWriter(variant, one.labels).text(item)
-            rows.append(
-                (one.name, " ".join(variant.factors.values()) or variant.id, text.replace(own, "⟨text⟩"))
-            )
-    return TableRows(rows)
+            yield one.name, " ".join(variant.factors.values()) or variant.id, text.replace(own, "⟨text⟩")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,210 +13,157 @@ import vl_convert
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
-from quaver.papers.confidence_tables import by_evaluator, evaluators, kept_prompts
-from quaver.papers.paper_layout import FigureKind, columns_like
-from quaver.papers.published_table import Answers, PublishedTable, each_model
-from quaver.papers.reliability_tables import reliability
-from quaver.papers.sensitivity_tables import (
-    class_matrix,
-    class_points,
-    each_strategy,
-    violin_values,
-)
-from quaver.report.charts.forms import Reference, columns, forest, grid, plane
-from quaver.report.charts.specification import stacked
+from quaver.papers.catalogue import FigureKind
+from quaver.papers.reliability_tables import by_evaluator, evaluators, kept_prompts, reliability
+from quaver.papers.sensitivity_tables import class_matrix, class_points, each_strategy, violin_values
+from quaver.papers.stored_answers import Answers, each_model
+from quaver.report.charts.forms import columns, forest, grid, plane
+from quaver.report.charts.specification import Spec, stacked
 from quaver.report.charts.svg import svg_text
 
 PAGE = 960
 """How high a page is, in pixels, where it is 720 wide."""
-
-
-@dataclass
-class Sheet:
-    """One page of a figure: how wide it is, how many panels stand side by side, and which page it is.
-
-    Attributes:
-        width: In pixels.
-        columns: Panels side by side; as many as fit if None.
-        page: Its number, from 1.
-        classes: The classes that are drawn; all if there are none.
-        pages: How many there are, once it is drawn.
-    """
-
-    width: int
-    columns: int | None = None
-    page: int = 1
-    classes: Sequence[str] = ()
-    pages: int = 1
-
-    def shown(
-        self, panels: Sequence[str], wide: float, high: float, above: float = 0.0
-    ) -> tuple[list[str], int]:
-        """This page's panels, each so wide and high, below a head; and how many stand side by side."""
-        beside = self.columns or max(1, int(self.width // wide))
-        beside = max(1, min(beside, len(panels)))
-        each = beside * max(1, int((PAGE - _HEAD - above) // high))
-        self.check(max(1, -(-len(panels) // each)))
-        return list(panels)[each * (self.page - 1) : each * self.page], beside
-
-    def check(self, pages: int) -> None:
-        """Note how many pages there are.
-
-        Raises:
-            QuaverError: This is none of them.
-        """
-        self.pages = pages
-        if self.page > pages:
-            raise QuaverError(
-                "the figure has no such page", where="page", expected=f"1 to {pages}", found=str(self.page)
-            )
-
-
-Drawing = Callable[[Sheet], Any]
-Row = dict[str, Any]
-
 _HEAD = 70
 """What a figure's title and its margins take, in pixels."""
-_SERIES = {"": "the model's answers", "noisy ": "half of them swapped", "random ": "drawn at random"}
-_PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
-"""Pixels that a panel needs, so that there is room for its name."""
 _AROUND = 90
 """What a panel's name and its axis take above and below it."""
+_PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
+"""Pixels that a panel needs, so that there is room for its name."""
 _MATRIX = 60
 """Items of a class that a matrix shows."""
+_SERIES = {"": "the model's answers", "noisy ": "half of them swapped", "random ": "drawn at random"}
+
+Row = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
 
 
-def _paged(
-    rows: Sequence[Row], form: Callable[..., Any], wide: float, tall: float | None = None, **look: Any
-) -> Drawing:
-    """What draws the pages of a form's panels, each so wide and high."""
+class Drawing(NamedTuple):
+    """A figure before it is cut into pages.
 
-    def draw(sheet: Sheet) -> Any:
-        panels = list(dict.fromkeys(row["panel"] for row in rows))
-        beside = sheet.columns or max(1, min(len(panels), int((sheet.width - 10) // wide)))
-        own = {**look, "beside": beside}
-        if tall is None:
-            own["high"] = min(250.0, 1.05 * (sheet.width / beside - 76))
-        series = {row.get("series", "") for row in rows}
-        kept, _ = sheet.shown(
-            panels, sheet.width / beside, (tall or own["high"]) + _AROUND, 24 + 19 * (len(series) // 3)
+    Attributes:
+        rows: What is drawn, each in its panel.
+        form: Draws rows, given ``beside``, ``high`` and ``width``.
+        wide: The pixels that a panel needs.
+        high: How high a panel is, in pixels; about as high as wide if None.
+    """
+
+    rows: Sequence[Row]
+    form: Callable[..., Spec]
+    wide: float
+    high: float | None = None
+
+
+def page_of(drawing: Drawing, width: int, columns: int | None, page: int) -> tuple[Spec, int]:
+    """A page of a figure, and how many pages there are.
+
+    Raises:
+        QuaverError: There is no such page.
+    """
+    panels = list(dict.fromkeys(row["panel"] for row in drawing.rows))
+    beside = min(len(panels), columns or max(1, int((width - 10) // drawing.wide)))
+    high = drawing.high or min(250.0, 1.05 * (width / beside - 76))
+    legend = 24 + 19 * (len({row.get("series") for row in drawing.rows}) // 3)
+    most = beside * max(1, int((PAGE - _HEAD - legend) // (high + _AROUND)))
+    pages = -(-len(panels) // most)
+    if page > pages:
+        raise QuaverError(
+            "the figure has no such page", where="page", expected=f"1 to {pages}", found=str(page)
         )
-        some = [row for row in rows if row["panel"] in kept]
-        return form(some, **own, width=sheet.width)
-
-    return draw
-
-
-def _plane(rows: Sequence[Row], across: str, up: str, **look: Any) -> Drawing:
-    return _paged(rows, plane, _PLANE, across=across, up=up, **look)
+    kept = panels[most * (page - 1) : most * page]
+    rows = [row for row in drawing.rows if row["panel"] in kept]
+    return drawing.form(rows, beside=min(beside, len(kept)), high=high, width=width), pages
 
 
-def beside_noise(kind: FigureKind, table: PublishedTable) -> Any:
+def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """S against C of each row, beside those of noisy and of random answers."""
     rows = []
     for panel, row, _, _ in _numbers(kind, table):
         for before, series in _SERIES.items():
             x, y = (_number(row[before + name]) for name in (kind.x, *kind.y))
             if x is not None and y is not None:
-                name = "" if before else ", ".join(str(row[one]) for one in kind.name)
-                where = {"panel": panel, "series": series, "name": name, "size": 38 if kind.name else 20}
-                rows.append({"x": x, "y": y, **where})
-    rows = rows or _nothing(f"figure {kind.number}", "no row has both S and C")
+                name = "" if before else _text(row, kind.name)
+                size = 38 if kind.name else 20
+                rows.append({"panel": panel, "series": series, "name": name, "size": size, "x": x, "y": y})
     ends = (0.0, 1.0)
-    return _plane(rows, "sensitivity", "consistency", x_ends=ends, y_ends=ends, order=[*_SERIES.values()])
+    look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "order": [*_SERIES.values()]}
+    return Drawing(rows, partial(plane, across="sensitivity", up="consistency", **look), _PLANE)
 
 
-def sensitivities(answers: Answers) -> Any:
-    """The items' sensitivity, a violin a strategy, and below it each class's, a colour a strategy."""
-    rows = []
-    for one, model, level, frame in each_strategy(answers):
-        names = {label.code: label.name for label in one.labels.labels}
-        for code, (s, _) in class_points(one, frame)["own"].items():
-            if s is not None:
-                rows.append(
-                    {"panel": f"{one.name}, {model}", "row": names[code], "value": s, "series": level}
-                )
-    parts = (_violins(answers, "sensitivity of items"), _dots(rows, "sensitivity"))
-
-    def draw(sheet: Sheet) -> Any:
-        """Pages of violins for the strategies, then those of the classes."""
-        counts = [probe.pages for part in parts if part(probe := Sheet(sheet.width, sheet.columns))]
-        sheet.check(sum(counts))
-        second = sheet.page > counts[0]
-        return parts[second](replace(sheet, page=sheet.page - second * counts[0]))
-
-    return draw
+def sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+    """The items' sensitivity, a violin a strategy."""
+    return _violins(answers, "sensitivity of items")
 
 
-def consistencies(answers: Answers) -> Any:
+def consistencies(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """The consistency of pairs of items of one class, a violin a strategy."""
     return _violins(answers, "consistency of pairs")
 
 
 def _violins(answers: Answers, what: str) -> Drawing:
-    values = [
-        {"panel": f"{one.name}, {model} · {level}", "value": float(value)}
-        for one, model, level, frame in each_strategy(answers)
-        for value in violin_values(one, frame)[what]
-    ]
-    values = values or _nothing(what, "a prompt in several phrasings is needed")
-    return _paged(values, columns, _VIOLIN, 200, smooth=True, high=200, up=what)
+    rows = []
+    for one, model, level, frame in each_strategy(answers):
+        panel = f"{one.name}, {model} · {level}"
+        rows += [{"panel": panel, "value": value} for value in violin_values(one, frame)[what].tolist()]
+    return Drawing(rows, partial(columns, smooth=True, up=what), _VIOLIN, 200)
 
 
-def matrices(answers: Answers) -> Any:
+def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+    """Each class's sensitivity, a colour a strategy."""
+    rows = []
+    for one, model, level, frame in each_strategy(answers):
+        names = {label.code: label.name for label in one.labels.labels}
+        for code, (s, _) in class_points(one, frame).items():
+            if s is not None:
+                panel = f"{one.name}, {model}"
+                rows.append({"panel": panel, "row": names[code], "value": s, "series": level})
+    return _dots(rows, "sensitivity")
+
+
+def matrices(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
-    places = [
-        (f"{one.name}, {model}, {level}", label, one, frame)
-        for one, model, level, frame in each_strategy(answers)
-        for label in one.labels.labels
-    ]
-
-    def draw(sheet: Sheet) -> Any:
-        made: dict[str, tuple[str, str, Any]] = {}
-        for at, (described, label, one, frame) in enumerate(places):
-            if not sheet.classes or {label.code, label.name} & {*sheet.classes}:
-                matrix = class_matrix(one, frame, label.code)
-                made |= {str(at): (label.name, described, matrix[1])} if matrix is not None else {}
-        kept, fit = sheet.shown(list(made), _SIDE, 220 + 90 + _AROUND)
-        squares: list[Row] = []
-        counts: list[Row] = []
-        for panel in kept or _nothing("figure 4", "no class has several items"):
-            matrix = made[panel][2]
-            for index, line in enumerate(matrix[:_MATRIX, :_MATRIX]):
-                squares += [
-                    {"row": index, "column": to, "value": float(c), "panel": panel}
-                    for to, c in enumerate(line)
-                ]
-            shares, starts = np.histogram(matrix, bins=20, range=(0, 1))
-            counts += [
-                {"panel": panel, "low": float(low), "high": float(low) + 0.05, "count": n / matrix.size}
-                for n, low in zip(shares, starts, strict=False)
-            ]
-        side = min(150.0, sheet.width / fit - 40)
-        names = {panel: made[panel][0] for panel in kept}
-        under = {panel: made[panel][1] for panel in kept}
-        look = {"names": names, "under": under}
-        above = grid(squares, named=False, side=side, width=int(fit * (side + 30)), **look)
-        below = columns(
-            counts, across="consistency", up="share of pairs", beside=fit, width=sheet.width, names=names
-        )
-        return stacked(above, below)
-
-    return draw
+    chosen = kind.only.get("class", ())
+    rows = []
+    for one, model, level, frame in each_strategy(answers):
+        for label in one.labels.labels:
+            matrix = None if chosen and label.name not in chosen else class_matrix(one, frame, label.code)
+            if matrix is not None:
+                panel = f"{label.name} · {one.name}, {model}, {level}"
+                rows.append({"panel": panel, "matrix": matrix[1]})
+    return Drawing(rows, _squares_and_counts, _SIDE, 220 + 90)
 
 
-def lines(kind: FigureKind, table: PublishedTable) -> Any:
+def _squares_and_counts(rows: Sequence[Row], *, beside: int, high: float, width: int) -> Spec:
+    """Matrices, and below them the histograms of their values."""
+    squares: list[Row] = []
+    counts: list[Row] = []
+    for row in rows:
+        shown = row["matrix"][:_MATRIX, :_MATRIX]
+        for (line, column), value in np.ndenumerate(shown):
+            squares.append({"panel": row["panel"], "row": line, "column": column, "value": float(value)})
+        numbers, starts = np.histogram(row["matrix"], bins=20, range=(0, 1))
+        for number, low in zip(numbers / row["matrix"].size, starts.tolist(), strict=False):
+            counts.append({"panel": row["panel"], "low": low, "high": low + 0.05, "count": float(number)})
+    side = min(150.0, width / beside - 40)
+    above = grid(squares, named=False, high=side, beside=beside, width=width)
+    below = columns(counts, across="consistency", up="share of pairs", beside=beside, width=width)
+    return stacked(above, below)
+
+
+def lines(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """Lines over a number, with their bands; the panels with the highest mean first."""
     rows = _spots(kind, table)
-    panels: dict[str, list[float]] = {}
-    for row in rows:
-        panels.setdefault(row["panel"], []).append(row["y"])
-    rows.sort(key=lambda row: -float(np.mean(panels[row["panel"]])))
-    references = [Reference(0.8, "dashed: 0.8")] if "PSS" in kind.y[0] else []
-    return _plane(rows, kind.x, kind.y[0], joined=True, references=references)
+    means = {panel: np.mean([row["y"] for row in rows if row["panel"] == panel]) for panel in _panels(rows)}
+    rows.sort(key=lambda row: -means[row["panel"]])
+    references = [(0.8, "dashed: 0.8", None)] if "PSS" in kind.y[0] else []
+    look: dict[str, Any] = {"joined": True, "references": references}
+    return Drawing(rows, partial(plane, across=kind.x, up=kind.y[0], **look), _PLANE)
 
 
-def points(kind: FigureKind, table: PublishedTable) -> Any:
+def _panels(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["panel"] for row in rows))
+
+
+def points(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """Points with their names; of more than two that lie on each other, the first's and how many more."""
     there: dict[tuple[str, float, float], list[Row]] = {}
     for row in _spots(kind, table):
@@ -230,53 +176,61 @@ def points(kind: FigureKind, table: PublishedTable) -> Any:
         rows.append({**some[0], "name": name})
     lone = {row["x"] for row in rows}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
-    return _plane(rows, kind.x, _title(kind), x_ends=ends)
+    return Drawing(rows, partial(plane, across=kind.x, up=_title(kind), x_ends=ends), _PLANE)
 
 
-def bars(kind: FigureKind, table: PublishedTable, answers: Answers) -> Any:
+def bars(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """A dot a number, in rows, a panel beside a panel; dashed where chance alone gets there."""
-    rows = [
-        {"panel": panel, "row": str(row[kind.x]), "value": value, "series": name.removeprefix("accuracy by ")}
-        for panel, row, name, value in _numbers(kind, table)
-    ]
+    rows: list[Row] = []
+    references: dict[tuple[float, str, str | None], None] = {}
     chance = {one.name: 1 / len(one.labels.codes) for one in answers}
-    of = {panel: chance.get(str(row.get("data set"))) for panel, row, _, _ in _numbers(kind, table)}
     accuracy = any(name.startswith("accuracy") for name in kind.y)
-    references = [
-        Reference(value, f"dashed: chance, {value:.2f}", panel)
-        for panel, value in of.items()
-        if value and accuracy
-    ]
-    return _dots(rows, _title(kind), references)
+    for panel, row, name, value in _numbers(kind, table):
+        series = name.removeprefix("accuracy by ")
+        rows.append({"panel": panel, "row": str(row[kind.x]), "value": value, "series": series})
+        if accuracy and row.get("data set") in chance:
+            guessed = chance[row["data set"]]
+            references[guessed, f"dashed: chance, {guessed:.2f}", panel] = None
+    return _dots(rows, _title(kind), references=list(references))
 
 
-def _dots(rows: Sequence[Row], up: str, references: Sequence[Reference] = ()) -> Drawing:
+def _dots(rows: Sequence[Row], axis: str, **look: Any) -> Drawing:
     step = max(19.0, 7.0 * len({row["series"] for row in rows}) + 3)
-    tallest = step * len({row["row"] for row in rows})
-    return _paged(rows, forest, _BAR, tallest, axis=up, domain=(0.0, 1.0), references=references, step=step)
+    high = step * len({row["row"] for row in rows})
+    return Drawing(rows, partial(forest, axis=axis, domain=(0.0, 1.0), **look), _BAR, high)
 
 
-def heat(kind: FigureKind, table: PublishedTable) -> Any:
+def heat(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
     """A number a square: darker where it is larger."""
-    rows = [
-        {
-            "row": ", ".join(str(row[name]) for name in kind.series),
-            "column": str(row[kind.x]),
-            "value": value,
-            "text": f"{value:.2f}",
-            "panel": panel,
-        }
-        for panel, row, _, value in _numbers(kind, table)
-    ]
-    tallest = len({row["row"] for row in rows})
+    rows = []
+    for panel, row, _, value in _numbers(kind, table):
+        where = {"row": _text(row, kind.series), "column": str(row[kind.x])}
+        rows.append({"panel": panel, **where, "value": value, "text": f"{value:.2f}"})
+    return Drawing(rows, grid, 10_000, 27.0 * len({row["row"] for row in rows}))
 
-    def draw(sheet: Sheet) -> Any:
-        kept, _ = sheet.shown(
-            list(dict.fromkeys(str(row["panel"]) for row in rows)), sheet.width, 27 * tallest + _AROUND
-        )
-        return grid([row for row in rows if row["panel"] in kept], width=sheet.width)
 
-    return draw
+def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+    """Reliability of stated over token confidence: right answers against confidence, a panel a model.
+
+    As in the paper, over the prompts under which enough answers state a confidence, in one of the phrasings.
+    """
+    rows = []
+    for one, model in each_model(answers):
+        stated = {name: kept_prompts(one, model, name)[1] for name in evaluators(one, "verbal_confidence")}
+        frames = dict(stated)
+        if stated:
+            kept = pl.concat([frame.select("variant") for frame in stated.values()])
+            for name in evaluators(one, "logprob"):
+                frames[name] = by_evaluator(one, name, model).join(kept, on="variant", how="semi")
+        for name, frame in frames.items():
+            for part in reliability(frame):
+                interval = {"low": part["right_low"], "high": part["right_high"]}
+                where: Row = {"panel": f"{one.name}, {model}", "series": name}
+                rows.append({**where, "x": part["confidence"], "y": part["right"], **interval})
+    ends = (0.0, 1.0)
+    perfect = [(None, "dashed: as sure as right", None)]
+    look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "percent": "xy", "references": perfect}
+    return Drawing(rows, partial(plane, across="confidence", up="right answers", **look), _PLANE)
 
 
 def _title(kind: FigureKind) -> str:
@@ -284,11 +238,10 @@ def _title(kind: FigureKind) -> str:
     return kind.y[-1].removesuffix(", paper").partition(" by ")[0]
 
 
-def _spots(kind: FigureKind, table: PublishedTable) -> list[Row]:
+def _spots(kind: FigureKind, table: Rows) -> list[Row]:
     """A point a number, with its interval and its names."""
     spots = []
     for panel, row, column, value in _numbers(kind, table):
-        low, high = (_number(row.get(f"{kind.ends} {end}")) for end in ("low", "high"))
         across = _number(row[kind.x])
         if across is None:
             continue
@@ -296,22 +249,27 @@ def _spots(kind: FigureKind, table: PublishedTable) -> list[Row]:
         if "*" in named:
             words = [name for name in row if isinstance(row[name], str) and name not in kind.panel]
             coloured, named = words[:-1], words[-1:]
-        series = ", ".join(str(row[one]) for one in coloured) or column
-        name = ", ".join(str(row[one]) for one in named)
-        where = {"panel": panel, "series": series, "name": name}
-        spots.append({"x": across, "y": value, "low": low, "high": high, **where})
-    return spots or _nothing(f"figure {kind.number}", f"no {kind.x}")
+        low, high = (_number(row.get(f"{kind.ends} {end}")) for end in ("low", "high"))
+        where = {"panel": panel, "series": _text(row, coloured) or column, "name": _text(row, named)}
+        spots.append({**where, "x": across, "y": value, "low": low, "high": high})
+    return spots
 
 
-def _numbers(kind: FigureKind, table: PublishedTable) -> Iterator[tuple[str, dict[str, Any], str, float]]:
+def _text(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(str(row[name]) for name in names)
+
+
+def _numbers(kind: FigureKind, table: Rows) -> Iterator[tuple[str, Mapping[str, Any], str, float]]:
     """Each number that is drawn: its panel, its row, its column and its value."""
-    columns = [full for name in kind.y for full in columns_like(table, name)]
-    for row in table.rows():
-        if all(str(row[name]) in some for name, some in kind.only.items()):
+    for row in table:
+        if any(str(row[name]) not in some for name, some in kind.only.items()):
+            continue
+        for name in kind.y:
+            columns = [one for one in row if one.startswith(name[:-1])] if name.endswith("*") else [name]
             for column in columns:
                 value = _number(row.get(column))
                 if value is not None:
-                    yield ", ".join(str(row[name]) for name in kind.panel), row, column, value
+                    yield _text(row, kind.panel), row, column, value
 
 
 def _number(value: Any) -> float | None:
@@ -320,40 +278,6 @@ def _number(value: Any) -> float | None:
         return None if value is None else float(value)
     except ValueError:
         return None
-
-
-def stated_over_token(answers: Answers) -> Any:
-    """Reliability of stated over token confidence: right answers against confidence, a panel a model.
-
-    As in the paper, over the prompts under which enough answers state a confidence, in one of the phrasings.
-    """
-    spots = []
-    for one, model in each_model(answers):
-        stated = {name: kept_prompts(one, model, name)[1] for name in evaluators(one, "verbal_confidence")}
-        kept = [frame.select("variant") for frame in stated.values()]
-        token = {
-            name: by_evaluator(one, name, model).join(pl.concat(kept), on="variant", how="semi")
-            for name in (evaluators(one, "logprob", normalised=True) if kept else ())
-        }
-        for name, frame in (stated | token).items():
-            spots += _reliable(one, frame, f"{one.name}, {model}", name)
-    rows = spots or _nothing("stated and token confidence", "no answer states a confidence")
-    references = [Reference(None, "dashed: as sure as right")]
-    look: dict[str, Any] = {
-        "x_ends": (0.0, 1.0),
-        "y_ends": (0.0, 1.0),
-        "percent": "xy",
-        "references": references,
-    }
-    return _plane(rows, "confidence", "right answers", **look)
-
-
-def _reliable(one: Any, frame: Any, panel: str, series: str) -> list[Row]:
-    where = {"panel": panel, "series": series}
-    return [
-        {"x": at["confidence"], "y": at["right"], "low": at["right_low"], "high": at["right_high"], **where}
-        for at in reliability(one, frame)
-    ]
 
 
 @guarded
@@ -376,18 +300,3 @@ def save(chart: Any, path: Path) -> None:
         path.write_bytes(written[path.suffix]())
     except OSError as error:
         raise StoreError("the figure cannot be written", where=str(path), found=str(error)) from None
-
-
-def _nothing(where: str, notes: str) -> NoReturn:
-    raise QuaverError("there is nothing to draw", where=where, found=notes or "no rows")
-
-
-def drawing(kind: FigureKind, answers: Answers, table: PublishedTable | None) -> Drawing:
-    """What draws the pages of a figure."""
-    there = any(True for _ in _numbers(kind, table)) if table is not None else bool(answers)
-    if not there:
-        _nothing(f"figure {kind.number}", " ".join(table.notes) if table is not None else "")
-    draw = globals()[kind.draw]
-    if table is None:
-        return cast("Drawing", draw(answers))
-    return cast("Drawing", draw(kind, table, answers) if draw is bars else draw(kind, table))

@@ -1,247 +1,37 @@
-"""What a paper's tables are made of, and how they are laid out."""
+"""A paper's table: its cells, the formats that it is written in, and how the paper lays it out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, get_args
 
-import polars as pl
 from markupsafe import Markup
 
-from quaver import measures
-from quaver.core.annotations import rows_with
 from quaver.core.number_format import decimals, span
-from quaver.core.records import Estimate, LabelSet, Variant
-from quaver.core.rows import Estimates
-from quaver.design.prompts.rendering import PromptWriter
-from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.estimation.cells import OUTPUT
-from quaver.estimation.estimands import ORIGINAL, in_every_group
-from quaver.report.tables.printed_tables import as_text
+from quaver.core.records import Estimate
+from quaver.errors import UnknownName
+from quaver.papers.stored_answers import NOTHING, UNKNOWN
+from quaver.report.tables.printed_tables import as_text, plain
 from quaver.report.tables.table import Table
-from quaver.report.tables.written_tables import csv_text, tidy
-from quaver.study.analysis.call_export import raw_answers
-from quaver.study.analysis.report_evidence import evidence_of
-
-if TYPE_CHECKING:
-    from quaver.report.tables.study_tables import Cost, PartCost
-    from quaver.study.session import Study
-
-
-Intervals = Literal["all", "rows", "none"]
-
-
-@dataclass(frozen=True)
-class StoredAnswers:
-    """The answers of one study: one data set, one task.
-
-    Attributes:
-        name: What the tables call the data set: the study's name in its collection, or its own.
-        study: The study.
-        frame: Its annotations by its first evaluator.
-        every: Its annotations by every evaluator.
-        intervals: Which intervals what is taken of them has: those of resampled rows alone, or none.
-        coded: Whether what stands as a label is one of the task's, and not an answer as it was written.
-    """
-
-    name: str
-    study: Study
-    frame: pl.DataFrame
-    every: pl.DataFrame
-    intervals: Intervals = "all"
-    coded: bool = True
-
-    @property
-    def labels(self) -> LabelSet:
-        """The task's label set."""
-        return self.study.experiment.labels
-
-    @property
-    def unlabelled(self) -> str:
-        """What an answer without a label is in the papers: one more label; on a scale, left out."""
-        return "category" if self.labels.level == "nominal" else "drop"
-
-    @property
-    def models(self) -> list[str]:
-        """The models that answered, in the study's order."""
-        answered = set(self.frame["model"].cast(pl.String).unique())
-        return [model.name for model in self.study.spec.models if model.name in answered]
-
-    @property
-    def items(self) -> int:
-        """How many items have answers."""
-        return self.frame["item"].n_unique()
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        """The prompts, in the study's order."""
-        return self.study.experiment.variants
-
-    @cached_property
-    def texts(self) -> dict[str, str]:
-        """The items' texts by id, in a line each."""
-        writer = PromptWriter(self.variants[0], self.labels)
-        return {item.id: shortened(writer.text(item)) for item in self.study.experiment.items}
-
-    def levels(self, column: str) -> list[str]:
-        """The levels of a factor, in the study's order."""
-        return list(
-            dict.fromkeys(variant.factors[column] for variant in self.variants if column in variant.factors)
-        )
-
-    def take(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:
-        """A registered measure of the first evaluator's annotations, or of a part of them.
-
-        The original prompt counts in every group that it is compared with, as it does in the study's own
-        estimates. A measure that these annotations do not allow gives one estimate with the reason.
-        """
-        taken: Callable[..., Estimates] = getattr(measures, measure)
-        some = self.frame if frame is None else frame
-        if some.is_empty():
-            return Estimates([Estimate(measure, None, reason="no annotations")])
-        by = options.setdefault("by", ["model"])
-        options.setdefault("seed", self.study.spec.seed)
-        wanted = options.get("resample", "items") if self.intervals == "rows" else self.intervals
-        if wanted not in ("all", "rows"):
-            options["resamples"] = 0
-        try:
-            return taken(in_every_group(some, by), labels=self.labels if self.coded else None, **options)
-        except QuaverError as error:
-            return Estimates([Estimate(measure, None, reason=str(error.problem))])
-
-    def points(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:
-        """`take` without intervals, in a fraction of its time."""
-        return self.take(measure, frame, resamples=0, **options)
-
-    def one(self, measure: str, model: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimate:
-        """A measure of one model's annotations, as one estimate."""
-        return self.take(measure, self.of(model, frame), by=[], **options)[0]
-
-    def of(self, model: str, frame: pl.DataFrame | None = None) -> pl.DataFrame:
-        """One model's annotations: of the first evaluator, or of a part of them."""
-        some = self.frame if frame is None else frame
-        return rows_with(some, "model", model)
-
-    @cached_property
-    def again(self) -> pl.DataFrame:
-        """The annotations of one prompt asked again and again.
-
-        Those of the decodings that ask a single prompt, if there are any; else those of the original prompt.
-        """
-        lone = self._decodings(several=False)
-        if lone:
-            return rows_with(self.frame, "decoding", lone)
-        if ORIGINAL in self.frame.columns and self.frame[ORIGINAL].dtype == pl.Boolean:
-            return self.frame.filter(pl.col(ORIGINAL).fill_null(value=False))
-        return self.frame
-
-    @cached_property
-    def reworded(self) -> pl.DataFrame:
-        """The annotations of several prompts under one decoding."""
-        return rows_with(self.frame, "decoding", self._decodings(several=True))
-
-    def _decodings(self, *, several: bool) -> list[str]:
-        prompts = self.every.group_by(pl.col("decoding").cast(pl.String)).agg(pl.col("variant").n_unique())
-        return [name for name, count in prompts.sort("decoding").iter_rows() if (count > 1) == several]
-
-    @cached_property
-    def written(self) -> StoredAnswers:
-        """The same answers with what was written as the label; where labels alone are kept, those labels.
-
-        On a scale, texts have no place, and the exact codes alone are left.
-        """
-        return self.exact if self.labels.level != "nominal" else replace(self, frame=self._texts, coded=False)
-
-    @cached_property
-    def exact(self) -> StoredAnswers:
-        """Those of the answers that are a label's code (or its name), and nothing else; 1.0 is the code 1."""
-        text = pl.col("label").str.strip_chars()
-        names = {label.name: label.code for label in self.labels.labels}
-        names |= {code: code for code in self.labels.codes}
-        places = pl.DataFrame({"code": self.labels.codes}).with_columns(
-            pl.col("code").cast(pl.Float64, strict=False)
-        )
-        numbers = dict(zip(places["code"], self.labels.codes, strict=True))
-        numbers.pop(None, None)
-        each = [text.replace_strict(names, default=None, return_dtype=pl.String)]
-        if numbers:
-            value = text.cast(pl.Float64, strict=False)
-            each.append(value.replace_strict(numbers, default=None, return_dtype=pl.String))
-        return replace(self, frame=self._texts.with_columns(label=pl.coalesce(each)).drop_nulls("label"))
-
-    @cached_property
-    def _texts(self) -> pl.DataFrame:
-        own = self.frame.with_columns(pl.col("label").cast(pl.String).fill_null(""))
-        frame = own if self.raw.is_empty() else self.raw.drop("label").rename({OUTPUT: "label"})
-        return frame.drop("status", strict=False)
-
-    @cached_property
-    def raw(self) -> pl.DataFrame:
-        """The annotations, each with the answer as it was written, in ``output``; none where none is kept."""
-        answers = raw_answers(self.study.source)
-        if answers.is_empty():
-            return self.frame.clear().with_columns(pl.lit(None, pl.String).alias(OUTPUT))
-        keys = [name for name in answers.columns if name != OUTPUT]
-        answers = answers.with_columns(pl.col(name).cast(self.frame.schema[name]) for name in keys)
-        return self.frame.join(answers, on=keys, how="left", maintain_order="left")
-
-    def costs(self) -> Sequence[Cost]:
-        """What each model's answers cost."""
-        order = {model.name: place for place, model in enumerate(self.study.spec.models)}
-        with evidence_of(self.study.source) as behind:
-            return sorted(
-                behind.costs(), key=lambda cost: (order.get(cost.model, len(order)), cost.paraphrases)
-            )
-
-    def part_costs(self) -> Sequence[PartCost]:
-        """What each level of each factor costs."""
-        with evidence_of(self.study.source) as behind:
-            return behind.part_costs()
-
-
-def answers_of(
-    studies: Mapping[str, Study],
-    *,
-    intervals: Intervals = "all",
-    only: Mapping[str, Sequence[str]] | None = None,
-) -> list[StoredAnswers]:
-    """The stored answers of each study that has any: all, or those of some models, strategies or items."""
-    answers = []
-    missing: StoreError | None = None
-    for name, study in studies.items():
-        try:
-            every = study.annotations()
-        except StoreError as error:
-            missing = error
-            continue
-        for column, values in (only or {}).items():
-            known = every[column].cast(pl.String).unique().sort() if column in every.columns else ()
-            for value in values:
-                if value not in known:
-                    raise UnknownName(column, value, known, where=name)
-            every = rows_with(every, column, list(values))
-        first = study.spec.evaluators[0].title
-        frame = rows_with(every, "evaluator", first)
-        answers.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))
-    if not answers and missing is not None:
-        raise missing
-    return answers
-
+from quaver.report.tables.written_tables import csv_text, numbers_of, tidy
 
 Format = Literal["markdown", "latex", "html", "csv"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-
 Cell = str | Markup
 """What stands in a table: text, or a number with its full value."""
+Single = str | float | Estimate | tuple[float | None, float | None] | None
+Value = Single | Mapping[str, Single]
+"""What a row holds before it is printed.
 
-NOTHING = "—"
-"""A cell without a value."""
+An estimate is its value and, where the next column is one of 95% intervals, its interval; a pair is the two
+ends of another interval; a mapping has a value for each column that stands for a ``*``.
+"""
 NO_VALUE = "No value"
 """How a note begins that says why there is none."""
-KEYS = ("model", "variant", "decoding", "item", "repeat")
-"""The columns that name an answer."""
+_NAMED_ROWS = 8
+"""As many rows are named that lack a value for one reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,13 +99,6 @@ class PublishedTable:
         return self.as_("html")
 
 
-Value = str | float | Estimate | tuple[float | None, float | None] | None
-"""What stands in a row before it is printed; an estimate is its value and its interval, a pair two ends."""
-
-UNKNOWN = Estimate("", None)
-"""An estimate that is not there: neither a value nor an interval."""
-
-
 def number(value: float | None, form: str = "3") -> Cell:
     """A cell for a number, with its column's decimals; of a share in per cent, ``1%``.
 
@@ -329,87 +112,251 @@ def number(value: float | None, form: str = "3") -> Cell:
     return Markup('<data value="{}">{}{}</data>').format(repr(float(value)), text, percent)
 
 
-def cells(row: Sequence[Value], forms: Sequence[str]) -> Iterator[Cell]:
-    """A row's cells, an estimate's in two columns; how each prints numbers.
+def cell(value: Single, form: str = "3") -> Cell:
+    """A value as it is printed, an estimate without its interval.
 
-    >>> [str(one).count("data value") for one in cells(("a", 7, Estimate("α", 0.5, 0.1, 0.9)), "3333")]
-    [0, 0, 1, 2]
+    >>> cell("a"), cell(7), cell((0.1, 0.9)).striptags(), cell(Estimate("α", 0.5)).striptags()
+    ('a', '7', '0.100 to 0.900', '0.500')
     """
-    left = iter(forms)
+    if isinstance(value, Estimate):
+        value = value.value
+    if isinstance(value, tuple):
+        low, high = (None if end is None or end != end else end for end in value)
+        return span(low, high, partial(number, form=form)) or NOTHING
+    if isinstance(value, str | int):
+        return str(value) if isinstance(value, int) else value
+    return number(value, form)
+
+
+def table_of(declared: str, rows: Sequence[Sequence[Value]], words: Sequence[int], name: str) -> Table:
+    """The table of some rows, with its columns as ``papers.toml`` declares them.
+
+    Args:
+        declared: The columns of words, ``||``, those of numbers; ``{1%}`` after one is how it prints them.
+            ``*`` stands for the columns that the rows' mappings name, one mapping for each ``*``.
+        rows: The rows.
+        words: The places of further columns that hold words.
+        name: The table's.
+    """
+    columns: list[tuple[str, str]] = []
+    stars: list[Sequence[str]] = []
+    first = 0
+    for part in declared.split(" || "):
+        first = len(columns)
+        for column in part.split(" | "):
+            head, _, form = column.removesuffix("}").partition(" {")
+            names = [""]
+            if "*" in head:
+                names = _names_at(rows, len(stars))
+                stars.append(names)
+            columns += [(head.replace("*", one), form or "3") for one in names]
+    numeric = range(first if " || " in declared else len(columns), len(columns))
+    heads = tuple(head for head, _ in columns)
+    made = tuple(_cells(row, columns, stars) for row in rows)
+    return Table(heads, made, frozenset(numeric) - frozenset(words), name=name)
+
+
+def _names_at(rows: Sequence[Sequence[Value]], star: int) -> list[str]:
+    """The names that the rows' mappings have for one of the ``*``."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(_mappings(row)[star]))
+    return list(names)
+
+
+def _mappings(row: Sequence[Value]) -> list[Mapping[str, Single]]:
+    return [value for value in row if isinstance(value, Mapping)]
+
+
+def _cells(
+    row: Sequence[Value], columns: Sequence[tuple[str, str]], stars: Sequence[Sequence[str]]
+) -> tuple[Cell, ...]:
+    """A row's cells: of a mapping those at its names, of an estimate its interval where there is a column."""
+    cells: list[Cell] = []
+    names = iter(stars)
     for value in row:
-        form = next(left)
-        if isinstance(value, Estimate):
-            yield number(value.value, form)
-            value, form = (value.low, value.high), next(left)
-        if isinstance(value, tuple):
-            low, high = (None if end is None or end != end else end for end in value)
-            yield span(low, high, partial(number, form=form)) or NOTHING
-        elif isinstance(value, str | int):
-            yield value if isinstance(value, str) else str(value)
+        singles = [value.get(name) for name in next(names)] if isinstance(value, Mapping) else [value]
+        for single in singles:
+            cells.append(cell(single, columns[len(cells)][1]))
+        head, form = columns[len(cells)] if len(cells) < len(columns) else ("", "")
+        if isinstance(value, Estimate) and head.endswith("95% interval"):
+            cells.append(cell((value.low, value.high), form))
+    return tuple(cells)
+
+
+def reasons(rows: Sequence[Sequence[Value]], words: int) -> list[str]:
+    """Why there is no value, a note for each reason, with the measures and the rows that it is about.
+
+    >>> reasons([("a", Estimate("alpha", None, reason="no variation")), ("b", Estimate("alpha", 0.1))], 1)
+    ['No value (alpha): no variation: a.']
+    """
+    lacking: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        about = ", ".join(str(value) for value in _singles(row[:words]) if value not in (None, NOTHING))
+        for value in _singles(row):
+            if isinstance(value, Estimate) and value.value is None and value is not UNKNOWN:
+                lacking.setdefault((value.reason or "no reason given", value.measure), {})[about] = None
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (reason, measure), about_rows in lacking.items():
+        alike.setdefault((reason, tuple(about_rows)), []).append(measure)
+    return [
+        f"{NO_VALUE} ({', '.join(measures)}): {reason}: {_some(about)}."
+        for (reason, about), measures in alike.items()
+    ]
+
+
+def _singles(row: Sequence[Value]) -> Iterator[Single]:
+    """The values of a row, those of its mappings among them."""
+    for value in row:
+        if isinstance(value, Mapping):
+            yield from value.values()
         else:
-            yield number(value, form)
+            yield value
+
+
+def _some(rows: Sequence[str]) -> str:
+    """The rows that lack a value; of many, the first, and how many more there are."""
+    more = len(rows) - _NAMED_ROWS
+    return ", ".join(rows[:_NAMED_ROWS]) + (f", and {more} more rows" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
-class TableRows:
-    """What a table's function makes of stored answers; `papers.toml` says the rest.
+class Layout:
+    """One printed table, made of the rows of a table that has an answer a row.
 
     Attributes:
-        rows: The rows.
-        found: Estimates beside those in the rows, each with the row that it is about: notes say why there is
-            no value.
-        notes: How these rows were made, beside what is always said.
-        columns: The columns for ``*`` among the table's.
-        subject: What stands for ``*`` in the caption.
+        number: The paper's number of it: ``table 3``.
+        caption: What it shows.
+        rows: The columns whose values its rows are about.
+        values: The columns whose numbers it prints, each with its head; ``accuracy by *`` for all of these.
+        groups: The columns whose values span others.
+        columns: The columns whose values are heads.
+        joined: Whether the numbers of a place stand in one cell, with ``/`` between them.
+        by_value: Whether the heads of the numbers span the others.
+        mean: What the last row is called, if it has the mean of each column.
+        best: The columns in which the best number is bold, each with whether more is better.
+        beside: The columns in which numbers agree that are compared for the best.
+        least: How far the best must lie from the next.
+        only: The values to which columns are limited.
+        note: What stands below it.
     """
 
-    rows: Sequence[Sequence[Value]]
-    found: Iterable[tuple[str, Estimate]] = ()
-    notes: Sequence[str] = ()
+    number: str
+    caption: str
+    rows: Sequence[str]
+    values: Mapping[str, str]
+    groups: Sequence[str] = ()
     columns: Sequence[str] = ()
-    subject: str = ""
+    joined: bool = False
+    by_value: bool = False
+    mean: str = ""
+    best: Mapping[str, bool] = field(default_factory=dict)
+    beside: Sequence[str] = ()
+    least: float = 0.0
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    note: str = ""
+
+    def of(self, table: PublishedTable, label: str) -> PublishedTable:
+        """The printed table of a table."""
+        rows = self._kept(table)
+        values = self._heads(table.columns)
+        lacking = any(NOTHING in (row[name] for name in values) for row in rows)
+        kept = (note for note in table.notes if lacking or not note.startswith(NO_VALUE))
+        notes = tuple(note for note in (self.note, *kept) if note)
+        data = self._grid(rows, values)
+        if not self.joined:
+            return replace(table, name=label, caption=self.caption, table=data, notes=notes)
+        shown = self._grid(rows, values, joined=True)
+        return replace(table, name=label, caption=self.caption, table=shown, notes=notes, data=data)
+
+    def _kept(self, table: PublishedTable) -> list[dict[str, Cell]]:
+        """The rows that are printed, the best numbers in bold."""
+        rows = [dict(zip(table.columns, row, strict=True)) for row in table.table.rows]
+        for name, some in self.only.items():
+            rows = [row for row in rows if plain(row[name]) in some]
+        for name, more in self.best.items():
+            compared: dict[str, list[dict[str, Cell]]] = {}
+            for row in rows:
+                if numbers_of(row[name]):
+                    compared.setdefault(_named_by(row, self.beside), []).append(row)
+            for group in compared.values():
+                self._embolden(group, name, more=more)
+        return rows
+
+    def _embolden(self, rows: Sequence[dict[str, Cell]], name: str, *, more: bool) -> None:
+        """Print the best number of some rows in bold, if it is far enough from the next."""
+        values = sorted({numbers_of(row[name])[0] for row in rows}, reverse=more)
+        if len(values) < 2 or abs(values[0] - values[1]) <= self.least:
+            return
+        for row in rows:
+            if numbers_of(row[name])[0] == values[0]:
+                row[name] = Markup("<b>{}</b>").format(row[name])
+
+    def _heads(self, columns: Sequence[str]) -> dict[str, str]:
+        """The printed columns with their heads; what several of them say of one thing stands together."""
+        heads = {name: head for name, head in self.values.items() if not name.endswith("*")}
+        stars = {name[:-1]: head for name, head in self.values.items() if name.endswith("*")}
+        ends: dict[str, None] = {}
+        for start in stars:
+            ends.update(dict.fromkeys(name.removeprefix(start) for name in columns if name.startswith(start)))
+        for end in ends:
+            heads |= {start + end: head + end for start, head in stars.items() if start + end in columns}
+        return heads
+
+    def _grid(
+        self, rows: Sequence[Mapping[str, Cell]], values: Mapping[str, str], *, joined: bool = False
+    ) -> Table:
+        """The numbers by what their row is about and by their place: what spans the column, and its head."""
+        grid: dict[tuple[Cell, ...], dict[tuple[str, str], Cell]] = {}
+        for row in rows:
+            line = grid.setdefault(tuple(row[name] for name in self.rows), {})
+            for name, head in values.items():
+                place = self._place(row, head, "/".join(values.values()), joined=joined)
+                line[place] = Markup("{}/{}").format(line[place], row[name]) if place in line else row[name]
+        places = list(dict.fromkeys(place for line in grid.values() for place in line))
+        if self.by_value:
+            places.sort(key=lambda place: list(values.values()).index(place[0]))
+        lines = [(*key, *(line.get(place, NOTHING) for place in places)) for key, line in grid.items()]
+        first = len(self.rows)
+        if self.mean and len(lines) > 1:
+            means = [_mean(column) for column in list(zip(*lines, strict=True))[first:]]
+            lines.append((self.mean, *("",) * (first - 1), *means))
+        groups = ("",) * first + tuple(group for group, _ in places)
+        return Table(
+            (*self.rows, *(head for _, head in places)),
+            tuple(lines),
+            frozenset(range(first, first + len(places))),
+            groups=groups if any(groups) else (),
+        )
+
+    def _place(
+        self, row: Mapping[str, Cell], value: str, all_values: str, *, joined: bool
+    ) -> tuple[str, str]:
+        """What spans a number's column, and its head."""
+        group, head = _named_by(row, self.groups), _named_by(row, self.columns)
+        if self.by_value:
+            return value, head
+        if joined:
+            return group, head or all_values
+        if not head or self.joined or len(self.values) > 1:
+            head = f"{head} {value}".strip()
+        return group, head or all_values
 
 
-def reasons(found: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Why there is no value, a note for each reason, with the measures and the rows that it is about.
+def _named_by(row: Mapping[str, Cell], columns: Sequence[str]) -> str:
+    return ", ".join(plain(row[name]) for name in columns)
 
-    >>> reasons([("a", Estimate("alpha", None, reason="no variation")), ("b", Estimate("alpha", 0.1))])
-    ['No value (alpha): no variation: a.']
+
+def _mean(column: Sequence[Cell]) -> Cell:
+    """The mean of a column's numbers, printed as they are.
+
+    >>> _mean([Markup('<data value="0.5">50.0%</data>'), Markup('<data value="0.25">25.0%</data>')])
+    Markup('<data value="0.375">37.5%</data>')
     """
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for row, estimate in found:
-        if estimate.value is None and estimate is not UNKNOWN:
-            grouped.setdefault((estimate.reason or "no reason given", estimate.measure), []).append(row)
-    alike: dict[tuple[str, str], list[str]] = {}
-    for (reason, measure), rows in grouped.items():
-        alike.setdefault((reason, ", ".join(dict.fromkeys(rows))), []).append(measure)
-    return [f"{NO_VALUE} ({', '.join(some)}): {reason}: {of}." for (reason, of), some in alike.items()]
-
-
-def shortened(text: str | None) -> str:
-    r"""A text in one line, and not too long for a cell.
-
-    >>> shortened(" a\n b"), len(shortened("a" * 300))
-    ('a b', 201)
-    """
-    line = " ".join((text or "").split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-
-
-_LONGEST = 200
-
-
-def p_of(estimate: Estimate) -> float | None:
-    """An estimate's p value, adjusted for several tests where it is."""
-    result: float | None = estimate.details.get("p_holm", estimate.details.get("p"))
-    return result
-
-
-Answers = Sequence[StoredAnswers]
-
-
-def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:
-    """Data sets, and the models of each."""
-    for one in answers:
-        for model in one.models:
-            yield one, model
+    numbers = [numbers_of(one) for one in column]
+    if not all(len(each) == 1 for each in numbers):
+        return NOTHING
+    shown = plain(column[0])
+    places = len(shown.rstrip("%").partition(".")[2])
+    mean = sum(each[0] for each in numbers) / len(numbers)
+    return number(mean, f"{places}{'%' * shown.endswith('%')}")

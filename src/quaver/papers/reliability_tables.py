@@ -1,107 +1,308 @@
-"""What single-prompt accuracy misses (Karmakar & Chatterjee 2026): spread, size, repairs, readiness."""
+"""Reliability (Karmakar & Chatterjee 2026): token and stated confidence, spread, size, repairs, readiness."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from quaver.core.annotations import rows_with
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
+from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_error import reliability_curve
-from quaver.papers.confidence_tables import (
-    average,
-    baseline,
-    by_evaluator,
-    evaluators,
-    of_paper,
-    prompts,
-)
-from quaver.papers.published_table import (
-    NOTHING,
-    UNKNOWN,
-    Answers,
-    StoredAnswers,
-    TableRows,
-    each_model,
-    number,
-)
+from quaver.papers.published_table import Value
+from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
+
+_TOKEN, _STATED = "logprob", "verbal_confidence"
+_THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)
+"""Parse rates that the table `thresholds` sets beside each other."""
+_ENOUGH = 0.8
+"""The parse rate that a cell needs."""
+SPREAD = ("paraphrase", "moved", "examples", "bare")
+"""The four perturbations that the paper takes together: its five but the one that asks for reasoning."""
+_BASELINE = "paraphrase"
+_FACTOR = "perturbation"
+Rows = Iterator[Sequence[Value]]
+
+
+def evaluators(answers: StoredAnswers, use: str) -> list[str]:
+    """The study's evaluators of a rule, by name; of token confidence, only the normalised."""
+    return [
+        evaluator.title
+        for evaluator in answers.study.spec.evaluators
+        if evaluator.use == use and evaluator.options.get("normalised", True)
+    ]
+
+
+def by_evaluator(answers: StoredAnswers, name: str, model: str) -> pl.DataFrame:
+    """One model's annotations by an evaluator."""
+    return answers.of(model, rows_with(answers.every, "evaluator", name))
+
+
+def prompts(answers: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
+    """The prompts that have answers: their ids, and what the tables call them."""
+    answered = set(frame["variant"].cast(pl.String).unique())
+    return [
+        (variant.id, " | ".join(variant.factors.values()) or variant.id)
+        for variant in answers.variants
+        if variant.id in answered
+    ]
+
+
+def of_paper(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
+    """The annotations of the paper's four prompts and of further variants; all where there are none."""
+    if _FACTOR not in frame.columns:
+        return frame
+    four = pl.col(_FACTOR).cast(pl.String).is_in(SPREAD)
+    if not frame.select(four.any()).item():  # a factor or a group of this name that is another
+        return frame
+    return frame.filter(four | pl.col("variant").cast(pl.String).is_in(more))
+
+
+def average(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that there are."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, pl.DataFrame]]:
+    """Each data set, model and prompt with token confidence: data set, model, prompt, annotations."""
+    for one, model in each_model(answers):
+        for name in evaluators(one, _TOKEN)[:1]:
+            frame = by_evaluator(one, name, model)
+            for variant, shown in prompts(one, frame):
+                yield one, model, shown, rows_with(frame, "variant", variant)
+
+
+def token_ece(answers: Answers) -> Rows:
+    """ECE of token confidence, raw and normalised over the labels, with how many labels were seen."""
+    for one, model, shown, frame in _token_cells(answers):
+        shift = one.points("ece_shift", frame, by=[])[0]
+        normalised = one.take("ece", frame, by=[])[0]
+        seen, mass = (frame[f"{of}_coverage"].drop_nulls() for of in ("label", "mass"))
+        shares = (average(seen), average(seen >= 1), average(mass) if seen.len() else None)
+        yield one.name, model, shown, shift.n, shift.details.get("ece_raw"), normalised, shift, *shares
+
+
+def ece_shifts(answers: Answers) -> Rows:
+    """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
+    shifts: dict[str, list[float]] = {}
+    for one, _, shown, frame in _token_cells(answers):
+        value = one.points("ece_shift", frame, by=[])[0].value
+        if value is not None:
+            shifts.setdefault(shown, []).append(abs(value))
+    if shifts:
+        shifts["all cells"] = [value for some in shifts.values() for value in some]
+    for shown, some in shifts.items():
+        values = np.array(some)
+        drawn = values[np.random.default_rng(42).integers(0, values.size, (2000, values.size))].mean(1)
+        low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
+        beyond = (average(values > bar) for bar in (0.05, 0.2))
+        middle, most = float(np.median(values)), float(values.max())
+        yield shown, values.size, average(values), (low, high), middle, most, *beyond
+
+
+_FULL = 0.999
+
+
+def coverage(answers: Answers) -> Rows:
+    """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
+    seen: dict[str, list[pl.Series]] = {}
+    for one, _, _, frame in _token_cells(answers):
+        found = frame["label_coverage"].drop_nulls() >= 1
+        if found.len():
+            seen.setdefault(one.name, []).append(found)
+    for name, cells in seen.items():
+        full = sum(cell.sum() >= _FULL * cell.len() for cell in cells)
+        yield name, f"{full} / {len(cells)}", average(np.concatenate(cells))
+
+
+def with_token(answers: StoredAnswers, model: str, name: str) -> pl.DataFrame:
+    """A model's stated confidences, each beside its token confidence where there is one.
+
+    As in the paper, an answer from which no label was read is wrong: it has one that is not the gold label.
+    """
+    frame = by_evaluator(answers, name, model)
+    token = evaluators(answers, _TOKEN)
+    if token:
+        with suppress(QuaverError):
+            frame = beside(answers.of(model, answers.every), (name, token[0]))
+    first, second = answers.labels.codes[:2]
+    gold = pl.col("gold").cast(pl.String)
+    another = pl.when(gold == first).then(pl.lit(second)).otherwise(pl.lit(first))
+    wrong = pl.when(gold.is_not_null()).then(another)
+    return frame.with_columns(pl.col("label").cast(pl.String).fill_null(wrong))
+
+
+def _stated(
+    answers: StoredAnswers, model: str, threshold: float, *, paper: bool = False, **options: Any
+) -> Iterator[tuple[str, str, dict[str, Estimate]]]:
+    """The verbal calibration of each prompt, or of the paper's four: phrasing, prompt, and numbers."""
+    for name in evaluators(answers, _STATED):
+        frame = with_token(answers, model, name)
+        for variant, shown in prompts(answers, of_paper(frame) if paper else frame):
+            own = rows_with(frame, "variant", variant)
+            yield name, shown, _calibration(answers, own, threshold, **options)
+
+
+def _calibration(
+    answers: StoredAnswers, frame: pl.DataFrame, threshold: float, **options: Any
+) -> dict[str, Estimate]:
+    """Parse rate, ECE, and what is less accuracy and less token confidence, by kind."""
+    estimates = answers.take("verbal_calibration", frame, by=[], threshold=threshold, **options)
+    return {e.measure.removeprefix("verbal_calibration_"): e for e in estimates}
+
+
+def verbal(answers: Answers) -> Rows:
+    """Stated confidence by prompt and phrasing: parse rate, ECE, less accuracy, less token confidence."""
+    for one, model in each_model(answers):
+        for name, shown, made in _stated(one, model, _ENOUGH):
+            n = made["ece"].details.get("answers", NOTHING)
+            each = (made.get(kind, UNKNOWN) for kind in ("ece", "minus_accuracy", "ece_gap", "minus_token"))
+            yield one.name, model, shown, name, made["parse_rate"], n, *each
+
+
+def kept_prompts(answers: StoredAnswers, model: str, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A model's stated confidences: under the paper's four prompts, and under those with enough of them."""
+    frame = of_paper(with_token(answers, model, name))
+    parsed = pl.col("confidence").is_not_null().mean().over("variant")
+    return frame, frame.filter(parsed >= _ENOUGH)
+
+
+def pooled(answers: Answers) -> Rows:
+    """Accuracy and both calibration errors of each model over its prompts together (the paper's table 2)."""
+    for one, model in each_model(answers):
+        for name in evaluators(one, _STATED):
+            frame, own = kept_prompts(one, model, name)
+            made = _calibration(one, own, 0.0)
+            gap, error = made.get("ece_gap", UNKNOWN), made.get("ece", UNKNOWN)
+            counts = (some["variant"].n_unique() for some in (own, frame))
+            right = one.points("accuracy", frame, by=[])[0]
+            n, token = error.details.get("answers", NOTHING), gap.details.get("ece_token")
+            yield one.name, model, name, *counts, n, right, token, error, gap
+
+
+def _values_of_stated(answers: StoredAnswers, model: str, threshold: float, *, paper: bool) -> pl.DataFrame:
+    """The numbers of `_stated` without intervals, a row a cell."""
+    kinds = ("parse_rate", "ece", "minus_accuracy", "minus_token", "ece_gap")
+    rows = [
+        (name, shown, *(made.get(kind, UNKNOWN).value for kind in kinds))
+        for name, shown, made in _stated(answers, model, threshold, paper=paper, resamples=0)
+    ]
+    schema = {"phrasing": pl.String, "prompt": pl.String} | dict.fromkeys(kinds, pl.Float64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def thresholds(answers: Answers) -> Rows:
+    """What other parse-rate thresholds would keep, and find."""
+    for one, model in each_model(answers):
+        cells = _values_of_stated(one, model, 0.0, paper=True)
+        for (name,), own in cells.group_by("phrasing", maintain_order=True):
+            for threshold in _THRESHOLDS:
+                kept = own.filter(pl.col("parse_rate").fill_null(0.0) >= threshold)
+                over = kept["minus_accuracy"]
+                counts = (over.count(), own.height)
+                means = (average(kept["ece"]), average(over), average(over > 0))
+                yield one.name, model, name, f"{threshold:.2f}", *counts, *means
+
+
+def phrasings(answers: Answers) -> Rows:
+    """Both phrasings of the question how sure the model is, cell by cell."""
+    for one, model in each_model(answers):
+        names = evaluators(one, _STATED)[:2]
+        if len(names) < 2:
+            continue
+        cells = _values_of_stated(one, model, 0.0, paper=False)
+        first, second = (cells.filter(phrasing=name) for name in names)
+        both = first.join(second, on="prompt", how="left", suffix=" second", maintain_order="left")
+        for row in both.iter_rows(named=True):
+            numbers: list[Value] = []
+            for kind in ("parse_rate", "ece", "minus_accuracy"):
+                before, after = row[kind], row[f"{kind} second"]
+                numbers += [before, after, None if before is None or after is None else after - before]
+            same = NOTHING
+            if numbers[-1] is not None:
+                same = "yes" if row["minus_accuracy"] * row["minus_accuracy second"] > 0 else "no"
+            yield one.name, model, row["prompt"], ", ".join(names), *numbers, same
+
+
+def phrasing_means(answers: Answers) -> Rows:
+    """Signed overconfidence of each model by phrasing, over the cells kept: the paper's table 9."""
+    for one, model in each_model(answers):
+        cells = _values_of_stated(one, model, _ENOUGH, paper=True)
+        for (name,), own in cells.group_by("phrasing", maintain_order=True):
+            kept = own.drop_nulls("ece")
+            means = (average(kept[kind]) for kind in ("minus_accuracy", "minus_token", "ece_gap"))
+            yield one.name, model, name, kept.height, *means
 
 
 def sizes(answers: StoredAnswers) -> Mapping[str, float]:
     """The models' sizes, as the study file gives them to `spread`."""
-    for spec in answers.study.spec.measures:
-        if spec.use == "spread" and spec.options.get("sizes"):
-            return {str(name): float(size) for name, size in spec.options["sizes"].items()}
-    return {}
+    given = _options_of(answers, "spread").get("sizes") or {}
+    return {str(name): float(size) for name, size in given.items()}
 
 
-def spreads(answers: Answers) -> TableRows:
+def _options_of(answers: StoredAnswers, measure: str) -> Mapping[str, Any]:
+    """The options that the study file gives to a measure."""
+    asked = (spec.options for spec in answers.study.spec.measures if spec.use == measure)
+    return next((options for options in asked if options), {})
+
+
+def spreads(answers: Answers) -> Rows:
     """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
-    shown = list(dict.fromkeys(name for one in answers for _, name in prompts(one, one.frame)))
-    rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
         each = {e.cell.get("variant"): e.value for e in one.points("accuracy", mine, by=["variant"])}
-        named = {name: each.get(variant) for variant, name in prompts(one, mine)}
-        paper = one.points("spread", of_paper(mine), by=[])[0].value
+        named = {name: each.get(variant) for variant, name in prompts(one, one.frame)}
+        paper = one.points("spread", of_paper(mine), by=[])[0]
         whole = one.take("spread", mine, by=[])[0]
         noise = (whole.details.get(name) for name in ("floor", "p"))
-        accuracies = (*(named.get(name) for name in shown), average(each.values()))
-        rows.append((one.name, model, sizes(one).get(model), *accuracies, paper, whole, *noise))
-    return TableRows(rows, columns=shown)
+        yield one.name, model, sizes(one).get(model), named, average(each.values()), paper, whole, *noise
 
 
-def size_and_spread(answers: Answers) -> TableRows:
+def size_and_spread(answers: Answers) -> Rows:
     """Spearman's correlation of the models' spreads with their sizes, by data set."""
-    rows = []
     for one in answers:
         for which, frame in (("paper", of_paper(one.frame)), ("all prompts", one.frame)):
             for estimate in one.take("spread", frame, by=["model"], sizes=sizes(one) or None):
                 if estimate.measure == "spread_size_correlation":
                     both = (estimate.details.get(name) for name in ("p", "p_t"))
-                    rows.append((one.name, which, estimate.n, estimate, *both))
-    return TableRows(rows)
+                    yield one.name, which, estimate.n, estimate, *both
 
 
 def readers(answers: StoredAnswers) -> list[str]:
-    """The evaluators that read a label from the answer, or from a repair of it."""
-    apart = {*evaluators(answers, "logprob"), *evaluators(answers, "verbal_confidence")}
-    return [evaluator.title for evaluator in answers.study.spec.evaluators if evaluator.title not in apart]
+    """The evaluators that read a label from the answer, or from a repair of it; the suspect rule first."""
+    named = [
+        (one.use, one.title) for one in answers.study.spec.evaluators if one.use not in (_TOKEN, _STATED)
+    ]
+    return [title for _, title in sorted(named, key=lambda pair: pair[0] != "first_character")]
 
 
-def repairs(answers: Answers) -> TableRows:
+def repairs(answers: Answers) -> Rows:
     """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
-    suspects = [name for one in answers for name in evaluators(one, "first_character")[:1]]
-    names = list(dict.fromkeys([*suspects, *(name for one in answers for name in readers(one))]))
-    suspect = names[0] if names else ""
-    rows = []
     for one, model in each_model(answers):
-        first = (evaluators(one, "first_character") or readers(one))[0]
-        frames = {name: by_evaluator(one, name, model) for name in readers(one)}
-        base = frames[first]
-        estimates = one.take("differences", base, by=[], between="variant", reference=baseline(one))
-        drops = {e.cell.get("variant"): e for e in estimates}
+        suspect, *others = readers(one)
+        frames = {name: by_evaluator(one, name, model) for name in (suspect, *others)}
+        base = frames[suspect]
+        against = next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
+        differences = one.take("differences", base, by=[], between="variant", reference=against)
+        drops = {e.cell.get("variant"): e for e in differences}
         four = average(e.value for e in one.points("accuracy", of_paper(base), by=["variant"]))
         for variant, shown in prompts(one, base):
             right = {
-                name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0].value
+                name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
                 for name, frame in frames.items()
             }
             own = of_paper(one.of(model, one.every), variant)
-            failed = (four or 0.0) - (right.get(first) or 0.0) >= _LEAST_GAP
-            closed = (
-                _recovered(one, own, (first, name), variant) if failed else None
-                for name in names
-                if name != first
-            )
-            accuracies = (right.get(name) for name in names)
-            drop = drops.get(variant, UNKNOWN)
-            rows.append(
-                (one.name, model, shown, four, *accuracies, drop, *(number(share, "1%") for share in closed))
-            )
-    columns = [f"accuracy by {name}" for name in names] + ["paired drop", "95% interval"]
-    columns += [f"recovered by {name}" for name in names if name != suspect]
-    return TableRows(rows, columns=columns, subject=suspect)
+            failed = (four or 0.0) - (right[suspect].value or 0.0) >= _LEAST_GAP
+            closed = {
+                name: _recovered(one, own, (suspect, name), variant) if failed else None for name in others
+            }
+            yield one.name, model, shown, four, right, drops.get(variant, UNKNOWN), closed
 
 
 _LEAST_GAP = 0.01
@@ -119,33 +320,26 @@ def _recovered(
     return next((e.value for e in estimates if e.measure == "recovered_share"), None)
 
 
-def readiness(answers: Answers) -> TableRows:
+def readiness(answers: Answers) -> Rows:
     """Each criterion with its threshold and verdict, without and with the reasoning prompt."""
-    rows = []
     for one, model in each_model(answers):
+        given = _options_of(one, "readiness")
+        names = ("thresholds", "first", "second", "token", "stated")
+        options = {"first": one.study.spec.evaluators[0].title} | {
+            name: given[name] for name in names if name in given
+        }
         every = one.of(model, one.every)
-        both = [one.take("readiness", frame, by=[], **_asked(one)) for frame in (of_paper(every), every)]
+        both = (one.take("readiness", frame, by=[], **options) for frame in (of_paper(every), every))
         for paper, whole in zip(*both, strict=True):
             criterion = whole.measure.removeprefix("readiness_")
             limit = whole.details.get("limit", "all criteria met" if criterion == "readiness" else "")
             first, second = (str(each.details.get("verdict", NOTHING)) for each in (paper, whole))
-            rows.append((one.name, model, criterion, str(limit), paper, first, whole, second))
-    return TableRows(rows)
+            yield one.name, model, criterion, str(limit), paper, first, whole, second
 
 
-def _asked(one: StoredAnswers) -> dict[str, object]:
-    """The options of the study's own readiness."""
-    for spec in one.study.spec.measures:
-        if spec.use == "readiness":
-            names = ("thresholds", "first", "second", "token", "stated")
-            given = {name: spec.options[name] for name in names if name in spec.options}
-            return {"first": readers(one)[0], **given}
-    return {"first": readers(one)[0]}
-
-
-def reliability(answers: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:
+def reliability(frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:
     """The reliability curve of some annotations with a confidence and a gold label."""
-    kept = frame.filter(pl.col("confidence").is_not_null() & pl.col("gold").is_not_null())
+    kept = frame.drop_nulls(["confidence", "gold"])
     if kept.is_empty():
         return ()
     right = kept["label"].cast(pl.String).eq_missing(kept["gold"].cast(pl.String)).cast(pl.Float64)

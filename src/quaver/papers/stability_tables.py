@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quaver.core.annotations import rows_with
-from quaver.core.records import Estimate, Variant
+from quaver.core.records import Estimate
 from quaver.core.rows import Estimates
 from quaver.core.seeds import derive
 from quaver.estimation.coded_columns import encode
@@ -22,16 +21,8 @@ from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.prompt_stability import CONDITION, WITHIN_REPEAT
 from quaver.measures.stability.stability_curves import SHARES
-from quaver.papers.published_table import (
-    NOTHING,
-    UNKNOWN,
-    Answers,
-    StoredAnswers,
-    TableRows,
-    Value,
-    each_model,
-    number,
-)
+from quaver.papers.published_table import Value, number
+from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 from quaver.promptstability.score_summaries import summaries_of_repeats, summary_of_temperatures
 from quaver.promptstability.stability_scores import COLUMNS, Score
 from quaver.report.tables.study_tables import Cost
@@ -41,36 +32,38 @@ BAR, NEAR, NARROW = 0.8, 0.01, 0.02
 """From here on the paper calls a prompt stable; how near to its last value it settles; a narrow interval."""
 
 _UNDEFINED = math.nan
+Rows = Iterator[Sequence[Value]]
 
 
-def _score(estimate: Estimate) -> Score:
-    """A defined score as the promptstability package has it."""
-    ends = (estimate.value, estimate.low, estimate.high)
-    names = (COLUMNS[f"ka_{end}"] for end in ("mean", "lower", "upper"))
-    return {name: _UNDEFINED if end is None else end for name, end in zip(names, ends, strict=True)}
+def _scores(estimates: Mapping[Any, Estimate]) -> dict[Any, Score]:
+    """The defined scores as the promptstability package has them."""
+    names = [COLUMNS[f"ka_{end}"] for end in ("mean", "lower", "upper")]
+    scores = {}
+    for place, estimate in estimates.items():
+        if estimate.value is not None:
+            low, high = estimate.interval or (_UNDEFINED, _UNDEFINED)
+            scores[place] = dict(zip(names, (estimate.value, low, high), strict=True))
+    return scores
 
 
-def intra_stability(answers: Answers) -> TableRows:
+def intra_stability(answers: Answers) -> Rows:
     """The same prompt again: the score, when it settles, neighbouring repeats, and Quaver's score."""
-    rows: list[Sequence[Value]] = []
     for one, model in each_model(answers):
-        steps = _curve(one.written, model, resample="rows")
+        steps = by_repeats(_curve(one.written, model, resample="rows"))
         pairs = _curve(one.written, model, "intra_pss_adjacent", resample="rows")
-        first = {k: _score(step) for k, step in by_repeats(steps).items() if step.value is not None}
-        near = {k: _score(pair) for k, pair in enumerate(pairs) if pair.value is not None}
+        first, near = _scores(steps), _scores(dict(enumerate(pairs)))
         summary = summaries_of_repeats({"cumulative_alpha": first, "adjacent_alpha": near}, BAR, NEAR, NARROW)
-        whole, neighbours = ([*each.values()] for each in summary.values())
+        score, low, high, width, settled, precise, deviation = summary["cumulative_alpha"].values()
+        neighbours = [*summary["adjacent_alpha"].values()]
         if len(first) < 2:
-            whole[3:] = [_UNDEFINED] * 4
+            width = settled = precise = deviation = _UNDEFINED
         if len(near) < 2:
             neighbours[1:] = [_UNDEFINED] * 6
         late = min(first, default=2) - 2  # alpha of the first repeats may be undefined
-        settled, narrow = (NOTHING if k != k else f"{k + late:g}" for k in whole[4:6])
-        repeats = steps[-1].cell.get("repeats", "1")
-        head = (one.name, model, one.items, repeats, whole[0], (whole[1], whole[2]), whole[3])
+        places = (NOTHING if k != k else f"{k + late:g}" for k in (settled, precise))
+        head = (one.name, model, one.items, str(max(steps)))
         quaver = one.one("intra_pss", model, one.again)
-        rows.append((*head, settled, narrow, whole[6], *neighbours, quaver))
-    return TableRows(rows)
+        yield *head, score, (low, high), width, *places, deviation, *neighbours, quaver
 
 
 def _balanced(
@@ -88,8 +81,7 @@ def _balanced(
     draw = np.empty(kept.height)
     seed = derive(answers.study.spec.seed, "balance")
     draw[np.lexsort(keys)] = np.random.default_rng(seed).random(kept.height)
-    size = pl.len().over(*parts, across)
-    sized = kept.with_columns(_draw=pl.Series(draw), _size=size)
+    sized = kept.with_columns(_draw=pl.Series(draw), _size=pl.len().over(*parts, across))
     least = pl.col("_size").min().over(parts) if parts else pl.col("_size").min()
     return sized.filter(pl.col("_draw").rank().over(*parts, across) <= least).drop("_draw", "_size")
 
@@ -99,6 +91,11 @@ def _curve(
 ) -> Estimates:
     """A measure of one prompt's annotations."""
     return answers.take(measure, answers.of(model, answers.again), by=[], **options)
+
+
+def by_repeats(steps: Estimates) -> Mapping[int, Estimate]:
+    """The scores of the first repeats, by how many they are."""
+    return {int(step.cell.get("repeats", 1)): step for step in steps}
 
 
 def distance_column(answers: StoredAnswers) -> str | None:
@@ -124,34 +121,21 @@ def _levels(
     return dict(sorted((float(e.cell[column]), e) for e in estimates if e.cell.get(column)))
 
 
-def inter_stability(answers: Answers) -> TableRows:
+def inter_stability(answers: Answers) -> Rows:
     """Other words: the mean over temperatures, the lowest score and where it is, and Quaver's score."""
-    rows, found, ordered_by = [], [], set()
     for one, model in each_model(answers):
-        ordered_by.add(distance_column(one))
         written = one.written
         drawn = _levels(written, model, resample="rows", estimand="fixed")
-        each = {at: e for at, e in drawn.items() if e.value is not None}
+        scores = _scores(drawn)
+        summary = summary_of_temperatures(scores, BAR)
+        mean, deviation, least, place, *rest = summary.values()
+        if len(scores) < 2:
+            deviation = _UNDEFINED
+        lowest = drawn.get(place, UNKNOWN)
+        head = (one.name, model, one.items, len(scores))
+        numbers = (mean, deviation, least, f"{place:g}" if scores else None, (lowest.low, lowest.high), *rest)
         whole = written.points("inter_pss", written.of(model, written.reworded), by=[])[0]
-        found.append((f"{one.name}, {model}", whole))
-        summary = summary_of_temperatures({at: _score(e) for at, e in each.items()}, BAR)
-        mean, spread, least, at, *rest = summary.values()
-        lowest = each.get(at, UNKNOWN)
-        spread = spread if len(each) > 1 else _UNDEFINED
-        numbers = (mean, spread, least, f"{at:g}" if each else None, (lowest.low, lowest.high), *rest)
-        quaver = one.one("inter_pss", model, one.reworded)
-        rows.append((one.name, model, one.items, len(each), *numbers, whole.value, quaver))
-    what = "share of places changed" if ordered_by == {"strength"} else "temperature"
-    return TableRows(rows, found, subject=what)
-
-
-def _appendix(score: Estimate, repeats: int) -> Value:
-    """The paper's interval: the score ± 1.96 · σ/√k, σ that of scores of resampled labels (appendix A)."""
-    spread = score.details.get("sd_of_resamples")
-    if score.value is None or spread is None:
-        return None
-    half = 1.96 * float(spread) / repeats**0.5
-    return score.value - half, score.value + half
+        yield *head, *numbers, whole, one.one("inter_pss", model, one.reworded)
 
 
 def _series(
@@ -160,40 +144,38 @@ def _series(
     others: Sequence[Mapping[Any, Estimate]],
     repeats: Mapping[Any, int],
     distinct: Mapping[Any, int],
-) -> Iterator[Sequence[Value]]:
-    """A row a place: the paper's three series, Quaver's score, and how many different answers there are."""
+) -> Rows:
+    """A row a place: the paper's three series, Quaver's score, and how many different answers there are.
+
+    The first series has the interval of the paper's appendix A: the score ± 1.96 · σ/√k, σ that of the scores
+    of resampled labels, of k repeats.
+    """
     for place, step in drawn.items():
-        filtered, balanced, read = (each.get(place, UNKNOWN) for each in others)
-        package = _appendix(step, repeats[place])
-        shown = f"{place:g}" if isinstance(place, float) else place
-        row = (*head, shown, step.value, package, filtered.value, balanced.value, read, distinct.get(place))
-        yield row
+        spread = step.details.get("sd_of_resamples")
+        ends: Value = None
+        if step.value is not None and spread is not None:
+            half = 1.96 * float(spread) / repeats[place] ** 0.5
+            ends = step.value - half, step.value + half
+        series = (each.get(place, UNKNOWN) for each in others)
+        yield *head, f"{place:g}", step, ends, *series, distinct.get(place)
 
 
-def by_repeat(answers: Answers) -> TableRows:
+def by_repeat(answers: Answers) -> Rows:
     """The score of the first k repeats of one prompt, for every k: the paper's figures 1, B.1 and B.2."""
-    rows: list[Sequence[Value]] = []
     for one, model in each_model(answers):
         written, exact = one.written, one.exact
         again = written.of(model, written.again)
-        known = dict(enumerate(sorted(again["repeat"].unique()), start=1))
         counts = _distinct(again, "repeat")
         balanced = _balanced(exact, exact.of(model, exact.again))
-        others = (
+        curves = (
             _curve(exact, model, resamples=0),
             exact.points("intra_pss_cumulative", balanced, by=[]),
             _curve(one, model),
         )
         drawn = by_repeats(_curve(written, model, resample="rows"))
-        distinct = {k: counts[repeat] for k, repeat in known.items()}
+        distinct = {k: counts[repeat] for k, repeat in enumerate(sorted(counts), start=1)}
         repeats = {k: k for k in drawn}
-        rows += _series((one.name, model), drawn, [*map(by_repeats, others)], repeats, distinct)
-    return TableRows(rows)
-
-
-def by_repeats(steps: Estimates) -> Mapping[int, Estimate]:
-    """The scores of the first repeats, by how many they are."""
-    return {int(step.cell.get("repeats", 1)): step for step in steps}
+        yield from _series((one.name, model), drawn, [*map(by_repeats, curves)], repeats, distinct)
 
 
 def _distinct(frame: pl.DataFrame, column: str) -> dict[Any, int]:
@@ -201,9 +183,8 @@ def _distinct(frame: pl.DataFrame, column: str) -> dict[Any, int]:
     return dict(frame.group_by(column).agg(pl.col("label").n_unique()).rows())
 
 
-def by_temperature(answers: Answers) -> TableRows:
+def by_temperature(answers: Answers) -> Rows:
     """The inter-prompt score at each temperature: the paper's figures 2, B.3 and B.4."""
-    rows: list[Sequence[Value]] = []
     for one, model in each_model(answers):
         column = distance_column(one)
         if column is None:
@@ -214,116 +195,87 @@ def by_temperature(answers: Answers) -> TableRows:
         others = [_levels(exact, model, resamples=0), even, _levels(one, model)]
         drawn = _levels(written, model, resample="rows", estimand="fixed")
         repeats = dict.fromkeys(drawn, reworded["repeat"].n_unique())
-        rows += _series((one.name, model), drawn, others, repeats, _distinct(reworded, column))
-    return TableRows(rows)
+        yield from _series((one.name, model), drawn, others, repeats, _distinct(reworded, column))
 
 
-def views(answers: Answers) -> TableRows:
+def views(answers: Answers) -> Rows:
     """Original, filtered, and filtered-and-balanced annotations beside Quaver's reading, intra and inter."""
-    rows, found = [], []
+    parts = (("intra_pss", "again", CONDITION), ("inter_pss", "reworded", WITHIN_REPEAT))
     for one, model in each_model(answers):
-        estimates = []
-        for measure, part, within in (
-            ("intra_pss", "again", CONDITION),
-            ("inter_pss", "reworded", WITHIN_REPEAT),
-        ):
-            series = [(some, getattr(some, part)) for some in (one.written, one.exact, one)]
+        scores: list[Value] = []
+        for measure, part, within in parts:
             even = _balanced(one.exact, one.of(model, getattr(one.exact, part)), within=within)
-            series.insert(2, (one.exact, even))
-            estimates += [some.one(measure, model, frame, resamples=0) for some, frame in series]
-        found += [(f"{one.name}, {model}", estimate) for estimate in estimates]
+            balanced = one.exact.points(measure, even, by=[])[0]
+            original, filtered, quaver = (
+                some.one(measure, model, getattr(some, part), resamples=0)
+                for some in (one.written, one.exact, one)
+            )
+            scores += [original, filtered, balanced, quaver]
         kept = one.of(model, one.exact.frame).height / one.of(model).height
-        labelled = one.one("compliance", model, resamples=0).value
-        rows.append((one.name, model, *(estimate.value for estimate in estimates), kept, labelled))
-    return TableRows(rows, found)
+        yield one.name, model, *scores, kept, one.one("compliance", model, resamples=0)
 
 
-def raw_answers_table(answers: Answers) -> TableRows:
+def raw_answers_table(answers: Answers) -> Rows:
     """α of the answers as they were written, beside α of the labels read from them."""
-    rows: list[Sequence[Value]] = []
     for one, model in each_model(answers):
         views = ((one.written, "drop"), (one, one.unlabelled))
         each = [view.one("intra_pss", model, view.again, missing=missing) for view, missing in views]
         distinct = (view.of(model, view.again)["label"].drop_nulls().n_unique() for view, _ in views)
-        rows.append((one.name, model, *each, *distinct))
-    return TableRows(rows)
+        yield one.name, model, *each, *distinct
 
 
-def subsamples(answers: Answers) -> TableRows:
+def subsamples(answers: Answers) -> Rows:
     """The mean score over subsamples of the items: intra, inter, and inter at each temperature."""
-    rows, found = [], []
     for data, model in each_model(answers):
-        one = data.exact
-        asked = {("intra", ""): one.again, ("inter", ""): one.reworded}
+        one = replace(data.exact, intervals=True)  # the scores themselves are those of draws
+        parts = [("intra", "", one.again), ("inter", "", one.reworded)]
         if ordered := distance_column(one):
-            asked["inter", ordered] = one.reworded
-        for (kind, column), some in asked.items():
+            parts.append(("inter", ordered, one.reworded))
+        for kind, column, some in parts:
             by = [column] if column else []
-            frame = one.of(model, some)
-            drawn = replace(one, intervals="all")  # the scores themselves are those of draws
-            estimates = drawn.take(f"{kind}_pss_subsamples", frame, by=by)
-            for estimate in sorted(estimates, key=partial(_at, column)):
-                found.append((f"{one.name}, {model}, {kind}", estimate))
-                if "share" in estimate.cell and (estimate.cell.get(column) or not column):
-                    at = f"{_at(column, estimate):g}" if column else _ALL
-                    head = (estimate.cell["share"], one.name, model, kind, at)
-                    rows.append((*head, estimate.value, (estimate.low, estimate.high)))
-    return TableRows(rows, found)
+            estimates = one.take(f"{kind}_pss_subsamples", one.of(model, some), by=by)
+            for estimate in sorted(estimates, key=lambda estimate: float(estimate.cell.get(column) or 0)):
+                place = f"{float(estimate.cell[column]):g}" if estimate.cell.get(column) else ""
+                if place or not column:
+                    head = (estimate.cell.get("share", NOTHING), one.name, model, kind, place or "all")
+                    yield *head, estimate, (estimate.low, estimate.high)
 
 
-_ALL = "all"
-"""How the rows say that they are about every temperature."""
-
-
-def _at(column: str, estimate: Estimate) -> float:
-    """The temperature that an estimate is about."""
-    return float(estimate.cell.get(column) or 0.0)
-
-
-def between_models(answers: Answers) -> TableRows:
+def between_models(answers: Answers) -> Rows:
     """Each pair of models: α between them, each one's stability, and the difference."""
-    rows, found = [], []
     for one in answers:
-        for first, second in combinations(one.models, 2):
-            both = rows_with(one.again, "model", [first, second])
+        for pair in combinations(one.models, 2):
+            both = rows_with(one.again, "model", pair)
             between = one.take("inter_model", both, by=[], missing=one.unlabelled)[0]
-            estimates = [
+            first, second = (
                 one.one("intra_pss", model, one.again, missing=one.unlabelled, keep_draws=True)
-                for model in (first, second)
-            ]
-            less = next(
-                iter(paired_differences(estimates[1:], estimates[:1], Resampling(seed=one.study.spec.seed))),
-                UNKNOWN,
+                for model in pair
             )
-            found.append((one.name, between))
-            rows.append((one.name, first, second, between, *estimates, less, less.details.get("p")))
-    return TableRows(rows, found)
+            differences = paired_differences([second], [first], Resampling(seed=one.study.spec.seed))
+            less = next(iter(differences), UNKNOWN)
+            yield one.name, *pair, between, first, second, less, less.details.get("p")
 
 
-def poor_prompts(answers: Answers) -> TableRows:
+def poor_prompts(answers: Answers) -> Sequence[Sequence[Value]]:
     """The paraphrases that agree least with the original prompt, with their text."""
     rows: list[tuple[float, Sequence[Value]]] = []
     for one, model in each_model(answers):
-        mine = one.of(model, one.reworded)
         prompts = {variant.id: variant for variant in one.variants}
+        mine = one.of(model, one.reworded)
         for estimate in one.take("original_agreement", mine, by=[], missing=one.unlabelled):
             variant = prompts.get(estimate.cell.get("variant", ""))
             if variant is None or estimate.value is None or estimate.value >= BAR:
                 continue
-            cut = "yes" if variant.covariates.get("cut_off") else ""
-            rows.append(
-                (estimate.value, (one.name, model, _heat(variant), variant.instruction, cut, estimate))
-            )
-    rows.sort(key=lambda row: row[0])
-    return TableRows([row for _, row in rows])
+            known = variant.covariates
+            place = known.get("paraphrase_temperature", known.get("strength"))
+            shown = NOTHING if place is None else f"{float(place):g}"
+            cut = "yes" if known.get("cut_off") else ""
+            row = (one.name, model, shown, variant.instruction, cut, estimate)
+            rows.append((estimate.value, row))
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
-def _heat(variant: Variant) -> str:
-    at = variant.covariates.get("paraphrase_temperature", variant.covariates.get("strength"))
-    return NOTHING if at is None else f"{float(at):g}"
-
-
-def _parts(answers: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
+def _money(answers: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
     """What the tokens read cost, those written, and both."""
     price = answers.study.source.prices.get(cost.model)
     if cost.money is None or price is None:
@@ -334,49 +286,53 @@ def _parts(answers: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
     return (cost.money * share, cost.money * (1 - share), cost.money)
 
 
-def costs(answers: Answers) -> TableRows:
+def _spent(answers: Answers) -> pl.DataFrame:
+    """Calls, tokens and money of each data set and model; money is null where a price is not known."""
+    rows = []
+    for one in answers:
+        for cost in one.costs():
+            counts = (float(cost.calls), float(cost.prompt_tokens), float(cost.completion_tokens))
+            rows.append((one.name, cost.name, *counts, *_money(one, cost)))
+    columns = ("data set", "model", "calls", "tokens read", "tokens written", *_MONEY)
+    kinds = [pl.String, pl.String, *[pl.Float64] * 6]
+    return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
+
+
+_MONEY = ("read", "written", "whole")
+
+
+def _total(spent: pl.DataFrame, *columns: str) -> tuple[float | None, ...]:
+    """The sums of columns; none where a part is not known."""
+    sums = (pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()) for name in columns)
+    return spent.select(*sums).row(0)
+
+
+def costs(answers: Answers) -> Rows:
     """Calls, tokens and money of each data set and model, and of all."""
-    every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
-    sums = [(name, cost.name, [cost], [parts]) for name, cost, parts in every]
-    if len(every) > 1:
-        sums.append(("all", NOTHING, [cost for _, cost, _ in every], [parts for *_, parts in every]))
-    rows = []
-    for name, model, some, parts in sums:
-        calls, read, written = (
-            float(sum(getattr(cost, of) for cost in some))
-            for of in ("calls", "prompt_tokens", "completion_tokens")
-        )
-        each = read / calls if calls else None
-        rows.append((name, model, calls, read, written, each, *map(_sum, zip(*parts, strict=True))))
-    return TableRows(rows)
+    spent = _spent(answers)
+    rows = spent.rows()
+    if len(rows) > 1:
+        rows.append(("all", NOTHING, *_total(spent, *spent.columns[2:])))
+    for name, model, calls, read, written, *money in rows:
+        yield name, model, calls, read, written, read / calls if calls else None, *money
 
 
-def _sum(parts: Sequence[float | None]) -> float | None:
-    """A sum, where every part of it is known."""
-    return None if None in parts else sum(part for part in parts if part is not None)
-
-
-def cost_shares(answers: Answers) -> TableRows:
+def cost_shares(answers: Answers) -> Rows:
     """What a part of the items would have cost: the paper's table 5."""
-    every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
-    rows: list[Sequence[Value]] = [
-        (name, cost.name, *money, *(share * cost.calls for share in SHARES)) for name, cost, money in every
-    ]
-    totals = [_sum(parts) for parts in zip(*(money for *_, money in every), strict=True)]
-    dollars = [None if totals[2] is None else share * totals[2] for share in SHARES]
-    rows.append(("all, in US dollars", "", *totals, *(number(part, "2") for part in dollars)))
-    return TableRows(rows)
+    spent = _spent(answers)
+    for name, model, calls, _, _, *money in spent.rows():
+        yield name, model, *money, *(share * calls for share in SHARES)
+    read, written, whole = _total(spent, *_MONEY)
+    dollars = (None if whole is None else share * whole for share in SHARES)
+    yield "all, in US dollars", "", read, written, whole, *(number(part, "2") for part in dollars)
 
 
-def other_prices(answers: Answers) -> TableRows:
+def other_prices(answers: Answers) -> Rows:
     """What the same tokens would cost with other models: the paper's table C.1."""
-    costs = [cost for one in answers for cost in one.costs()]
-    read, written = sum(c.prompt_tokens for c in costs), sum(c.completion_tokens for c in costs)
-    rows = []
+    read, written = _total(_spent(answers), "tokens read", "tokens written")
     for name in COMPARED:
         price = known_price(name)
-        if price is not None:
+        if price is not None and read is not None and written is not None:
             each = (price.of(1_000_000, 0, 0), price.of(0, 0, 1_000_000))
             money = (each[0] * read / 1e6, each[1] * written / 1e6)
-            rows.append((name, *each, *money, sum(money)))
-    return TableRows(rows)
+            yield name, *each, *money, sum(money)

@@ -7,7 +7,7 @@ Facets, legends, axes and scales are Vega-Lite's own. A row may have the keys ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from quaver.core.records import Estimate
 from quaver.report.charts.specification import (
@@ -25,13 +25,8 @@ from quaver.report.charts.specification import (
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import printed, sentence
 
-
-class Reference(NamedTuple):
-    """A dashed line to compare with: at a value, in one panel or all; the diagonal where it has no value."""
-
-    value: float | None
-    text: str
-    panel: str | None = None
+Reference = tuple[float | None, str, str | None]
+"""A dashed line: its value (the diagonal where it has none), its words, and its panel, None for all."""
 
 
 def mark(estimate: Estimate, results: Results, **where: Any) -> Row:
@@ -66,10 +61,13 @@ def _numbers(rows: Sequence[Row], *keys: str) -> list[float]:
 
 def _referred(rows: Rows, references: Sequence[Reference], key: str) -> tuple[list[Row], dict[str, str]]:
     """A row for each dashed line in each panel, and what stands about them under each panel's name."""
-    panels = dict.fromkeys(str(row.get("panel", "")) for row in rows)
-    own = [(panel, one) for one in references for panel in panels if one.panel in (None, panel)]
-    under = {panel: ", ".join(one.text for of, one in own if of == panel and one.text) for panel in panels}
-    return [{"panel": panel, key: one.value} for panel, one in own if one.value is not None], under
+    lines: list[Row] = []
+    under: dict[str, str] = {}
+    for panel in dict.fromkeys(str(row.get("panel", "")) for row in rows):
+        own = [one for one in references if one[2] in (None, panel)]
+        under[panel] = ", ".join(words for _, words, _ in own if words)
+        lines += [{"panel": panel, key: value} for value, _, _ in own if value is not None]
+    return lines, under
 
 
 def forest(
@@ -81,59 +79,63 @@ def forest(
     references: Sequence[Reference] = (),
     order: Sequence[str] = (),
     names: Names | None = None,
-    step: float = 0.0,
     beside: int | None = None,
+    high: float | None = None,
     width: int = 720,
 ) -> Spec:
     """Values with their intervals in rows, panels side by side.
 
     Args:
-        rows: With ``value``, ``low``, ``high``, ``row``, ``group``, and the ends ``first`` and ``last`` of a
-            thinner line that goes further.
+        rows: With ``value``, ``low``, ``high``, ``row`` and ``group``.
         axis: What the axis shows.
         percent: Whether values are shares.
         domain: Ends of the axis, widened where a mark lies outside.
         references: Lines to compare with.
         order: The panels from left to right; by default as they come.
         names: Printed names of panels, where these are not the names.
-        step: Height of a row, in pixels; by default less, the more there are.
         beside: How many panels stand side by side; as many as fit if None.
+        high: How high a panel is, in pixels; by default as its rows need.
         width: In pixels.
     """
+    names = names or {}
     lined, under = _referred(rows, references, "reference")
-    if everywhere := [one.text for one in references if one.panel is None and one.text]:
+    if everywhere := [words for _, words, panel in references if panel is None and words]:
         under, axis = {}, f"{axis}; {', '.join(everywhere)}"
     drawn = Drawing(rows, width)
     lines, left = drawn.lines("row", 0.38 * width)
     for row in drawn.rows:
-        known = (row.get("group"), row["row"], (names or {}).get(row["panel"], row["panel"]), row["series"])
+        known = (row.get("group"), row["row"], names.get(row["panel"], row["panel"]), row["series"])
         row["about"] = row.get("about") or _plainly(row, "value", known, percent)
     drawn.rows += [{"series": drawn.series[0], **row} for row in lined]
-    ends = _domain(_numbers(drawn.rows, "value", "low", "high", "first", "last", "reference"), domain, 0.03)
+    ends = _domain(_numbers(drawn.rows, "value", "low", "high", "reference"), domain, 0.03)
     panels = len({row["panel"] for row in drawn.rows})
     fit = max(1, min(panels, beside or int((width - left - 16) // 80)))
     each = (width - left - 16) / fit - 14
-    headings = drawn.panels(order, names or {}, under, each if fit > 1 else width - left)
-    roomy = 19.0 if len(lines) <= 30 else 16.5 if len(lines) <= 70 else 14.5
-    few = 3 if each < 180 else 5
-    whole = percent and tuple(ends) == (0.0, 1.0)
-    steps = 1 if each < 90 else 2 if each < 200 else 4 if each < 420 else 5
+    headings = drawn.panels(order, names, under, each if fit > 1 else width - left)
+    roomy = 19.0 if len(lines) <= 30 else 15.0
+    title = fitted(axis, width - left)
     return drawn.spec(
         "forest",
         headings,
         fit=fit,
         spacing=14,
         each=each,
-        height=len(lines) * (step or max(roomy, 7.0 * len(drawn.series) + 3)),
+        height=high or len(lines) * max(roomy, 7.0 * len(drawn.series) + 3),
         lines=lines,
         room=each + (width - left - each if panels == 1 else 8),
         domain=ends,
-        across=None if panels > 1 else fitted(axis, width - left),
-        below=fitted(axis, width - left) if panels > 1 else None,
+        across=None if panels > 1 else title,
+        below=title if panels > 1 else None,
         format="%" if percent else None,
-        ticks=[at / steps for at in range(steps + 1)] if whole else None,
-        count=few,
+        ticks=_shares(each) if percent and tuple(ends) == (0.0, 1.0) else None,
+        count=3 if each < 180 else 5,
     )
+
+
+def _shares(wide: float) -> list[float]:
+    """Where an axis of shares so wide has ticks."""
+    steps = 1 if wide < 90 else 2 if wide < 200 else 4
+    return [at / steps for at in range(steps + 1)]
 
 
 def plane(
@@ -147,7 +149,6 @@ def plane(
     percent: str = "",
     references: Sequence[Reference] = (),
     order: Sequence[str] = (),
-    names: Names | None = None,
     beside: int | None = None,
     high: float = 250,
     width: int = 720,
@@ -155,8 +156,7 @@ def plane(
     """Values over values: points with their intervals, or lines with bands, in panels.
 
     Args:
-        rows: With ``x``, ``y``, ``low``, ``high``, ``left``, ``right``, ``size``, and a ``name`` that stands
-            beside the point.
+        rows: With ``x``, ``y``, ``low``, ``high``, ``size``, and a ``name`` that stands beside the point.
         across: What the horizontal axis shows.
         up: What the vertical one shows.
         joined: Whether a series is a line.
@@ -165,7 +165,6 @@ def plane(
         percent: Which axes show shares: any of ``"xy"``.
         references: Lines to compare with: at a height, or the diagonal.
         order: The series in the order of the legend.
-        names: Printed names of panels, where these are not the names.
         beside: How many panels stand side by side; as many as fit if None.
         high: How high a panel is, in pixels.
         width: In pixels.
@@ -174,25 +173,24 @@ def plane(
     drawn = Drawing(rows, width, order)
     for row in drawn.rows:
         row.setdefault("size", 38)
-        known = ((names or {}).get(row["panel"], row["panel"]), row["series"], up)
-        words = _plainly(row, "y", known, "y" in percent)
+        words = _plainly(row, "y", (row["panel"], row["series"], up), "y" in percent)
         row["about"] = row.get("about") or f"{words}, at {across} {printed(row['x'], 'x' in percent)}"
     numbers = _numbers(drawn.rows, "y")
-    x_domain = _domain(_numbers(drawn.rows, "x", "left", "right"), x_ends, 0.04)
-    y_domain = _domain(
-        [*numbers, *_numbers(drawn.rows, "low", "high"), *_numbers(levels, "level")], y_ends, 0.04
-    )
+    x_domain = _domain(_numbers(drawn.rows, "x"), x_ends, 0.04)
+    heights = [*numbers, *_numbers(drawn.rows, "low", "high"), *_numbers(levels, "level")]
+    y_domain = _domain(heights, y_ends, 0.04)
     panels = list(dict.fromkeys(row["panel"] for row in drawn.rows))
     fit = min(len(panels), beside or max(1, int((width - 10) // 266)))
     each = (width - 10) / fit - 66
     _named(drawn.rows, x_domain, y_domain, (each, high))
-    corner = (max(x_domain[0], y_domain[0]), min(x_domain[1], y_domain[1]))
-    if any(one.value is None for one in references):
+    if any(value is None for value, _, _ in references):
+        corner = (max(x_domain[0], y_domain[0]), min(x_domain[1], y_domain[1]))
         levels += [{"panel": panel, "diagonal": end} for panel in panels for end in corner]
+    several = len(drawn.series) > 1
     drawn.rows += [{"series": drawn.series[0], **row} for row in levels]
     return drawn.spec(
         "plane",
-        drawn.panels((), names or {}, under, each),
+        drawn.panels((), {}, under, each),
         fit=fit,
         spacing=20,
         each=each,
@@ -208,8 +206,8 @@ def plane(
         count=4 if each < 260 else 6,
         joined=joined,
         apart=not joined,
-        edged=joined and len(drawn.series) > 1,
-        faint=0.07 if len(drawn.series) > 1 else 0.16,
+        edged=joined and several,
+        faint=0.07 if several else 0.16,
         named=any(row.get("name") for row in drawn.rows),
     )
 
@@ -237,50 +235,41 @@ def _named(rows: Sequence[Row], x: Sequence[float], y: Sequence[float], size: En
 
 
 def grid(
-    rows: Rows,
-    *,
-    named: bool = True,
-    names: Names | None = None,
-    under: Names | None = None,
-    side: float = 140,
-    width: int = 720,
+    rows: Rows, *, named: bool = True, beside: int = 1, high: float | None = None, width: int = 720
 ) -> Spec:
-    """Numbers from 0 to 1 by row and column: the larger, the more colour; a marked one has a frame.
+    """Numbers from 0 to 1 by row and column: the larger, the more colour.
 
     Args:
-        rows: With ``row``, ``column``, ``value``, ``text`` and ``marked``.
-        named: Whether rows and columns have their names beside them.
-        names: Printed names of panels, where these are not the names.
-        under: What stands under a panel's name.
-        side: Length of a panel's side where rows and columns have no names, in pixels.
+        rows: With ``row``, ``column``, ``value`` and ``text``.
+        named: Whether rows and columns have their names beside them; panels then stand below each other.
+        beside: How many panels of nameless rows stand side by side.
+        high: How high a panel is, in pixels; by default as its rows need.
         width: In pixels.
     """
     drawn = Drawing(rows, width)
     lines, left = drawn.lines("row", 0.46 * width)
     columns = list(dict.fromkeys(str(row["column"]) for row in drawn.rows))
     longest = max(text_width(str(row.get("text", ""))) for row in drawn.rows) + 26
-    each = min(max(92.0, longest) * len(columns), width - left - 16) if named else side
+    each = min(max(92.0, longest) * len(columns), width - left - 16)
+    each = each if named else high or 140.0
     keys = {
         name: f"{at}{BREAK}{drawn.short(name, each / len(columns) - 6)}" for at, name in enumerate(columns)
     }
     for row in drawn.rows:
-        text = str(row.get("text", ""))
         row["about"] = row.get("about") or _plainly(row, "value", (row["panel"], row["row"], row["column"]))
         row["column"] = keys[str(row["column"])]
         row["shade"] = round(0.05 + 0.87 * min(1.0, max(0.0, row["value"])), 2)
-        row["text"] = text if text_width(text) < each / len(columns) - 8 else text.partition(" · ")[0]
     panels = len({row["panel"] for row in drawn.rows})
-    fit = 1 if named else max(1, min(panels, int((width - 10) // (side + 18))))
     result = drawn.spec(
         "grid",
-        drawn.panels((), names or {}, under or {}, width - left if named else side),
-        fit=fit,
+        drawn.panels((), {}, {}, width - left if named else each),
+        fit=1 if named else beside,
         spacing=18,
         each=each,
-        height=27 * len(lines) if named else side,
+        height=high or 27 * len(lines),
         lines=lines,
         columns=list(keys.values()),
-        room=width - left if named else side + 8,
+        room=width - left if named else each + 8,
         rim=1 if named else 0,
         labelled=named,
         described=FORMS["about"] if named else None,
@@ -298,8 +287,6 @@ def grid(
 def columns(
     rows: Rows,
     *,
-    names: Names | None = None,
-    under: Names | None = None,
     across: str | None = None,
     up: str | None = None,
     beside: int | None = None,
@@ -310,9 +297,7 @@ def columns(
     """Histograms, a panel beside a panel.
 
     Args:
-        rows: With ``low``, ``high`` and ``count``, or a line at ``middle``; of smooth ones with a ``value``.
-        names: Printed names of panels, where these are not the names.
-        under: What stands under a panel's name.
+        rows: With ``low``, ``high`` and ``count``; of smooth ones with a ``value``.
         across: What the horizontal axis shows.
         up: What the vertical one shows; each panel has its own numbers where it shows nothing.
         beside: How many panels stand side by side; as many as fit if None.
@@ -327,7 +312,7 @@ def columns(
     own = None if up else {"scale": {"y": "independent"}}
     room = {"fit": fit, "spacing": 14, "each": each, "height": high, "room": each + 30, "resolve": own}
     form = "violins" if smooth else "columns"
-    return drawn.spec(form, drawn.panels((), names or {}, under or {}, each), across=across, up=up, **room)
+    return drawn.spec(form, drawn.panels((), {}, {}, each), across=across, up=up, **room)
 
 
 def curve(rows: Rows, series: Sequence[str], *, width: int = 720) -> Spec:

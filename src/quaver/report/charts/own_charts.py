@@ -10,7 +10,7 @@ from quaver.core.number_format import span
 from quaver.core.records import Estimate
 from quaver.core.rows import Section, defined, of_measures, ranked
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, first_and_last, spoken
-from quaver.report.charts.forms import Reference, curve, forest, mark, plane
+from quaver.report.charts.forms import curve, forest, mark, plane
 from quaver.report.charts.specification import Row
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.key_results import corrected_conclusions, in_true_labels
@@ -47,8 +47,8 @@ def prompts(results: Results) -> Iterator[Figure]:
         for estimate in estimates
         if estimate.cell["variant"] in kept
     ]
-    step = max(23.0, min(46.0, 280 / len(kept)))
-    look: dict[str, Any] = {"percent": True, "domain": (0.0, 1.0), "order": results.models, "step": step}
+    high = len(kept) * max(23.0, min(46.0, 280 / len(kept)))
+    look: dict[str, Any] = {"percent": True, "domain": (0.0, 1.0), "order": results.models, "high": high}
     ends = f"the {_MOST_PROMPTS // 2} lowest and {_MOST_PROMPTS // 2} highest"
     yield Figure(
         draw=partial(forest, rows, "answers with another label", **look),
@@ -149,7 +149,7 @@ def share_forest(results: Results, shown: Sequence[Estimate], *, width: int = 72
         rows.append(mark(estimate, results, **where))
     order = dict.fromkeys([*results.order("label"), *(row["panel"] for row in rows)])
     references = [
-        Reference(value, f"gold {printed(value, percent=True)}", label)
+        (value, f"gold {printed(value, percent=True)}", label)
         for label, value in results.gold_shares.items()
         if any(row["panel"] == label for row in rows)
     ]
@@ -227,7 +227,7 @@ def reliability(results: Results) -> Iterator[Figure]:
             if place < _MOST_CURVES:
                 rows.append({**where, **ends, "size": round(14 + 70 * part["n"] / most, 1)})
     look: dict[str, Any] = {"x_ends": (0.0, 1.0), "y_ends": (0.0, 1.0), "percent": "xy"}
-    perfect = [Reference(None, "dashed: perfect calibration")]
+    perfect = [(None, "dashed: perfect calibration", None)]
     heads = (
         *(text("of", "of"), text("bin", "edges"), plain("mean confidence", "confidence")),
         *(share("correct", "right"), share("from", "right_low"), share("to", "right_high")),

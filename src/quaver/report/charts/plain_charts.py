@@ -115,7 +115,7 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
         "joined": True,
         "y_ends": (0.0, 1.0) if shown.bar is not None or shown.in_percent else None,
         "percent": "y" if shown.in_percent else "",
-        "references": [] if shown.bar is None else [Reference(shown.bar, f"dashed: {shown.bar:g}")],
+        "references": [] if shown.bar is None else [(shown.bar, f"dashed: {shown.bar:g}", None)],
         "order": drawn,
     }
     words = _COLUMNS.get(across, in_words(across))
@@ -181,13 +181,13 @@ def _ends(shown: Presentation, estimates: Sequence[Estimate]) -> tuple[float, fl
 
 def _references(shown: Presentation, estimates: Sequence[Estimate]) -> list[Reference]:
     """What is good enough, what says that there is nothing, and what guessing and one label alone give."""
-    lines = [] if shown.bar is None else [Reference(shown.bar, f"dashed: {shown.bar:g}")]
-    lines += [] if shown.null is None else [Reference(shown.null, "")]
+    lines: list[Reference] = [] if shown.bar is None else [(shown.bar, f"dashed: {shown.bar:g}", None)]
+    lines += [] if shown.null is None else [(shown.null, "", None)]
     for key, words in (("chance", "dashed: guessing"), ("majority", "the most frequent label")):
         values = [estimate.details.get(key) for estimate in estimates]
         if numbers := [value for value in values if isinstance(value, float)]:
             middle = median(numbers)
-            lines.append(Reference(middle, f"{words} {printed(middle, percent=True)}"))
+            lines.append((middle, f"{words} {printed(middle, percent=True)}", None))
     return lines
 
 

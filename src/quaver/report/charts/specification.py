@@ -107,7 +107,7 @@ class Drawing:
         for at, name in enumerate(there):
             first, second = names.get(name, name), under.get(name, "")
             head, dot, last = first.rpartition(" · ")
-            if dot and text_width(first) > room:  # its last part has room on the second line
+            if dot:  # its last part stands on the second line
                 first, second = head, f"{last}, {second}" if second else last
             lines = [self.short(first, room), self.short(second, room + 8)]
             result[name] = BREAK.join([str(at), *(line for line in lines if line)])
