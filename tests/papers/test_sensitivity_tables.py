@@ -13,7 +13,6 @@ from tests.papers.planted import asked, items, noisy, tabled
 from quaver import Study
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError, UnknownName
-from quaver.errors import UnknownName
 from quaver.papers import figure, printed, table
 from quaver.papers.paper_figures import save
 
