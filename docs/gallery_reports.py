@@ -25,7 +25,7 @@ from quaver.core.registry import names
 from quaver.design.calls.lock_file import design_digest
 from quaver.errors import SpecError, StoreError
 from quaver.study.analysis.annotation_frame import rescored
-from quaver.study.sources.archive import Opened, extract, pack
+from quaver.study.sources.archive import Opened, extract, members_in, pack
 from quaver.study.sources.bundle_source import FORM, PACKED, Bundle
 from quaver.study.sources.opening import open_source
 
@@ -140,8 +140,11 @@ def made_again(bundle: Path) -> tuple[dict[str, str], bytes]:
         write_json(folder / PACKED, facts | {"made_with": made_with()})
         write_derived(source, folder)
         about = {name: value for name, value in found.items() if name not in ("files", "bytes")}
-        pack(Path(home) / "again", {one.name: one for one in folder.iterdir()}, about)
-        pages = {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.glob("report*.html"))}
+        files = members_in(folder)
+        pack(Path(home) / "again", files, about)
+        pages = {
+            name: one.read_text(encoding="utf-8") for name, one in files.items() if name.endswith(".html")
+        }
         return pages, (Path(home) / "again").read_bytes()
 
 

@@ -15,7 +15,7 @@ import quaver
 from quaver.bundles.verification import verify
 from quaver.core.records import Numbers
 from quaver.errors import StoreError
-from quaver.study.sources.archive import MANIFEST, pack
+from quaver.study.sources.archive import MANIFEST, members_in, pack
 
 STUDY = """\
 name: speeches
@@ -83,7 +83,7 @@ def test_every_field_is_packed_and_verified(
     assert not verification.differs
     assert verification.annotations == study.annotations().height
     assert verification.estimates == len(study.estimates())
-    assert {"report-tone.html", "report-topics.html", "report-amount.html"} <= {*verification.compared}
+    assert {f"fields/{name}/report.html" for name in ("tone", "topics", "amount")} <= {*verification.compared}
 
 
 def test_a_bundle_gives_each_field_s_numbers(study: quaver.Study, bare: Path) -> None:
@@ -103,7 +103,7 @@ def test_without_texts_no_text_is_packed(bare: Path) -> None:
     with zipfile.ZipFile(bare) as archive:
         assert not any(b"long speech about" in archive.read(name) for name in archive.namelist())
         readme = archive.read("README.md").decode()
-    assert "`report-tone.html` | the results with charts (field tone)" in readme
+    assert "`fields/tone/report.html` | the results with charts, for any browser" in readme
 
 
 def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
@@ -114,7 +114,7 @@ def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
     text = (folder / name).read_text(encoding="utf-8")
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
-    files = {file.name: file for file in folder.iterdir() if file.name != MANIFEST}
+    files = {own: file for own, file in members_in(folder).items() if own != MANIFEST}
     pack(folder / "again.zip", files, {key: about[key] for key in about if key != "files"})
     return folder / "again.zip"
 
@@ -125,7 +125,7 @@ def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
     [
         ("items.json", '"tone": "bad"', '"tone": "good"'),
         ("estimates.json", '"field": "amount"', '"field": "tone"'),
-        ("report-tone.html", "<title>", "<title>Better "),
+        ("fields/tone/report.html", "<title>", "<title>Better "),
         ("study.lock.json", '"labels": {', '"labels": {"several": true,'),
     ],
 )
@@ -158,10 +158,10 @@ def test_what_a_field_has_of_its_own_is_packed_and_verified(judged: quaver.Study
     verification = verify(packed)
     assert not verification.differs
     with zipfile.ZipFile(packed) as archive:
-        own = {name.removeprefix("field-tone.") for name in archive.namelist() if name.startswith("field-")}
-        assert b"sure" not in archive.read("gold-labels.csv")
-        assert {"gold-design.json", "gold-draw.csv", "gold-labels.csv"} <= set(archive.namelist())
-    assert own == {"accepted.json"}
+        own = {name for name in archive.namelist() if name.startswith("fields/tone/")}
+        assert b"sure" not in archive.read("gold/labels.csv")
+        assert {"gold/design.json", "gold/draw.csv", "gold/labels.csv"} <= set(archive.namelist())
+    assert own == {"fields/tone/accepted.json", "fields/tone/report.html"}
     before, after = (
         quaver.Study.open(where, functions={"m": _answer}, field="tone")
         for where in (judged.folder / "study.yaml", packed)
@@ -176,9 +176,9 @@ def test_what_a_field_has_of_its_own_is_packed_and_verified(judged: quaver.Study
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("gold-draw.csv", "true", "false"),
-        ("gold-labels.csv", ",good,", ",bad,"),
-        ("field-tone.accepted.json", '"accepted"', '"taken"'),
+        ("gold/draw.csv", "true", "false"),
+        ("gold/labels.csv", ",good,", ",bad,"),
+        ("fields/tone/accepted.json", '"accepted"', '"taken"'),
     ],
 )
 def test_a_falsified_sample_of_a_field_is_found(
@@ -188,4 +188,4 @@ def test_a_falsified_sample_of_a_field_is_found(
     try:
         assert verify(_falsified(packed, tmp_path / "unpacked", name, old, new)).differs
     except StoreError as error:
-        assert name.removeprefix("field-tone.") in str(error)  # noqa: PT017 - either is right
+        assert name.rpartition("/")[2] in str(error)  # noqa: PT017 - either is right

@@ -216,9 +216,9 @@ def lock(*path: str, value: Any) -> Change:
     return document("study.lock.json", edit)
 
 
-OWN_SEED = (
-    text("study.yaml", "repeats: 2", "repeats: 2\nseed: 5"),
-    lock("study", "seed", value=5),
+OTHER_MEASURE = (
+    text("study.yaml", "use: inter_pss", "use: intra_pss"),
+    lock("study", "measures", "1", "use", value="intra_pss"),
 )
 
 WAYS: dict[str, tuple[Change, str]] = {
@@ -352,7 +352,11 @@ WAYS: dict[str, tuple[Change, str]] = {
         ),
         "dropped",
     ),
-    "a design of one's own, and all that follows": (remade(*OWN_SEED), "design"),
+    "a design of one's own, and all that follows": (remade(*OTHER_MEASURE), "design"),
+    "another seed, and all that follows": (
+        remade(text("study.yaml", "repeats: 2", "repeats: 2\nseed: 5"), lock("study", "seed", value=5)),
+        "",
+    ),
     "no study file": (gone("study.yaml"), ""),
 }
 
@@ -410,6 +414,6 @@ def test_a_published_digest_of_the_design_finds_another_design(
     assert verify(whole).design == study.digest
     assert not verify(whole, design=study.digest).differs
     assert "design" not in verify(whole, design=study.digest).unknown
-    other = repacked(whole, tmp_path, remade(*OWN_SEED))
+    other = repacked(whole, tmp_path, remade(*OTHER_MEASURE))
     (line,) = verify(other, design=study.digest).differing
     assert study.digest in line

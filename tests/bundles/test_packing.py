@@ -315,7 +315,9 @@ def test_imported_annotations(tmp_path: Path) -> None:
         assert caught.value.found == opened.source.kind
 
 
-@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/b", "..", "C:\\evil", "a\\b", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["../evil", "/etc/evil", "a/../b", "a//b", "a/", "..", "C:\\evil", "a\\b", "a\nb"]
+)
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "s.zip"
     with zipfile.ZipFile(path, "w") as archive:

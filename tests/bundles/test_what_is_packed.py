@@ -96,12 +96,12 @@ def test_a_table_that_lies_elsewhere_is_found_in_the_bundle(file: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("what", "only_study"), [*zip(DROPPED, (False, True) * 2, strict=True)])
-def test_what_was_dropped_is_said_everywhere(file: Path, what: str, only_study: bool) -> None:
+@pytest.mark.parametrize("what", DROPPED)
+def test_what_was_dropped_is_said_everywhere(file: Path, what: str) -> None:
     old, new, gone = DROPPED[what]
     assert old in STUDY
     file.write_text(STUDY.replace(old, new))
-    path, _, said = pack_study(opened(file), only_study=only_study)
+    path, _, said = pack_study(opened(file))
     line = f"{gone} stored answers are not part of this study"
     files, found = content(path), verify(path)
     assert not found.differs
@@ -109,7 +109,8 @@ def test_what_was_dropped_is_said_everywhere(file: Path, what: str, only_study: 
     assert line in found.departures[0]
     assert line in files["README.md"].partition("## Read")[0]
     assert line in files["report.html"].partition("<h1>")[2].partition("<dl")[0]
-    assert ("left out of the bundle" in said[0]) is only_study
+    assert "They are kept in responses.db." in said[0]
+    assert "They were left out of the bundle." in pack_study(opened(file), texts=False)[2][0]
     paper = quaver.Study.open(path).paper()
     assert line in paper.methods
     assert "whole design was collected" not in paper.methods
@@ -128,7 +129,7 @@ def test_a_coder_that_was_dropped_is_named(file: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_command_asks_for_both(file: Path) -> None:
+def test_the_command_takes_the_tables_if_asked(file: Path) -> None:
     file.write_text(STUDY.replace(*DROPPED["a model"][:2]))
     (file.parent / "model.py").write_text("def good(text, prompt):\n    return 'positive'\n")
     command(file.parent, "run", "study.yaml", "--function", "good=model:good")
@@ -136,6 +137,4 @@ def test_the_command_asks_for_both(file: Path) -> None:
     said = command(file.parent, *asked).stdout
     assert "the columns respondent, age" in " ".join(said.split())
     assert "They are kept in responses.db." in " ".join(said.split())
-    said = command(file.parent, *asked, "--only-study", "--with-tables").stdout
-    assert "respondent" not in said
-    assert "They were left out of the bundle." in " ".join(said.split())
+    assert "respondent" not in command(file.parent, *asked, "--with-tables").stdout

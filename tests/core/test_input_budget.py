@@ -41,6 +41,7 @@ COUNTED = {
 OWN = {
     "bundles/derived_files.py": "files that were just made, beside those of an extracted bundle",
     "bundles/packing.py": "a temporary folder of files that were just made",
+    "bundles/redaction.py": "a temporary folder of files that were just made",
     "cli/checking.py": "part of the package",
     "collect/store/store_lock.py": "the number of a process",
     "design/items/built_in.py": "part of the package",

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from quaver.bundles.derived_files import Checked, check_derived, write_derived
-from quaver.bundles.packed_design import check_design
+from quaver.bundles.derived_files import (
+    README,
+    estimate_differences,
+    file_difference,
+    made_with,
+    other_makers,
+    table_difference,
+    write_derived,
+)
+from quaver.bundles.packed_design import compare_design
 from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
-from quaver.core.records import Estimate
 from quaver.report.page.method import departures
 from quaver.study.analysis.annotation_frame import annotations_of, rescored
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.gold_sample.coder_sheets import gold_differences
-from quaver.study.sources.archive import extract
-from quaver.study.sources.bundle_source import FORM, Bundle, Place, estimates_in, fitting_together, places_in
-from quaver.study.study_report import shown_with
+from quaver.study.sources.archive import extract, members_in
+from quaver.study.sources.bundle_source import FORM, Bundle, estimates_in, fitting_together, places_in
+from quaver.study.study_report import resolved
 
-_PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
-_DESIGN = (*_PLACE, *GOLD_COLUMNS)
+_CALL = ("model", "variant", "decoding", "item", "repeat")
+_DESIGN = (*_CALL, "evaluator", *GOLD_COLUMNS)
 _DIGITS = 7
 """Decimals to which numbers of annotations are compared: another machine's sums may differ by less."""
+
+_MOST = 20
+"""Differences of annotations that are named."""
 
 _LEFT_OUT = "[left out]"
 
@@ -52,7 +61,7 @@ UNKNOWN = {
 Outcome = Literal["holds", "differs", "not fully compared"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verification:
     """What came of computing a bundle anew.
 
@@ -71,14 +80,14 @@ class Verification:
     """
 
     digest: str
-    changed: Sequence[str] = ()
-    differing: Sequence[str] = ()
+    changed: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
     annotations: int = 0
     withheld: int = 0
     estimates: int = 0
     design: str = ""
-    compared: Sequence[str] = ()
-    not_compared: Sequence[str] = ()
+    compared: list[str] = field(default_factory=list)
+    not_compared: list[str] = field(default_factory=list)
     unknown: Mapping[str, str] = field(default_factory=dict)
     departures: Sequence[str] = ()
 
@@ -115,123 +124,92 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
     with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
         folder = Path(home) / "packed"
         opened = extract(Path(path), folder, FORM)
-        changed = [*opened.changed, *unpublished(opened.digest, digest)]
+        found = Verification(opened.digest, [*opened.changed])
+        found.changed += _other_digest("the archive: its SHA-256", opened.digest, digest)
         if opened.changed:
-            return Verification(opened.digest, changed)
+            return found
         with fitting_together(Path(path)):
             source = Bundle(Path(path), opened, folder)
-            lock = source.lock()
-            verification = _anew(source, Path(home) / "again")
-            known = {*(["digest"] if digest else []), *(["design"] if design else [])}
-            return replace(
-                verification,
-                changed=changed,
-                differing=[*verification.differing, *_other_design(lock, design)],
-                design=str(lock.get("digest", "")),
-                unknown={name: UNKNOWN[name] for name in _unknown(source) if name not in known},
-                departures=departures(lock | shown_with(source)),
-            )
+            found.design = str(source.lock().get("digest", ""))
+            compare_design(source, found.differing, found.compared, found.not_compared)
+            _compare_annotations(source, found)
+            _compare_derived(source, Path(home) / "again", found)
+            found.differing += _other_digest("study.lock.json: the design's SHA-256", found.design, design)
+            found.unknown = _unknown(source, digest, design)
+            found.departures = departures(resolved(source))
+        return found
 
 
-def unpublished(digest: str, published: str | None) -> list[str]:
-    """What is wrong with an archive that has another digest than was published."""
+def _other_digest(what: str, digest: str, published: str | None) -> list[str]:
+    """What is wrong with something that has another digest than was published."""
     if published is None or published.strip().lower() == digest:
         return []
-    return [f"the archive: its SHA-256 is {digest}, {published.strip()} was published"]
+    return [f"{what} is {digest}, {published.strip()} was published"]
 
 
-def _unknown(source: Bundle) -> Iterator[str]:
+def _unknown(source: Bundle, digest: str | None, design: str | None) -> dict[str, str]:
     """What nobody can find out from a bundle."""
-    yield from ("dropped", "gold", *(("answers", "reported") if source.has_answers else ("labels",)))
     own = (source.spec.annotations or source.spec.items).source
-    known = {
+    applies = {
+        "dropped": True,
+        "gold": True,
+        "answers": source.has_answers,
+        "reported": source.has_answers,
+        "labels": not source.has_answers,
         "texts": not source.has_texts,
         "withheld": source.withheld > 0,
         "table": Path(own).name not in source.opened["files"],
-        "design": True,
-        "digest": True,
+        "design": not design,
+        "digest": not digest,
     }
-    yield from (name for name, applies in known.items() if applies)
+    return {name: UNKNOWN[name] for name in applies if applies[name]}
 
 
-def _other_design(lock: Mapping[str, Any], published: str | None) -> list[str]:
-    """What is wrong with a design that has another digest than was published."""
-    digest = str(lock.get("digest", ""))
-    if published is None or published.strip().lower() == digest:
-        return []
-    return [f"study.lock.json: the design's SHA-256 is {digest}, {published.strip()} was published"]
-
-
-def _anew(source: Bundle, again: Path) -> Verification:
-    stored, withheld, check, read = source.annotations, places_in(source.folder), Checked(), 0
-    check_design(source, check)
-    if source.has_texts and withheld:
-        check.differing.append("withheld.json: answers are withheld though the texts are here")
+def _compare_annotations(source: Bundle, found: Verification) -> None:
+    """Read the stored answers again, and draw again what was drawn and accepted."""
+    stored = source.annotations
     if source.has_answers:
-        read, other = _reread(source, stored, withheld)
-        check.differing += other
+        _compare_readings(source, stored, found)
         source.files.write_annotations(stored)
     for name, part in fields_of(source).items():
         other = gold_differences(part, annotations_of(part) if name else stored)
         other += acceptance_differences(part, measurable(part))
-        check.differing += [f"{name}: {one}" if name else one for one in other]
-    again.mkdir()
-    estimates = write_derived(source, again)
-    check_estimates(source.folder, again, estimates, check)
-    check_derived(source.folder, again, source.facts.get("made_with", {}), check)
-    return Verification(
-        source.fingerprint,
-        differing=check.differing,
-        annotations=read,
-        withheld=len(withheld),
-        estimates=len(estimates),
-        compared=check.compared,
-        not_compared=check.not_compared,
-    )
+        found.differing += [f"{name}: {one}" if name else one for one in other]
 
 
-def check_estimates(packed: Path, again: Path, estimates: Sequence[Estimate], check: Checked) -> None:
-    """Compare estimates in numbers; as texts only where these are the same."""
-    if other := estimate_differences(estimates_in(packed), estimates):
-        check.differing += other
-        (again / "estimates.json").unlink()
-
-
-def estimate_differences(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
-    """The estimates that come out differently, in words."""
-    if len(packed) != len(now):
-        return [f"{len(packed)} estimates stand there, {len(now)} come out"]
-    return [
-        f"{estimate} stands there, {again} comes out"
-        for estimate, again in zip(packed, now, strict=True)
-        if not _holds(estimate, again)
-    ]
-
-
-def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
+def _compare_readings(source: Bundle, stored: pl.DataFrame, found: Verification) -> None:
     """Read the stored answers with the study's evaluators, and compare all that annotations say."""
-    fresh, frame = (_comparable(one) for one in (rescored(source).collect(), stored))
+    places = places_in(source.folder)
+    found.withheld = len(places)
+    if source.has_texts and places:
+        found.differing.append("withheld.json: answers are withheld though the texts are here")
+    fresh, frame = _comparable(rescored(source).collect()), _comparable(stored)
+    found.annotations = fresh.height
     if fresh.columns != frame.columns:
         odd = sorted({*fresh.columns} ^ {*frame.columns}) or ["their order"]
-        return fresh.height, [f"annotations.parquet has other columns than come out: {', '.join(odd)}"]
-    read = fresh.height
-    differing = []
-    if withheld:
-        places = pl.DataFrame(withheld).with_columns(pl.col("repeat").cast(pl.Int32))
-        on = [name for name in _PLACE if name != "evaluator"]
-        design = [name for name in fresh.columns if name in _DESIGN or name not in ANNOTATION_COLUMNS]
-        hidden = [one.select(design).join(places, on=on, how="semi") for one in (fresh, frame)]
-        differing += _annotation_differences(*hidden)
-        fresh, frame = (one.join(places, on=on, how="anti") for one in (fresh, frame))
-        read = fresh.height
-    left_out = frame.get_column("reason") == _LEFT_OUT
-    if left_out.any():
-        place = [name for name in (*_PLACE, FIELD) if name in frame.columns]
-        places = frame.filter(left_out).select(place)
-        gone = fresh.select(place).join(places.with_columns(left=True), on=place, how="left")["left"]
-        reason = pl.when(gone.fill_null(False)).then(pl.lit(_LEFT_OUT)).otherwise(pl.col("reason"))
-        fresh = fresh.with_columns(reason.alias("reason"))
-    return read, [*differing, *_annotation_differences(fresh, frame)]
+        found.differing.append(f"annotations.parquet has other columns than come out: {', '.join(odd)}")
+        return
+    place = [name for name in (*_CALL, "evaluator", FIELD) if name in frame.columns]
+    twice = frame.filter(frame.select(place).is_duplicated())
+    if not twice.is_empty():
+        of = f"{count(twice.height, 'annotation')} that share a place with another"
+        found.differing.append(f"{of}, the first of {_where(twice.row(0, named=True))}")
+        return
+    withheld = pl.DataFrame(
+        places, schema_overrides={"repeat": pl.Int32}, schema=None if places else _NOWHERE
+    )
+    withheld = withheld.with_columns(withheld=True)
+    both = (
+        frame.with_columns(there=True)
+        .join(fresh.with_columns(now=True), on=place, how="full", suffix="_now", coalesce=True)
+        .join(withheld, on=_CALL, how="left")
+        .with_columns(pl.col("there", "now", "withheld").fill_null(value=False))
+    )
+    found.annotations -= both.filter("withheld", "now").height
+    found.differing += _annotation_differences(both, [name for name in frame.columns if name not in place])
+
+
+_NOWHERE = dict.fromkeys(_CALL[:-1], pl.String) | {"repeat": pl.Int32}
 
 
 def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -249,53 +227,73 @@ def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(shown)
 
 
-def _annotation_differences(fresh: pl.DataFrame, frame: pl.DataFrame) -> list[str]:
-    """What two frames of the same columns say differently, in words."""
-    place = [name for name in (*_PLACE, FIELD) if name in frame.columns]
-    twice = frame.select(place).is_duplicated()
-    if twice.any():
-        row = frame.filter(twice).row(0, named=True)
-        return [
-            f"{count(int(twice.sum()), 'annotation')} that share a place with another, the first of "
-            f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}"
-        ]
-    both = frame.join(fresh, on=place, how="full", suffix="_now")
-    lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
-    result = (
-        [f"{count(lost.height, 'annotation')} with no counterpart among the answers"] if lost.height else []
-    )
-    others = [name for name in frame.columns if name not in place]
-    other = both.filter(
-        pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in others)
-        & pl.col("item").is_not_null()
-        & pl.col("item_now").is_not_null()
-    )
-    for row in other.head(20).iter_rows(named=True):
-        name = min((one for one in others if row[one] != row[f"{one}_now"]), key=_telling)
-        result.append(
-            f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
-            f"{name} {row[name]} stands there, {row[f'{name}_now']} is read"
-        )
-    if other.height > 20:
-        result.append(f"and {other.height - 20} more annotations")
-    return result
+def _annotation_differences(both: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """What annotations say differently from answers that are read now, in words.
+
+    Of an answer that was withheld, only what does not depend on it is compared.
+    """
+    alone = both.filter(pl.col("there") != pl.col("now"))
+    found = []
+    if not alone.is_empty():
+        found.append(f"{count(alone.height, 'annotation')} with no counterpart among the answers")
+    left, named = both.filter("there", "now"), 0
+    for name in sorted(columns, key=_telling):
+        differs = pl.col(name).ne_missing(pl.col(f"{name}_now"))
+        if name in ANNOTATION_COLUMNS and name not in _DESIGN:
+            differs &= ~pl.col("withheld")
+        if name == "reason":
+            differs &= pl.col(name).ne_missing(_LEFT_OUT)
+        wrong = left.filter(differs)
+        left = left.filter(~differs)
+        for row in wrong.head(max(0, _MOST - named)).iter_rows(named=True):
+            now = row[f"{name}_now"]
+            found.append(f"{_where(row)}: {name} {row[name]} stands there, {now} is read")
+        named += wrong.height
+    if named > _MOST:
+        found.append(f"and {named - _MOST} more annotations")
+    return found
 
 
-def _telling(name: str) -> int:
+def _telling(column: str) -> int:
     """Labels say more of a difference than what goes with them."""
-    return ("label", "status").index(name) if name in ("label", "status") else 2
+    return ("label", "status").index(column) if column in ("label", "status") else 2
 
 
-def _holds(estimate: Estimate, again: Estimate) -> bool:
-    """Whether an estimate comes out as it was packed."""
-    facts = [(each.measure, dict(each.cell), each.reason is None, each.n) for each in (estimate, again)]
-    ends = ((estimate.value, again.value), (estimate.low, again.low), (estimate.high, again.high))
-    return facts[0] == facts[1] and all(_alike(*pair) for pair in ends)
+def _where(row: Mapping[str, Any]) -> str:
+    return f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}"
 
 
-def _alike(one: float | None, other: float | None) -> bool:
-    """Equal up to what another machine's sums may differ by."""
-    if one is None or other is None:
-        return one is other
-    both_none = math.isnan(one) and math.isnan(other)
-    return both_none or math.isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)
+def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
+    """Make the files anew that follow from the others, and compare them.
+
+    Where another version or machine made them, only the numbers of the estimates are compared.
+    """
+    packed = source.folder
+    again.mkdir()
+    estimates = write_derived(source, again)
+    found.estimates = len(estimates)
+    other_estimates = estimate_differences(estimates_in(packed), estimates)
+    found.differing += other_estimates
+    names = sorted(members_in(again), key=_of_interest)
+    for name in source.opened["files"]:
+        if name.endswith(".html") and name not in names:
+            found.differing.append(f"{name}: no report of the study has this name")
+    if others := other_makers(source.facts.get("made_with", {})):
+        if other := table_difference(packed / "estimates.csv", again / "estimates.csv"):
+            found.differing.append(f"estimates.csv: {other}")
+        made = f"made with {', '.join(others)} (this is Quaver {made_with()['quaver']})"
+        found.not_compared.append(f"{', '.join(names)}: {made}")
+        return
+    for name in names:
+        if name == "estimates.json" and other_estimates:
+            continue  # compared in numbers, whose words differ as well
+        if other := file_difference(packed / name, again / name):
+            found.differing.append(f"{name}: {other}")
+        else:
+            found.compared.append(name)
+
+
+def _of_interest(name: str) -> tuple[int, str]:
+    """The report and the estimates before what each field has."""
+    first = ("report.html", "estimates.csv", "estimates.json", README)
+    return (first.index(name) if name in first else len(first), name)

@@ -12,14 +12,13 @@ import typer
 from typing_extensions import Unpack
 
 from quaver.cli.console import errors, say, say_taken, screen
-from quaver.cli.options import FileArgument, YesOption, with_options
+from quaver.cli.options import FileArgument, YesOption, function_of, with_options
 from quaver.cli.run_display import next_command, say_card, say_verdict, show_outcome, watching
 from quaver.core.number_format import count, duration
 from quaver.core.replaced_file import replace_text
 from quaver.errors import Unavailable
 from quaver.study.checking.check_options import READERS, CheckOptions
 from quaver.study.labelling.label_options import LabelOptions
-from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
     from quaver.report.findings.recommendation import NextStep

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import inspect
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter
@@ -15,8 +17,8 @@ import typer
 
 from quaver.core.options import Option, options_in
 from quaver.core.records import Level
+from quaver.core.response_validation import error_line
 from quaver.errors import QuaverError, UnknownName
-from quaver.study.sources.named_functions import functions_of
 
 if TYPE_CHECKING:
     from quaver.study.session import Study
@@ -165,7 +167,7 @@ def studies_of(
     path: Path, functions: Sequence[str] | None, *, small: bool = False, field: str | None = None
 ) -> dict[str, Study]:
     """The studies that a file lists, by name; a study by itself, unnamed."""
-    from quaver.study.sources.listed_studies import list_of_studies
+    from quaver.study.sources.opening import list_of_studies
 
     if list_of_studies(path) is None:
         return {"": open_study(path, functions, small=small, field=field)}
@@ -216,3 +218,44 @@ def open_both(
         if name not in known:
             raise UnknownName("model", name, sorted(known), where="--function")
     return opened[0], opened[1]
+
+
+def functions_of(options: Sequence[str] | None) -> dict[str, Any]:
+    """The functions that a command's options name, by the model's name."""
+    result = {}
+    for option in options or ():
+        name, _, target = option.rpartition("=")
+        if not name:
+            raise _no_function(option, "NAME=MODULE:FUNCTION")
+        result[name] = function_of(target)
+    return result
+
+
+def function_of(target: str) -> Any:
+    """The function that an option names, from a module that may lie in the current folder."""
+    module, _, attribute = target.partition(":")
+    if not (module and attribute):
+        raise _no_function(target, "MODULE:FUNCTION")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        result = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
+        why = str(error) if isinstance(error, ImportError | AttributeError) else error_line(error)
+        raise QuaverError(
+            "the function cannot be imported",
+            where="--function",
+            expected="a module in this folder, or an installed one, as Python imports it: my_model:annotate",
+            found=f"{target}: {why}",
+            fix="check both names, and run the command in the folder of the module's file",
+        ) from error
+    finally:
+        sys.path.pop(0)
+    if not callable(result):
+        raise _no_function(f"{target}, a {type(result).__name__}", "MODULE:FUNCTION")
+    return result
+
+
+def _no_function(found: str, expected: str) -> QuaverError:
+    return QuaverError("this names no function", where="--function", expected=expected, found=found)

@@ -195,7 +195,6 @@ def bundle_command(
     out: Path | None = None,
     without_texts: bool = False,
     with_tables: bool = False,
-    only_study: bool = False,
     function: FunctionOption = None,
 ) -> None:
     """Pack a study into one archive with checksums.
@@ -208,7 +207,6 @@ def bundle_command(
       out: The archive; by default NAME.quaver.zip beside the study's folder.
       without_texts: Leave the items' texts out of every file.
       with_tables: Pack tables of items whole, also what the study does not use of them.
-      only_study: Leave out stored answers that are no part of the study; say how many.
 
     Examples:
       quaver bundle study.yaml
@@ -216,8 +214,8 @@ def bundle_command(
     """
     from quaver.bundles.packing import pack_study
 
-    asked = {"texts": not without_texts, "tables": with_tables, "only_study": only_study}
-    path, digest, said = pack_study(open_study(study, function), out, **asked)
+    opened = open_study(study, function)
+    path, digest, said = pack_study(opened, out, texts=not without_texts, tables=with_tables)
     say(f"Wrote {path}")
     for line in said:
         say(line)

@@ -79,7 +79,7 @@ def view_command(
       quaver view study.yaml --field tone
       quaver view study.yaml other.quaver.zip --no-open
     """
-    from quaver.study.sources.listed_studies import list_of_studies, studies_in
+    from quaver.study.sources.opening import list_of_studies, studies_in
     from quaver.view import serving
 
     studies: list[Path] = []

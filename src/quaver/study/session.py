@@ -26,8 +26,7 @@ from quaver.study.collection.study_run import planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.sources.listed_studies import list_of_studies, studies_in
-from quaver.study.sources.opening import open_checked
+from quaver.study.sources.opening import list_of_studies, open_checked, studies_in
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource

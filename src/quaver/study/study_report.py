@@ -32,35 +32,36 @@ from quaver.study.sources.study_source import StudySource
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
     """The verdict on a study's labels as a card; of fields, that of each with the worst in the headline."""
-    cards = {}
-    for name, measured in MeasuredFields(study).parts.items():
-        lock = resolved(measured.study, now)
-        cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
-    return card_of_fields(cards)
+    parts = MeasuredFields(study).parts
+    return card_of_fields({name: _card(part, resolved(part.study, now)) for name, part in parts.items()})
+
+
+def _card(measured: MeasuredStudy, lock: Mapping[str, Any]) -> Card:
+    return card(Results(lock, measured.frame, (), audit=measured.verdict()))
 
 
 def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
-    """What the study resolved to, with how its answers came together and the digest of its bundle, if any."""
-    digest = study.opened.digest if isinstance(study, Bundle) else ""
-    return study.lock() | shown_with(study, now) | ({"bundle": digest} if digest else {})
+    """What a study resolved to, and what the report shows beside it.
 
-
-def shown_with(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
-    """What the report shows beside the lock: how answers came together, and how gold labels were drawn."""
-    shown = {"collection": collected(study, now)}
+    That is how its answers came together, how gold labels were drawn, and the digest of its bundle, if any.
+    """
+    shown = study.lock() | {"collection": _collected(study, now)}
     state = study.gold_files.state()
-    return shown | ({"gold_sample": described(state, study.experiment.labels)} if state.design else {})
+    if state.design:
+        shown["gold_sample"] = described(state, study.experiment.labels)
+    if isinstance(study, Bundle) and study.opened.digest:
+        shown["bundle"] = study.opened.digest
+    return shown
 
 
-def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
+def _collected(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:
     """How the answers came together: how many there are, when, what they cost, what to know of them."""
     if not study.files.responses.exists():
         return {}
     now = now or status(study)
     with study.answers() as store, store.at_once():
         instrument = instruments(store)
-    return {
-        **({"instrument": instrument} if instrument else {}),
+    found = {
         "reused": dict(now.reused),
         "warnings": now.warnings,
         "outside": now.outside,
@@ -69,57 +70,62 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
         "date": None if now.last is None else datetime.fromtimestamp(now.last, UTC).strftime("%-d %B %Y"),
         "money": now.money,
     }
+    return found | ({"instrument": instrument} if instrument else {})
 
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
-    fields = MeasuredFields(study)
-    if (measured := fields.parts.get("")) is None:
-        path, _ = written_fields(fields, folder)
-    else:
-        path = written(measured, folder, resolved(study), measured.estimates())
+    (path, *_), _ = written_pages(MeasuredFields(study), folder)
     check_outgoing(written_report(path))
     return path
 
 
-def written_fields(
-    fields: MeasuredFields, folder: Path, *, flat: bool = False
-) -> tuple[Path, list[Estimate]]:
-    """Write the report of a study with fields, and that of each field; its path, and what was measured.
+def written_pages(
+    fields: MeasuredFields, folder: Path, *, packed: bool = False
+) -> tuple[list[Path], list[Estimate]]:
+    """Write the report of a study, and those of its fields in folders of their own.
 
-    A field's report is in a folder of its own; for an archive, which has none, it is ``report-FIELD.html``
-    without figures beside it.
+    Args:
+        fields: What is measured.
+        folder: Where to.
+        packed: Whether they go into a bundle: without figures beside them, and without its digest.
+
+    Returns:
+        The reports' paths, and what was measured.
     """
-    cards, links, estimates = {}, {}, list[Estimate]()
+    cards, links, pages, estimates = {}, {}, list[Path](), list[Estimate]()
     for name, measured in fields.parts.items():
         lock, own = resolved(measured.study), measured.estimates()
-        home = folder / FIELDS / name
+        if packed:
+            lock.pop("bundle", None)
+        home = folder / FIELDS / name if name else folder
         home.mkdir(parents=True, exist_ok=True)
-        path = written(measured, home, lock, own, figures=not flat)
-        path = path.rename(folder / f"report-{name}.html") if flat else path
-        cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
-        links[name] = path.relative_to(folder).as_posix()
-        estimates += [replace(estimate, cell={FIELD: name, **estimate.cell}) for estimate in own]
+        page = _written(measured, home, lock, own, figures=not packed)
+        if not name:
+            return [page], own
+        pages.append(page)
+        cards[name], links[name] = _card(measured, lock), page.relative_to(folder).as_posix()
+        for estimate in own:
+            estimates.append(replace(estimate, cell={FIELD: name, **estimate.cell}))
     study = fields.study
-    page = write_fields_page(folder, study.spec.name, cards, links, estimates, study.experiment.notes)
-    return page, estimates
+    first = write_fields_page(folder, study.spec.name, cards, links, estimates, study.experiment.notes)
+    return [first, *pages], estimates
 
 
-def written(
+def _written(
     measured: MeasuredStudy,
     folder: Path,
     lock: Mapping[str, Any],
     estimates: Sequence[Estimate],
     *,
-    figures: bool = True,
+    figures: bool,
 ) -> Path:
     """Write a report; its path."""
     study, frame = measured.study, measured.frame
-    accepted = shown_acceptance(study, frame)
     with evidence_of(study) as behind:
         return write_report(
             folder,
-            lock={**lock, **accepted, **_watched(study, folder)},
+            lock={**lock, **shown_acceptance(study, frame), **_watched(study, folder)},
             annotations=frame,
             estimates=estimates,
             audit=[*measured.audit(), *measured.charts()],

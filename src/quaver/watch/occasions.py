@@ -25,7 +25,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.score.annotation import Annotator
-from quaver.study.sources.prices import needs_of
+from quaver.study.sources.model_demands import needs_of
 from quaver.study.sources.study_file_source import StudyFile
 
 PROMPTS, PARTS, FIRST, CONFIRMED = 20, 10, 6, 40

@@ -35,7 +35,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) -> None:
     path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip", texts=texts)
     names = zipfile.ZipFile(path).namelist()
-    assert {"gold-design.json", "gold-draw.csv", "gold-labels.csv"} <= {*names}
+    assert {"gold/design.json", "gold/draw.csv", "gold/labels.csv"} <= {*names}
     assert not [name for name in names if "round" in name]
     opened = Study.open(path)
     assert opened.gold.status().labelled == 20
@@ -64,7 +64,7 @@ def test_what_was_changed_is_found(study: Study, tmp_path: Path, name: str) -> N
     assert state.design is not None
     assert state.draw is not None
     if name == "design.json":
-        (opened.folder / "gold-design.json").write_text(json.dumps({**state.design, "seed": 1}))
+        files.path(name).write_text(json.dumps({**state.design, "seed": 1}))
     elif name == "draw.csv":
         _change(files.path(name), lambda row: row | {"drawn": "true" if row["drawn"] == "false" else "false"})
     else:

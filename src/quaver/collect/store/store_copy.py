@@ -15,7 +15,7 @@ from quaver.errors import StoreError
 _LEFT_OUT = "[left out]"
 
 
-def copy_store(source: Path, target: Path, *, only_placed: bool = False) -> None:
+def copy_store(source: Path, target: Path) -> None:
     """Copy a store, including what is still in its journal."""
     try:
         with closing(open_to_read(source)) as db:
@@ -24,8 +24,6 @@ def copy_store(source: Path, target: Path, *, only_placed: bool = False) -> None
             # It says which annotation frame is current in the study's own folder.
             db.execute("DELETE FROM meta WHERE name = 'annotations'")
             _without_batches(db)
-            if only_placed:
-                _without_unplaced(db)
             db.execute("VACUUM")
     except sqlite3.Error as error:
         raise StoreError(

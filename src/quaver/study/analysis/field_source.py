@@ -66,7 +66,6 @@ class FieldSource(StudySource):
     prices = _of_whole("prices")
     gold_columns = _of_whole("gold_columns")
     answers = _of_whole("answers")
-    requests = _of_whole("requests")
     left_out = _of_whole("left_out")
     spent_on_paraphrases = _of_whole("spent_on_paraphrases")
 

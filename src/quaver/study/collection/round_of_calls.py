@@ -25,7 +25,8 @@ from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, Unavailable
 from quaver.study.collection.pilot import STORED_BY_MODEL, check_pilot, first_of_longest, is_worth_a_pilot
 from quaver.study.collection.study_batches import StudyBatches, expected_out
-from quaver.study.sources.prices import FREE, needs_of
+from quaver.study.sources.model_demands import needs_of
+from quaver.study.sources.prices import FREE
 from quaver.study.sources.study_file_source import StudyFile
 
 _BY_ITSELF = ("finished", "calls", "tokens", "money")

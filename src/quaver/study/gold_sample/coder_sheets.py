@@ -229,10 +229,12 @@ def write_sheets(
 
 def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
     """Copy a gold sample to a folder that is packed; without the coders' notes where texts stay behind."""
+    packed = GoldFiles(folder)
+    packed.folder.mkdir()
     for name, path in files.there.items():
-        shutil.copyfile(path, folder / name)
+        shutil.copyfile(path, packed.folder / name)
     if not texts:
-        GoldFiles(folder).forget_notes()
+        packed.forget_notes()
 
 
 def _design_differences(design: DesignFile, draw: pl.DataFrame) -> Iterator[str]:
@@ -267,7 +269,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
         again = in_sample(state.draw, state.design["seed"])
         if not again.equals(state.draw["drawn"], check_names=False):
             found.append("the items of the gold sample are not those that its seed and probabilities draw")
-        found += [f"gold-design.json: {one}" for one in _design_differences(state.design, state.draw)]
+        found += [f"gold/design.json: {one}" for one in _design_differences(state.design, state.draw)]
     if state.draw is None and state.coded.is_empty():
         columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width

@@ -15,18 +15,17 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
-from quaver.study.sources.study_folder import FIELDS
 
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"[^\W.][^/\\:*?\"<>|]*|\.[^\W.][^/\\:*?\"<>|]*")
-"""A file's own name on any system: no folder, no drive, nothing that a shell or Windows takes for more."""
+"""A file's or folder's own name on any system: nothing that a shell or Windows takes for more."""
 _LONGEST_AGO = (1980, 1, 1, 0, 0, 0)
 _MEMBERS = 256
 _CHUNK = 2**20
@@ -63,7 +62,7 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
         raise StoreError(
             "a file of this name cannot be packed",
             where=odd,
-            expected='a name without \\ : * ? " < > | that begins with a letter or a digit',
+            expected='a path with names without \\ : * ? " < > | that begin with a letter or a digit',
             fix="rename it, also in the study file",
         )
     digests = {name: _digest(file) for name, file in sorted(files.items())}
@@ -132,22 +131,9 @@ def _digest(path: Path, end: float = inf) -> str:
 
 
 def members_in(folder: Path) -> dict[str, Path]:
-    """The files of a study's folder, and of its fields' folders, by their names in an archive.
-
-    An archive has no folders: a file of the field ``tone`` is called ``field-tone.FILE`` there.
-    """
-    own = {path.name: path for path in folder.iterdir() if path.is_file()}
-    fields = [path for path in folder.glob(f"{FIELDS}/*/*") if path.is_file()]
-    return own | {f"field-{path.parent.name}.{path.name}": path for path in fields}
-
-
-def unfold_fields(folder: Path, names: Iterable[str]) -> None:
-    """Give each field the folder that it had before it was packed."""
-    for name in names:
-        for path in folder.glob(f"field-{name}.*"):
-            home = folder / FIELDS / name
-            home.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, home / path.name.removeprefix(f"field-{name}."))
+    """The files of a folder and of those in it, by their names in an archive."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path for path in files}
 
 
 def is_archive(path: Path) -> bool:
@@ -217,7 +203,7 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None
         raise StoreError(
             "this archive is refused",
             where=str(path),
-            expected=f"a bundle with plain files in one folder, which grows to {_ANYWAY:,} bytes or to "
+            expected=f"a bundle of plain files, which grows to {_ANYWAY:,} bytes or to "
             f"{_RATIO} times its size",
             found=refused,
         )
@@ -233,7 +219,8 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None
 
 
 def _plain(name: str) -> bool:
-    return bool(_NAME.fullmatch(name)) and name.isprintable() and len(name.encode()) < 200
+    parts = [_NAME.fullmatch(part) for part in name.split("/")]
+    return None not in parts and name.isprintable() and len(name.encode()) < 200
 
 
 def _extracted(
@@ -247,6 +234,7 @@ def _extracted(
         name, left = member.filename, member.file_size
         if name == MANIFEST or name not in files:
             continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
             with archive.open(member) as source, (folder / name).open("wb") as target:
                 while left > 0 and (chunk := source.read(min(_CHUNK, left))):  # no more than it says

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 import polars as pl
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
@@ -19,118 +18,105 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_validation import check_cells, check_places, make_sound
 from quaver.core.annotations import misfit
 from quaver.core.input_budget import parsed_json, read_file, read_parquet
-from quaver.core.model import Model
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
-from quaver.errors import ModelError, QuaverError, SpecError, StoreError
-from quaver.study.sources.archive import Opened, extract, unfold_fields
+from quaver.errors import QuaverError, SpecError, StoreError
+from quaver.study.sources.archive import Opened, extract
 from quaver.study.sources.paraphrase_file import entries_of
-from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_folder import shape, shaped
 from quaver.study.sources.study_source import StudySource
 
 _POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 PACKED = "packed.json"
+_several: Any = list
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
-
-
-class Lock(TypedDict):
-    """What is read of ``study.lock.json``; the rest is shown as it is."""
-
-    study: dict[str, Any]
-    labels: LabelSet
-    variants: list[Variant]
-    decodings: dict[str, Decoding]
-    conditions: list[Condition]
-    models: dict[str, dict[str, Any]]
-
-
+_PLACE = shape("_PLACE", {**dict.fromkeys(("model", "variant", "decoding", "item"), str), "repeat": int})
 _ITEMS = shape(
     "_ITEMS", {"n": _Count, "blake2b": str, "gold": dict[str, _Count], "ids": list[str]}, total=False
 )
-_SHOWN = shape(
-    "_SHOWN",
-    {
-        "items": _ITEMS,
-        "original": list[tuple[str, str]],
-        "notes": list[str],
-        "follow_ups": dict[str, list[tuple[str, str]]],
-        "calls": _Count,
-        "evaluators": dict[str, str],
-        "versions": dict[str, str],
-        "paraphrases": shape("_MADE", dict.fromkeys(("made", "spent"), list[dict[str, Any]]), total=False),
-    },
-    total=False,
-)
-"""What else must have its shape in it, to be shown."""
+_MADE = shape("_MADE", dict.fromkeys(("made", "spent"), list[dict[str, Any]]), total=False)
+_PARTS: Mapping[str, Any] = {
+    "study.lock.json": shape(
+        "_LOCK",
+        {
+            "study": dict[str, Any],
+            "labels": LabelSet,
+            "variants": list[Variant],
+            "decodings": dict[str, Decoding],
+            "conditions": list[Condition],
+            "models": dict[str, dict[str, Any]],
+            "items": NotRequired[_ITEMS],
+            "original": NotRequired[list[tuple[str, str]]],
+            "notes": NotRequired[list[str]],
+            "follow_ups": NotRequired[dict[str, list[tuple[str, str]]]],
+            "calls": NotRequired[_Count],
+            "evaluators": NotRequired[dict[str, str]],
+            "versions": NotRequired[dict[str, str]],
+            "paraphrases": NotRequired[_MADE],
+        },
+    ),
+    "items.json": Annotated[list[Item], Field(min_length=1)],
+    "estimates.json": list[Estimate],
+    "withheld.json": _several[_PLACE],
+    PACKED: shape(
+        "_PACKED",
+        {
+            "made_with": dict[str, str],
+            "prices": dict[str, Price | None],
+            "outside": dict[str, _Count],
+            "stayed": list[str],
+        },
+        total=False,
+    ),
+}
+"""The documents of a bundle, and what each must be."""
 
 
-class Packed(TypedDict, total=False):
-    """``packed.json``: what was known when the bundle was made, and does not follow from its other files."""
-
-    made_with: dict[str, str]
-    prices: dict[str, Price | None]
-    outside: dict[str, _Count]
-    outside_packed: bool
-    stayed: list[str]
+def estimates_in(folder: Path) -> list[Estimate]:
+    """A bundle's ``estimates.json``."""
+    return list(_part(folder / "estimates.json"))
 
 
-class Place(TypedDict):
-    """A call whose answer was withheld."""
-
-    model: str
-    variant: str
-    decoding: str
-    item: str
-    repeat: int
+def places_in(folder: Path) -> list[dict[str, Any]]:
+    """A bundle's ``withheld.json``: the calls whose answers were withheld; empty where none was."""
+    path = folder / "withheld.json"
+    return list(_part(path)) if path.exists() else []
 
 
-def lock_in(folder: Path) -> tuple[dict[str, Any], Lock]:
+def _items_in(folder: Path) -> list[Item]:
+    items = list(_part(folder / "items.json"))
+    _refuse_doubles(folder / "items.json", [item.id for item in items], "item")
+    return items
+
+
+def _lock_in(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """A bundle's ``study.lock.json`` as it stands there, and what is read of it.
 
     The variants are read without the items that they show.
     """
     path = folder / "study.lock.json"
-    document = _document(path)
-    bare = document
+    document = bare = _document(path)
     if isinstance(document, dict) and isinstance(document.get("variants"), list):
         shown = document["variants"]
         bare = {**document, "variants": [{**v, "examples": ()} if isinstance(v, dict) else v for v in shown]}
-    read: Lock = _shaped(Lock, bare, path)
-    _shaped(_SHOWN, document, path)
-    _check_consistent(read, path)
-    return document, read
+    lock = _shaped(bare, path)
+    variants = [variant.id for variant in lock["variants"]]
+    _refuse_doubles(path, variants, "variant")
+    _refuse_doubles(path, lock["labels"].codes, "label")
+    for name, decoding in lock["decodings"].items():
+        if decoding.name != name:
+            raise _misshapen(path, f"decodings.{name} is called {decoding.name!r}")
+    for index, condition in enumerate(lock["conditions"]):
+        known = condition.variant in variants and condition.model in lock["models"]
+        quoted = condition.parent is None or 0 <= condition.parent < len(lock["conditions"])
+        if not known or not quoted or not 0 <= condition.repeats < 2**31:
+            raise _misshapen(path, f"conditions.{index} names what there is not")
+    return document, lock
 
 
-def items_in(folder: Path) -> list[Item]:
-    """A bundle's ``items.json``."""
-    items: list[Item] = _part(list[Item], folder / "items.json")
-    if not items or len({item.id for item in items}) < len(items):
-        raise _misshapen(folder / "items.json", "no items, or two of the same id")
-    return items
-
-
-def estimates_in(folder: Path) -> list[Estimate]:
-    """A bundle's ``estimates.json``."""
-    return list(_part(list[Estimate], folder / "estimates.json"))
-
-
-def places_in(folder: Path) -> Sequence[Place]:
-    """A bundle's ``withheld.json``; empty where nothing was withheld."""
-    path = folder / "withheld.json"
-    return list(_part(list[Place], path)) if path.exists() else []
-
-
-def packed_in(folder: Path) -> Packed:
-    """A bundle's ``packed.json``; empty where there is none."""
-    path = folder / PACKED
-    result: Packed = _part(Packed, path) if path.exists() else {}
-    return result
-
-
-def frame_in(folder: Path) -> pl.DataFrame:
+def _frame_in(folder: Path) -> pl.DataFrame:
     """A bundle's ``annotations.parquet``."""
     path = folder / "annotations.parquet"
     with _reading(path):
@@ -155,6 +141,10 @@ def fitting_together(path: Path) -> Iterator[None]:
         raise _unusable("the parts of this bundle do not fit each other", str(path), found) from error
 
 
+def _part(path: Path) -> Any:
+    return _shaped(_document(path), path)
+
+
 def _document(path: Path) -> Any:
     with _reading(path):
         return parsed_json(read_file(path))
@@ -168,38 +158,16 @@ def _reading(path: Path) -> Iterator[None]:
         raise StoreError("the bundle lacks a part", where=path.name, found=str(error)[:200]) from None
 
 
-def _part(kind: Any, path: Path) -> Any:
-    return _shaped(kind, _document(path), path)
-
-
-def _shaped(kind: Any, document: Any, path: Path) -> Any:
+def _shaped(document: Any, path: Path) -> Any:
     try:
-        return shaped(kind, document)
+        return shaped(_PARTS[path.name], document)
     except ValueError as error:
         raise _misshapen(path, str(error)) from None
 
 
-def _labels_in(lock: Lock, folder: Path) -> LabelSet:
-    """The labels of a task without fields."""
-    codes = lock["labels"].codes
-    if not codes or len(set(codes)) < len(codes):
-        raise _misshapen(folder / "study.lock.json", "no labels, or a label twice")
-    return lock["labels"]
-
-
-def _check_consistent(lock: Lock, path: Path) -> None:
-    """See that the conditions name what there is, and that nothing stands there twice."""
-    variants = {variant.id for variant in lock["variants"]}
-    if len(variants) < len(lock["variants"]):
-        raise _misshapen(path, "a variant twice")
-    for name, decoding in lock["decodings"].items():
-        if decoding.name != name:
-            raise _misshapen(path, f"decodings.{name} is called {decoding.name!r}")
-    for index, condition in enumerate(lock["conditions"]):
-        known = condition.variant in variants and condition.model in lock["models"] and condition.repeats >= 0
-        quoted = condition.parent is None or 0 <= condition.parent < len(lock["conditions"])
-        if not known or not quoted or condition.repeats >= 2**31:
-            raise _misshapen(path, f"conditions.{index} names what there is not")
+def _refuse_doubles(path: Path, names: Sequence[str], what: str) -> None:
+    if len(set(names)) < len(names):
+        raise _misshapen(path, f"{what}s of the same name")
 
 
 def _misshapen(path: Path, found: str) -> StoreError:
@@ -237,13 +205,11 @@ class Bundle(StudySource):
     def __init__(self, packed: Path, opened: Opened, folder: Path) -> None:
         self.packed, self.opened = packed, opened
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._document, self._lock = lock_in(folder)
+        self._document, self._lock = _lock_in(folder)
         super().__init__(*_study_in(self._document), folder)
-        task = self.spec.task
-        self._labels = task.label_set() if task.fields else _labels_in(self._lock, folder)
-        unfold_fields(folder, task.fields)
         self.withheld = len(places_in(folder))
-        self.facts = packed_in(folder)
+        packed_json = folder / PACKED
+        self.facts: dict[str, Any] = _part(packed_json) if packed_json.exists() else {}
         self.has_answers = not self.spec.has_labels_only
         self.has_texts = bool(opened.get("texts", True))
         self._is_sound = False
@@ -275,10 +241,10 @@ class Bundle(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
-        lock = self._lock
+        lock, task = self._lock, self.spec.task
         return Experiment(
-            labels=self._labels,
-            items=items_in(self.folder),
+            labels=task.label_set() if task.fields else lock["labels"],
+            items=_items_in(self.folder),
             variants=lock["variants"],
             decodings=lock["decodings"],
             conditions=lock["conditions"],
@@ -306,7 +272,7 @@ class Bundle(StudySource):
     @property
     def annotations(self) -> pl.DataFrame:
         """The annotation frame as it was packed, or as it was rescored since."""
-        return frame_in(self.folder)
+        return _frame_in(self.folder)
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
@@ -318,38 +284,25 @@ class Bundle(StudySource):
             make_sound(path)
         with self.files.store() as store:
             if not self._is_sound:
+                ids = [item.id for item in self.experiment.items]
                 check_cells(store, path)
-                check_places(
-                    store, path, self.experiment.conditions, [item.id for item in self.experiment.items]
-                )
+                check_places(store, path, self.experiment.conditions, ids)
                 self._is_sound = True
             yield store
 
     @property
     def left_out(self) -> Mapping[str, int]:
         """How many answers that are no part of the study were left out when it was packed, by model."""
-        return {} if self.facts.get("outside_packed", True) else self.facts.get("outside", {})
+        return {} if self.has_texts else self.facts.get("outside", {})
 
-    @cached_property
+    @property
     def prices(self) -> Mapping[str, Price | None]:
-        """What the models cost that were asked, by name; None where the price is unknown."""
-        if self.spec.annotations is not None:
-            return {}
-        if "prices" in self.facts:
-            return self.facts["prices"]
-        models: Mapping[str, Model] = {}
-        with suppress(ModelError):
-            models = self.plugins.models()
-        own = prices(self.spec, models, self.positions)
-        return own | prices_beside(self.plugins, lambda: models, self._spent)
+        """What the models cost that were asked, by name; None where the price was unknown."""
+        return dict(self.facts.get("prices", {}))
 
     def spent_on_paraphrases(self) -> list[Entry]:
         """What was spent on calls that made paraphrases, as the lock has it."""
-        return entries_of(self._spent)
-
-    @property
-    def _spent(self) -> list[dict[str, Any]]:
-        return list(self._document.get("paraphrases", {}).get("spent", ()))
+        return entries_of(self._document.get("paraphrases", {}).get("spent", ()))
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to when it was packed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from quaver.design.items.item_data import (
     name_of_items,
     written_items,
 )
-from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError
 
 _HEAD = (
@@ -30,86 +28,54 @@ _HEAD = (
 )
 
 
-@dataclass(slots=True)
-class KeptItems:
-    """A study whose items were given as data, and the files that keep them.
-
-    Attributes:
-        study: The study, with the names of files in the place of data.
-        folder: The study's folder.
-        files: What the files hold, by name.
-    """
-
-    study: Mapping[str, Any]
-    folder: Path
-    files: dict[str, bytes] = field(default_factory=dict)
-
-    @property
-    def paths(self) -> dict[str, Path]:
-        """The files' paths, by name."""
-        return {name: self.folder / name for name in self.files}
-
-    def write(self) -> None:
-        """Write the files, and a study file that names them; one that the user wrote is left alone."""
-        for content in self.files.values():
-            if key := Keys().within(content):
-                raise ItemError(
-                    f"the items contain the value of the environment variable {key}",
-                    where="items.source",
-                    expected="no key in the study's data",
-                    fix="remove it from the data, and change the key if others may have seen them",
-                )
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        for name, content in self.files.items():
-            path = self.folder / name
-            if not path.is_file() or path.stat().st_size != len(content):
-                replace_bytes(path, content)
-        own = self.folder / "study.yaml"
-        if own.exists() and not read_file(own).decode("utf-8", "replace").startswith(_HEAD):
-            return
-        text = StringIO()
-        YAML().dump(_plain(self.study), text)
-        replace_text(own, _HEAD + text.getvalue())
+def named_items(study: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, bytes]]:
+    """A study with names of files in the place of data, and what these files are to hold, by name."""
+    files: dict[str, bytes] = {}
+    items = _named(study.get("items"), "items.source", files)
+    if isinstance(items, Mapping) and items.get("examples") is not None:
+        items = {**items, "examples": _named(items["examples"], "items.examples", files)}
+    return ({**study, "items": items} if files else study), files
 
 
-def kept_items(study: Mapping[str, Any], folder: Path) -> KeptItems:
-    """Put names of files in the place of data; nothing is written yet."""
-    kept = KeptItems(study, folder)
-    items = study.get("items")
-    if is_data(items):
-        items = {"source": items}
-    if not isinstance(items, Mapping):
-        return kept
-    found = _named(kept, items, "items.source")
-    examples = items.get("examples")
-    if is_data(examples):
-        examples = {"source": examples}
-    if isinstance(examples, Mapping) and examples:
-        found = {**found, "examples": _named(kept, examples, "items.examples")}
-    if kept.files:
-        kept.study = {**study, "items": found}
-    return kept
-
-
-def _named(kept: KeptItems, part: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """A part of the study whose source has a name."""
-    source = part.get("source")
+def _named(table: Any, where: str, files: dict[str, bytes]) -> Any:
+    """A part of the study whose source has a name; data are added to the files."""
+    part = {"source": table} if is_data(table) else table
+    source = part.get("source") if isinstance(part, Mapping) else None
     if not is_data(source) and not isinstance(source, Mapping):
-        return part
+        return table
     rows = items_from(source, where=where)
     content = written_items(rows)
-    kept.files[name := name_of_items(content)] = content
-    result = {**part, "source": name}
-    if where == "items.source" and "text" not in part and (column := _text(rows)):
-        result["text"] = column_template(column)
-    return result
-
-
-def _text(rows: list[Row]) -> str | None:
-    """The column of texts, where no other could be meant."""
+    name = name_of_items(content)
+    files[name] = content
     columns = list(rows[0]) if rows else []
-    return TEXT if TEXT in columns else columns[0] if len(columns) == 1 else None
+    texts = columns if len(columns) == 1 else [column for column in columns if column == TEXT]
+    if where == "items.source" and texts:  # no other column could be meant
+        part = {"text": column_template(texts[0]), **part}
+    return {**part, "source": name}
+
+
+def keep_items(study: Mapping[str, Any], folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files, and a study file that names them; one that the user wrote is left alone."""
+    for content in files.values():
+        if key := Keys().within(content):
+            raise ItemError(
+                f"the items contain the value of the environment variable {key}",
+                where="items.source",
+                expected="no key in the study's data",
+                fix="remove it from the data, and change the key if others may have seen them",
+            )
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != len(content):
+            replace_bytes(path, content)
+    own = folder / "study.yaml"
+    if own.exists() and not read_file(own).decode("utf-8", "replace").startswith(_HEAD):
+        return
+    text = StringIO()
+    YAML().dump(_plain(study), text)
+    replace_text(own, _HEAD + text.getvalue())
 
 
 def _plain(value: Any) -> Any:

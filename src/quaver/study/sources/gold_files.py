@@ -1,7 +1,7 @@
 """The gold sample in a study's folder: what was drawn and when, each item's probability, each coder's labels.
 
-``gold/design.json``, ``gold/draw.csv`` and ``gold/labels.csv``, in which the field is a column; in a bundle,
-which has no folders, ``gold-design.json`` and so on. All three can be read without Quaver.
+``gold/design.json``, ``gold/draw.csv`` and ``gold/labels.csv``, in which the field is a column. All three can
+be read without Quaver.
 """
 
 from __future__ import annotations
@@ -116,14 +116,13 @@ class GoldFiles:
         self.home, self.folder, self._field = home, home / "gold", field
 
     def path(self, name: str) -> Path:
-        """A file of the sample, in the study's folder or in what a bundle was unpacked to."""
-        packed = self.home / f"gold-{name}"
-        return packed if packed.is_file() else current(self.home, self.folder / name)
+        """A file of the sample."""
+        return current(self.home, self.folder / name)
 
     @property
     def there(self) -> dict[str, Path]:
-        """The files that exist, by their names in a bundle."""
-        return {f"gold-{name}": path for name in NAMES if (path := self.path(name)).is_file()}
+        """The files that exist, by name."""
+        return {name: path for name in NAMES if (path := self.path(name)).is_file()}
 
     def digest(self) -> str:
         """Changes with what is kept; empty where there is nothing."""
@@ -186,9 +185,8 @@ class GoldFiles:
 
     def _content(self, name: str) -> bytes:
         """What is in a file, if it is as it was written."""
-        path = self.path(name)
-        content = read_file(path)
-        if path.parent != self.home and self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
+        content = read_file(self.path(name))
+        if self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
             raise ValueError(
                 f"its content has changed; if you changed it on purpose, remove {self.folder / _SUMS}"
             )

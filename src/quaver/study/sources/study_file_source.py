@@ -14,7 +14,7 @@ from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.model import Model, Probed
-from quaver.core.records import Call, Request
+from quaver.core.records import Call
 from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
@@ -22,9 +22,10 @@ from quaver.design.calls.lock_file import lock_document
 from quaver.design.paraphrase.paraphraser import ToAsk
 from quaver.design.spec import StudySpec
 from quaver.errors import ModelError, SpecError, StoreError
+from quaver.study.sources.model_demands import check_abilities
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
-from quaver.study.sources.prices import check_abilities, prices, prices_beside
+from quaver.study.sources.prices import price_of, prices
 from quaver.study.sources.study_source import StudySource
 
 
@@ -152,7 +153,16 @@ class StudyFile(StudySource):
 
         None where the price is unknown.
         """
-        return self._prices | prices_beside(self.plugins, lambda: self.engines, self.paraphrases.spent)
+        found: dict[str, Price | None] = dict(self._prices)
+        for one in self.paraphrases.spent:
+            if isinstance(one["asked"], str):
+                continue
+            found.setdefault(one["model"], None)
+            with suppress(ModelError):  # what is stored has a price without the key
+                self.plugins.one_model(one["asked"], self.engines)
+        for name, (spec, model) in self.plugins.beside.items():
+            found[name] = price_of(spec, model)
+        return found
 
     @cached_property
     def _prices(self) -> dict[str, Price | None]:
@@ -180,10 +190,6 @@ class StudyFile(StudySource):
         identities = {name: str(facts["identity"]) for name, facts in self.served.items()}
         logprobs = {name: int(facts.get("logprobs", 0)) for name, facts in self.served.items()}
         return Plan(self.experiment, identities, logprobs)
-
-    def requests(self, model: str) -> Iterator[Request]:
-        """What a model is asked."""
-        return self.plan.requests(model)
 
     @contextmanager
     def answers(self) -> Iterator[Store]:

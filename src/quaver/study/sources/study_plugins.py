@@ -57,8 +57,8 @@ class Measurement(NamedTuple):
         try:
             return self.of(frame)
         except QuaverError as error:
-            parts = [error.problem, error.found and f"({error.found})", error.fix and f"- {error.fix}"]
-            why = " ".join(part for part in parts if part)
+            why = f"{error.problem} ({error.found})" if error.found else error.problem
+            why += f" - {error.fix}" if error.fix else ""
         except Exception as error:  # of a measure that somebody else wrote
             why = f"{type(error).__name__}: {error}"
         return [Estimate(self.measure, None, reason=f"not measured: {' '.join(why.split())[:300]}")]
@@ -67,25 +67,18 @@ class Measurement(NamedTuple):
         """The estimates; of no annotations, one that is undefined."""
         if self.failed is not None:
             raise self.failed
-        only = [(column, tuple(values)) for column, values in self.only.items()]
+        mine, options = Gathered.of(frame), {**self.options, **other}
         if self.evaluator is not None:  # and the one whose token confidence an option sets beside it
             token = self.options.get("token")
-            only.insert(0, ("evaluator", (self.evaluator, *([str(token)] if token else []))))
-        mine = Gathered.of(frame)
-        for column, values in only:
-            mine = mine.only(column, values)
+            mine = mine.only("evaluator", (self.evaluator, str(token)) if token else (self.evaluator,))
+        for column, values in self.only.items():
+            mine = mine.only(column, tuple(values))
         if not mine.height:
             return [Estimate(self.measure, None, reason="no annotations")]
-        estimates = self._taken(mine, other)
-        return (
-            [replace(one, cell={**one.cell, **self.named}) for one in estimates] if self.named else estimates
-        )
-
-    def _taken(self, mine: Gathered, other: Mapping[str, Any]) -> list[Estimate]:
-        options = {**self.options, **other}
         by = tuple(options.get("by", ()))
-        every = mine.changed(("every group", by), lambda frame: in_every_group(frame, by))
-        return list(self.plugin(every if isinstance(self.plugin, Measure) else every.frame, **options))
+        mine = mine.changed(("every group", by), lambda frame: in_every_group(frame, by))
+        estimates = self.plugin(mine if isinstance(self.plugin, Measure) else mine.frame, **options)
+        return [replace(one, cell={**one.cell, **self.named}) for one in estimates]
 
 
 class Plugins:
@@ -105,103 +98,101 @@ class Plugins:
 
     def __init__(self, spec: StudySpec, source: Positions, functions: Mapping[str, Annotate]) -> None:
         self._spec, self._source, self.functions = spec, source, dict(functions)
-        self._beside: dict[str, Model] = {}
+        self._names = [model.name for model in spec.models]
         self.beside: dict[str, tuple[ModelSpec, Model]] = {}
-        names = [model.name for model in spec.models]
         for name in functions:
-            if name not in names:
-                raise UnknownName("model", name, names, where="functions")
+            if name not in self._names:
+                raise UnknownName("model", name, self._names, where="functions")
+
+    # ------------------------------------------------------------------------------------ models
 
     def models(self) -> dict[str, Model]:
         """The models by name, none of them loaded yet."""
         models = {}
-        for index, asked in enumerate(self._spec.models):
-            plugin, options = self._of_model(asked, index)
+        for index, name in enumerate(self._names):
+            make = self.maker(name)
             with self._source.locating("models", index):
-                models[asked.name] = plugin(**options)
+                models[name] = make()
         return models
 
     def maker(self, name: str) -> Callable[[], Model]:
         """What makes one of the models again, in another process for example."""
-        index = [model.name for model in self._spec.models].index(name)
-        plugin, options = self._of_model(self._spec.models[index], index)
-        return partial(plugin, **options)
+        index = self._names.index(name)
+        asked = self._spec.models[index]
+        options = dict(asked.options)
+        if asked.use == "function":
+            if name not in self.functions:
+                raise Unavailable(
+                    f"the model {name!r} is a Python function that was not given",
+                    where=self._source.where("models", index),
+                    expected="a function annotate(text, prompt)",
+                    fix=f"Study.open(…, functions={{{name!r}: annotate}}), or "
+                    f"quaver run --function {name}=module:annotate, or "
+                    "quaver label --function module:annotate",
+                )
+            options["annotate"] = self.functions[name]
+        return self._bound("models", asked.use, options, ("models", index), ("use", "name", "only"))
 
     def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
         """A model that is to reword the prompt, and what it is called."""
         if isinstance(asked, str):
             if asked not in models:
-                where = (
-                    self._source.where("variants", index, "each" if "each" in family.options else "model")
-                    for index, family in enumerate(self._spec.variants)
-                    if asked in (family.options.get("model"), *family.options.get("each", ()))
-                )
-                raise UnknownName("model", asked, models, where=next(where, "model"))
+                raise UnknownName("model", asked, models, where=self._rewording(asked))
             return asked, models[asked]
-        name = str(asked.get("name", asked.get("model", asked.get("use", "model"))))
+        if "use" not in asked:
+            found = json.dumps(asked, default=str)
+            raise SpecError(
+                "this is not a model", where="model", expected="use: and its options", found=found
+            )
+        name = str(asked.get("name", asked.get("model", asked["use"])))
         name = f"{name} beside" if name in models else name
-        key = json.dumps(asked, sort_keys=True, default=str)
-        if key not in self._beside:
-            if "use" not in asked:
-                raise SpecError(
-                    "this is not a model", where="model", expected="use: and its options", found=key
-                )
-            spec = read_part(ModelSpec, {**asked, "name": name}, Positions(None, {}), ("model",))
+        spec = read_part(ModelSpec, {**asked, "name": name}, Positions(None, {}), ("model",))
+        known, model = self.beside.get(name, (None, None))
+        if model is None or known != spec:
             plugin = registry.load("models", spec.use, where="model")
-            self._beside[key] = plugin(**bind(plugin, spec.options, Positions(None, {}), ("model",)))
-            self.beside[name] = (spec, self._beside[key])
-        return name, self._beside[key]
+            model = plugin(**bind(plugin, spec.options, Positions(None, {}), ("model",)))
+            self.beside[name] = (spec, model)
+        return name, model
 
-    def _of_model(self, asked: ModelSpec, index: int) -> tuple[Any, dict[str, Any]]:
-        loc, options = ("models", index), dict(asked.options)
-        if asked.use == "function":
-            options["annotate"] = self._function(asked.name, loc)
-        return self._bound("models", asked.use, options, loc, ("use", "name", "only"))
+    def _rewording(self, model: str) -> str:
+        """Where the study file asks a model to reword the prompt."""
+        for index, family in enumerate(self._spec.variants):
+            for key in ("model", "each"):
+                named = family.options.get(key, ())
+                if model == named or (key == "each" and model in named):
+                    return self._source.where("variants", index, key)
+        return "model"
 
     def _bound(
         self, group: registry.Kind, use: str, options: Mapping[str, Any], loc: Loc, beside: Sequence[str]
-    ) -> tuple[Any, dict[str, Any]]:
-        """A plug-in and its options, which stand in the study file beside other keys."""
+    ) -> Callable[[], Any]:
+        """What makes a plug-in with its options, which stand in the study file beside other keys."""
         plugin = registry.load(group, use, where=self._source.where(*loc))
-        return plugin, bind(plugin, options, self._source, loc, beside)
+        return partial(plugin, **bind(plugin, options, self._source, loc, beside))
 
-    def _function(self, name: str, loc: Loc) -> Annotate:
-        if name not in self.functions:
-            raise Unavailable(
-                f"the model {name!r} is a Python function that was not given",
-                where=self._source.where(*loc),
-                expected="a function annotate(text, prompt)",
-                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or "
-                f"quaver run --function {name}=module:annotate, or quaver label --function module:annotate",
-            )
-        return self.functions[name]
+    # -------------------------------------------------------------------------------- evaluators
 
     def evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
-        """The evaluators by the name that they have in the study."""
+        """The evaluators by the name that they have in the study; or others, by their registered names."""
         if names is not None:
-            plugins = {name: registry.load("evaluators", name) for name in names}
-            return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
-        if self._spec.has_labels_only:
-            return {}
-        made = {}
-        for index, asked in enumerate(self._spec.evaluators):
-            plugin, options = self._bound(
-                "evaluators", asked.use, asked.options, ("evaluators", index), ("use", "name", "of")
-            )
-            with self._source.locating("evaluators", index):
-                made[asked.title] = plugin(**options)
+            return {name: self._bound("evaluators", name, {}, (), ())() for name in names}
+        made: dict[str, Evaluator] = {}
+        for index, asked in enumerate(() if self._spec.has_labels_only else self._spec.evaluators):
+            loc = ("evaluators", index)
+            make = self._bound("evaluators", asked.use, asked.options, loc, ("use", "name", "of"))
+            with self._source.locating(*loc):
+                made[asked.title] = make()
         return made
-
-    def _follow_up(self, evaluator: EvaluatorSpec, index: int) -> str:
-        """The follow-up that an evaluator reads; empty where it reads the answers themselves."""
-        plugin = registry.load("evaluators", evaluator.use, where=self._source.where("evaluators", index))
-        return evaluator.of or str(getattr(plugin, "of", ""))
 
     def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
         """The follow-up of each evaluator that reads one, by the evaluator's name."""
         asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
-        found = {evaluator.title: self._follow_up(evaluator, index) for index, evaluator in enumerate(asked)}
-        return {name: of for name, of in found.items() if of}
+        found = {}
+        for index, evaluator in enumerate(asked):
+            plugin = registry.load("evaluators", evaluator.use, where=self._source.where("evaluators", index))
+            if of := evaluator.of or str(getattr(plugin, "of", "")):
+                found[evaluator.title] = of
+        return found
 
     def with_follow_ups(self) -> StudySpec:
         """The study, with the follow-ups that its evaluators read among its own."""
@@ -209,17 +200,20 @@ class Plugins:
         if spec.annotations is not None:  # its labels were not read here
             return spec
         known = [follow_up.title for follow_up in spec.follow_ups]
-        more: list[FollowUpSpec] = []
-        for index, evaluator in enumerate(spec.evaluators):
-            name = self._follow_up(evaluator, index)
-            if name and name not in known:
-                registered = registry.names("follow_ups")
-                if name not in registered:
-                    where = self._source.where("evaluators", index, "of")
-                    raise UnknownName("follow-up", name, [*known, *registered], where=where)
-                more.append(FollowUpSpec(use=name))
-                known.append(name)
+        registered = registry.names("follow_ups")
+        more = []
+        for title, name in self.follow_ups().items():
+            if name in known:
+                continue
+            if name not in registered:
+                index = [evaluator.title for evaluator in spec.evaluators].index(title)
+                where = self._source.where("evaluators", index, "of")
+                raise UnknownName("follow-up", name, [*known, *registered], where=where)
+            more.append(FollowUpSpec(use=name))
+            known.append(name)
         return spec.model_copy(update={"follow_ups": (*spec.follow_ups, *more)}) if more else spec
+
+    # ---------------------------------------------------------------------------------- measures
 
     def measure(self, spec: MeasureSpec, loc: Loc) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
@@ -231,52 +225,43 @@ class Plugins:
                 expected=" or ".join(plugin.estimands),
                 found=spec.estimand,
             )
-        return plugin, bind(
-            plugin,
-            spec.options,
-            self._source,
-            loc,
-            ("use", "by", "evaluator", "field", "only", "estimand"),
-        )
+        beside = ("use", "by", "evaluator", "field", "only", "estimand")
+        return plugin, bind(plugin, spec.options, self._source, loc, beside)
 
     def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:
         """Find what is wrong with evaluators and measures, before anything is asked.
 
         Each evaluator must be able to read each variant.
         """
-        for index, evaluator in enumerate(self.evaluators().values()):
+        evaluators = self.evaluators()
+        for index, evaluator in enumerate(evaluators.values()):
             with self._source.locating("evaluators", index):
                 for variant in variants:
                     readers_of(evaluator, labels, variant)
-        grids = [option for decoding in self._spec.decoding.values() for option in decoding.grid]
-        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns, *dict.fromkeys(grids)]
-        known = {
-            "model": [model.name for model in self._spec.models],
-            "decoding": list(self._spec.decoding),
-            "evaluator": list(self.evaluators()),
-        }
+        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns]
+        for decoding in self._spec.decoding.values():
+            columns += [option for option in decoding.grid if option not in columns]
+        known = {"model": self._names, "decoding": [*self._spec.decoding], "evaluator": [*evaluators]}
         for index, spec in enumerate(self._spec.measures):
             loc = ("measures", index)
             self.measure(spec, loc)
             self.check_names(spec, columns, known["evaluator"], loc)
-            for column, names in known.items():
-                for name in spec.only.get(column, ()):
-                    if name not in names:
-                        raise UnknownName(column, name, names, where=self._source.where(*loc, "only"))
+            for column, values in spec.only.items():
+                for value in values:
+                    if column in known and value not in known[column]:
+                        where = self._source.where(*loc, "only")
+                        raise UnknownName(column, value, known[column], where=where)
 
     def check_named(self) -> None:
         """Find what is wrong with models, evaluators and measures, as far as it shows without variants."""
+        known = registry.names("models")
         for index, model in enumerate(self._spec.models):
-            if model.use not in (known := registry.names("models")):
+            if model.use not in known:
                 provider = nearest(model.use, providers()) or "openai"
                 served = f"for a model of a service, write `- {provider}/MODEL` instead"
-                raise UnknownName(
-                    "engine",
-                    model.use,
-                    known,
-                    where=self._source.where("models", index, "use"),
-                    fix=None if nearest(model.use, known) else served,
-                )
+                fix = None if nearest(model.use, known) else served
+                where = self._source.where("models", index, "use")
+                raise UnknownName("engine", model.use, known, where=where, fix=fix)
         self.evaluators()
         for index, spec in enumerate(self._spec.measures):
             self.measure(spec, ("measures", index))

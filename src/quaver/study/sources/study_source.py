@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ import polars as pl
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
-from quaver.core.records import Request
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.spec import StudySpec
@@ -203,10 +202,6 @@ class StudySource(ABC):
     def annotations(self) -> pl.DataFrame | None:
         """The annotation frame of a source that needs no evaluator; None where answers are to be read."""
         return None
-
-    def requests(self, model: str) -> Iterator[Request]:
-        """What a model is asked, as far as the plan can write it again."""
-        return iter(())
 
     # ------------------------------------------------------------------------------- money, lock
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from quaver.cli.options import function_of
 from quaver.errors import QuaverError
-from quaver.study.sources.named_functions import function_of
 
 
 @pytest.mark.parametrize(
