@@ -21,17 +21,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from quaver.score.parsing.label_forms import JOINT, Codes, Forms, Mention
-from quaver.score.parsing.languages import phrases, spaced, spaceless
+from quaver.score.parsing.languages import phrase_pattern, phrases
 from quaver.score.parsing.parsed_answer import Answer
 
 FINAL, ANNOUNCED, ALONE, CHOSEN, FIRST = range(1, 6)
 HOW: Final = {FINAL: "final", ANNOUNCED: "announced", ALONE: "alone", CHOSEN: "chosen", FIRST: "first"}
 
 _NEAR = 120
+_ARROWS = r"(?:[→⇒➔➜]|[-=]{1,2}>)"
+_REASONS = "because|since|as"
+_PRONOUNS = "it|this|that|the|they|he|she|we|i"
 _TICKED = re.compile(r"(?:[\[(]\s?[xX✓✔]\s?[\])]|[☑✅✔✓☒🗹◉●🔘])[\s*_`\"']*\Z")
 _UNTICKED = re.compile(r"(?:[\[(]\s{0,3}[\])]|[☐❌✗✘○◯⬜⚪□])[\s*_`\"']*\Z")
 _DRESS = re.compile(r"[\[(~<]|[^\x00-\x7f]")
@@ -39,25 +42,24 @@ _STRUCK = re.compile(r"(?:~~|<del>|<s>|<strike>)\Z")
 _BOXED = re.compile(r"(?:\\boxed\{(?:\\text\{|\\textbf\{|\\mathrm\{)?|\[\[)\s?[\"'*_`(]*\Z")
 _TAG = re.compile(r"<([a-z][a-z0-9_ -]{0,30})>[\s\"'*_`(\[]*\Z")
 _TAG_END = re.compile(r"[\s\"'*_`)\].]*</")
-_ARROW = re.compile(r"(?:[→⇒➔➜]|[-=]{1,2}>)[\s\"'*_`(\[]*\Z")
-_CHANGE = re.compile(r"[\s\"'*_`]*(?:[→⇒➔➜]|[-=]{1,2}>)[\s\"'*_`]*")
+_ARROW = re.compile(rf"{_ARROWS}[\s\"'*_`(\[]*\Z")
+_CHANGE = re.compile(rf"[\s\"'*_`]*{_ARROWS}[\s\"'*_`]*")
 _IN_NAME = re.compile(r"_[^\W_]")
+_NUMBERED = re.compile(r"(?m)^\s*(?:step )?\d{1,2}[.):]\s")
 _STEP = re.compile(
     r"(?:\b(?:step|criterion|rule|point|reason|argument|item|part|section|question|example|text|tweet|option)"
     r"|\bno\.|#)\s?\Z"
 )
 _LIST_NUMBER = re.compile(r"[.)](?:\s+\S+\s+\S|\s*\Z)")
 _COUNTED = re.compile(
-    r" (?!(?:because|since|as|for|and|or|but|is|was|out|of|on|in|if|would|seems|to|stars?|points?|here|the|it"
+    rf" (?!(?:{_REASONS}|for|and|or|but|is|was|out|of|on|in|if|would|seems|to|stars?|points?|here|the|it"
     r"|this)\b)[a-z]"
 )
-_DETERMINER = re.compile(
-    r" (?!(?:because|since|as|it|this|that|the|they|he|she|we|i|but|and|or|is|was|would|there)\b)[a-z]"
-    r"|[- ]one\b"
-)
+_DETERMINER = re.compile(rf" (?!(?:{_REASONS}|{_PRONOUNS}|but|and|or|is|was|would|there)\b)[a-z]|[- ]one\b")
 _ASKED = re.compile(r"[\"'*_`)\]]*\?")
 _CLOSED = re.compile(
-    r"(?:[\"'*_`)\]]|\.0+)*\s?(?:\Z|\n|[.!;,](?!\d)|\s[-–—]\s|\s?\(|:\s?[^\d\s.]|\s(?:because|since|as|for)\b)"
+    r"(?:[\"'*_`)\]]|\.0+)*\s?"
+    rf"(?:\Z|\n|[.!;,](?!\d)|\s[-–—]\s|\s?\(|:\s?[^\d\s.]|\s(?:{_REASONS}|for)\b)"
 )
 _KEYED = re.compile(r"[\"'*_`)\]]*\s?[:=]")
 _ENDED = re.compile(r"(?:[\"'*_`)\]]|\.0+)*\s?(?:\Z|\n|[.!;,])")
@@ -70,22 +72,15 @@ _REST = re.compile(
     r"[\s\"'*_`()\[\]{}<>.,:;!?#$/|=~→⇒•·–—+\\-]|\.0\b|/\s?\d+\b|\bout of \d+\b|\bconfidence\b|\d*\.\d+"
     r"|\d+\s?%"
 )
+_QUOTED = re.compile(r"[\"'`]\s*(?:[,}\]]|\Z)")
 _OTHER_KEYS: Final = frozenset(
-    {
-        "alternative",
-        "alternatives",
-        "second",
-        "runner",
-        "other",
-        "unlikely",
-        "least",
-        "not",
-        "text",
-        "review",
-        "tweet",
-        "input",
-        "first",
-    }
+    (
+        *("alternative", "alternatives", "second", "runner", "other", "unlikely", "least", "not"),
+        *("text", "review", "tweet", "input", "first"),
+    )
+)
+_PRELIMINARY: Final = frozenset(
+    ["first", "initial", "possible", "alternative", "second", "other", "options", "labels"]
 )
 _SENTENCE = re.compile(r"[.!?。！？\n](?=\s|[^\x00-\x7f]|\Z)")
 _KEY_BREAK = re.compile(r"[.;!?\n,{}<>|。！？；]|\s[-–—]\s|[-*•]\s")
@@ -95,6 +90,7 @@ _CONTINUED = re.compile(
     r"\n\s*(?:text|review|tweet|question|q|input|sentence|example|headline|comment|post|document|passage|premise|statement|title"
     r"|abstract|instruction|user|human)\s?\d*\s?:"
 )
+_BOLD = (("**", "**"), ("__", "__"), ("<b>", "</b>"), ("<strong>", "</strong>"))
 
 
 Mark = tuple[int, Mention]
@@ -134,13 +130,13 @@ def marks_of(answer: Answer, forms: Forms) -> Sequence[Mark]:
 @cache
 def _none_of(form: str) -> tuple[str, ...]:
     """How "none of these" begins where a form is only its beginning."""
-    return tuple(sorted(one for one in phrases("none") if one.startswith(form) and one != form))
+    return tuple(one for one in phrases("none") if one.startswith(form) and one != form)
 
 
 def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
     """The mentions that say something of the answer's label."""
     folded, text = answer.folded, answer.text
-    numbered = len(mentions) > 1 and len(re.findall(r"(?m)^\s*(?:step )?\d{1,2}[.):]\s", folded)) > 1
+    numbered = len(mentions) > 1 and len(_NUMBERED.findall(folded)) > 1
     is_dressed = _DRESS.search(text) is not None
     denied = -9
     for mention in mentions:
@@ -149,10 +145,9 @@ def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
         if not mention.codes or ("(" in gap and not re.search(r"\w", gap)):
             denied = end
             continue
-        if is_dressed:
-            before = text[max(0, start - 24) : start]
-            if _UNTICKED.search(before) or _STRUCK.search(before):
-                continue
+        before = text[max(0, start - 24) : start] if is_dressed else ""
+        if _UNTICKED.search(before) or _STRUCK.search(before):
+            continue
         form = folded[start:end]
         if form.isdigit() and _is_number_of_list(folded, start, end, numbered=numbered):
             continue
@@ -180,15 +175,14 @@ def _marks(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
         if in_list or _ASKED.match(answer.folded, mention.end):
             continue
         strength = _strength(answer, mention)
-        if strength is None and own and len(alone) == 1:
-            strength = ALONE
-        if strength is None and _is_bold(answer, mention):
+        if strength is None and ((own and len(alone) == 1) or _is_bold(answer, mention)):
             strength = ALONE
         if strength is not None:
             yield strength, mention
-        elif begun and mention is mentions[0] and _is_first(answer, mention, mentions, leading):
+        elif begun and mention is mentions[0] and _is_first(answer, mentions, leading):
             yield FIRST, mention
-    yield from _concluded(answer, mentions)
+    if _is_concluded(answer, mentions):
+        yield CHOSEN, mentions[-1]
 
 
 def _listed(answer: Answer, mentions: Sequence[Mention]) -> list[bool]:
@@ -208,32 +202,23 @@ def _lines(answer: Answer, mentions: Sequence[Mention]) -> list[tuple[Mention, b
     """Of each mention whether its line begins with it, and the label that has the line to itself."""
     text = answer.text
     result: list[tuple[Mention, bool, Codes]] = []
-    some: list[Mention] = []
-    end = -1
-
-    def close() -> None:
-        if not some:
-            return
-        begin = text.rfind("\n", 0, some[0].start) + 1
-        rest, at = [], begin
+    for begin, group in groupby(mentions, lambda mention: text.rfind("\n", 0, mention.start) + 1):
+        some = [*group]
+        beside, at = "", begin
         for mention in some:
-            rest.append(text[at : mention.start])
+            beside += text[at : mention.start]
             at = mention.end
-        rest.append(text[at:end][:200])
-        same = {mention.codes for mention in some}
-        own = same.pop() if len(same) == 1 and not _REST.sub("", "".join(rest)[:400].lower()) else ()
-        begun = not _REST.sub("", text[begin : some[0].start][-40:])
-        result.extend((mention, begun and mention is some[0], own) for mention in some)
-
-    for mention in mentions:
-        if mention.start >= end:
-            close()
-            some = []
-            end = text.find("\n", mention.end)
-            end = len(text) if end < 0 else end
-        some.append(mention)
-    close()
+        beside += text[at:].partition("\n")[0][:200]
+        is_alone = len({mention.codes for mention in some}) == 1 and _is_nothing(beside[:400])
+        begun = _is_nothing(text[begin : some[0].start][-40:])
+        for mention in some:
+            result.append((mention, begun and mention is some[0], mention.codes if is_alone else ()))
     return result
+
+
+def _is_nothing(text: str) -> bool:
+    """Whether what stands beside a label says nothing more."""
+    return not _REST.sub("", text.lower())
 
 
 def _strength(answer: Answer, mention: Mention) -> int | None:
@@ -258,126 +243,93 @@ def _strength(answer: Answer, mention: Mention) -> int | None:
 def _behind_colon(answer: Answer, mention: Mention, bare: str) -> int | None:
     key = _KEY_BREAK.split(_PARENTHESIS.sub("", bare.rstrip(" :=|*_\"'`")))[-1]
     strength = _of_key(key)
-    if strength is not None:
+    if strength is not None or bare[-1] == "|":
         return strength
     words = _WORDS.findall(key)
+    if not 0 < len(words) <= 3 or not _OTHER_KEYS.isdisjoint(words):
+        return None
     rest = answer.text[mention.end :].partition("\n")[0][:80]
-    quoted = re.match(r"[\"'`]\s*(?:[,}\]]|\Z)", rest) is not None and bare[-1] == ":"
-    whole = quoted or not _REST.sub("", rest.lower())
-    return ALONE if whole and 0 < len(words) <= 3 and not _OTHER_KEYS & {*words} and bare[-1] != "|" else None
+    quoted = bare[-1] == ":" and _QUOTED.match(rest)
+    return ALONE if quoted or _is_nothing(rest) else None
 
 
 def _of_key(key: str) -> int | None:
     """The strength of a label behind a key, by its words."""
-    words = {word for part in _WORDS.findall(key) for word in (part, *part.split("_"))}
-    words |= {*key.replace("_", " ").split()}
-    if (
-        words & {"first", "initial", "possible", "alternative", "second", "other", "options", "labels"}
-        or len(words) > 14
-    ):
+    key = key.replace("_", " ")
+    words = {*_WORDS.findall(key), *key.split()}
+    if words & _PRELIMINARY or len(words) > 14:
         return None
-    is_final = bool(words & spaced("final")) or any(one in key for one in spaceless("final"))
-    is_answer = bool(words & spaced("answer")) or any(one in key for one in spaceless("answer"))
-    is_answer = is_answer or any(one in key for one in spaced("answer") if " " in one)
-    if is_final and (is_answer or len(words) == 1):
+    is_answer = phrase_pattern("answer").search(key)
+    if phrase_pattern("final").search(key) and (is_answer or len(words) == 1):
         return FINAL
     return ANNOUNCED if is_answer else None
 
 
 def _behind_verb(bare: str) -> int | None:
     """The strength of a label behind "the answer is", "I choose" or "classified as"."""
-    sentence = _SENTENCE.split(bare)[-1]
-    tail = sentence.rstrip()
-    words = tail.replace("*", "").split()
-    if not words:
-        return None
-    last = {words[-1], " ".join(words[-2:]), " ".join(words[-3:])}
-    ending = " ".join(words[-6:])
-    if not _choosing_words().isdisjoint(words[-6:]) and (
-        chosen := next((one for one in _choosing() if one in ending), "")
-    ):
-        after = ending.rpartition(chosen)[2]
-        if len(after.split()) <= 3 and "over" not in after.split():
+    tail = _SENTENCE.split(bare)[-1].replace("*", "").rstrip()
+    for chosen in phrase_pattern("choose").finditer(tail):
+        after = tail[chosen.end() :].split()
+        if len(after) <= 3 and "over" not in after:
             return CHOSEN
-    if last & spaced("is"):
+    if phrase_pattern("is", at_end=True).search(tail):
         strength = _of_key(_KEY_BREAK.split(tail)[-1])
-        return strength if strength == FINAL else CHOSEN if strength else None
-    glued = next((one for one in spaceless("is") if tail.endswith(one)), "")
-    if glued and (strength := _of_key(_KEY_BREAK.split(tail)[-1])):
-        return strength if strength == FINAL else CHOSEN
+        return CHOSEN if strength == ANNOUNCED else strength
     return None
-
-
-@cache
-def _choosing_words() -> frozenset[str]:
-    return frozenset(one.split(" ", 1)[0] for one in phrases("choose"))
-
-
-@cache
-def _choosing() -> tuple[str, ...]:
-    return tuple(sorted(phrases("choose"), key=lambda one: (-len(one), one)))
 
 
 def _is_bold(answer: Answer, mention: Mention) -> bool:
     """Whether the label is all that a bold phrase holds."""
-    line_start = answer.text.rfind("\n", max(0, mention.start - 400), mention.start) + 1
-    before = answer.text[line_start : mention.start]
-    for sign, end_sign in (("**", "**"), ("__", "__"), ("<b>", "</b>"), ("<strong>", "</strong>")):
+    text = answer.text
+    line_start = text.rfind("\n", max(0, mention.start - 400), mention.start) + 1
+    before = text[line_start : mention.start]
+    for sign, end_sign in _BOLD:
         opens = before.rfind(sign)
         if opens < 0 or (sign == end_sign and before.count(sign) % 2 == 0):
             continue
-        close = answer.text.find(end_sign, mention.end, mention.end + 80)
-        inside = before[opens + len(sign) :], answer.text[mention.end : close]
-        if close >= 0 and not any(re.search(r"\w", _without(part, mention, answer)) for part in inside):
+        close = text.find(end_sign, mention.end, mention.end + 80)
+        if close < 0:
+            continue
+        inside = before[opens + len(sign) :], text[mention.end : close]
+        if all(_says_no_more(part, mention, answer) for part in inside):
             return True
     return False
 
 
-def _without(part: str, mention: Mention, answer: Answer) -> str:
-    """A part of a phrase without another form of the same label."""
-    answer_forms = answer.mentions
+def _says_no_more(part: str, mention: Mention, answer: Answer) -> bool:
+    """Whether a part of a phrase holds no word but another form of the same label."""
     words = part.strip(" .:)(-–—\"'`")
-    if answer_forms and words and answer_forms[0].whole(words) == mention.codes:
-        return ""
-    return words
+    if not re.search(r"\w", words):
+        return True
+    return answer.mentions is not None and bool(answer.mentions[0].whole(words) == mention.codes)
 
 
-def _is_first(answer: Answer, mention: Mention, mentions: Sequence[Mention], leading: set[Codes]) -> bool:
+def _is_first(answer: Answer, mentions: Sequence[Mention], leading: set[Codes]) -> bool:
     """Whether an answer begins with its label, rather than with the first of several."""
-    if re.search(r"\d", answer.folded[: mention.start]) or not _CLOSED.match(answer.folded, mention.end):
+    folded, mention = answer.folded, mentions[0]
+    if re.search(r"\d", folded[: mention.start]) or not _CLOSED.match(folded, mention.end):
         return False
-    if _REVERSED.search(answer.folded, mention.end):
+    if _REVERSED.search(folded, mention.end):
         return False
     others = [other for other in mentions if other.codes != mention.codes]
     if not others:
         return True
-    if len(leading) > 1 or all(_KEYED.match(answer.folded, some.end) for some in (mention, others[0])):
+    if len(leading) > 1 or all(_KEYED.match(folded, some.end) for some in (mention, others[0])):
         return False
     return not any(
-        _BEGUN.search(answer.folded, max(0, other.start - 12), other.start)
-        and _ENDED.match(answer.folded, other.end)
+        _BEGUN.search(folded, max(0, other.start - 12), other.start) and _ENDED.match(folded, other.end)
         for other in others
     )
 
 
-def _concluded(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
-    """The only label of the last sentence that begins with a word that concludes."""
-    folded = answer.folded
-    last = mentions[-1]
-    begin = max(
-        (match.end() for match in _SENTENCE.finditer(folded, max(0, last.start - 400), last.start)),
-        default=-1,
-    )
-    begin = 0 if begin < 0 and last.start < 400 else begin
-    if begin < 0:
-        return
+def _is_concluded(answer: Answer, mentions: Sequence[Mention]) -> bool:
+    """Whether the last sentence begins with a word that concludes, and names one label alone."""
+    folded, last = answer.folded, mentions[-1]
+    ends = [match.end() for match in _SENTENCE.finditer(folded, max(0, last.start - 400), last.start)]
+    if not ends and last.start >= 400:
+        return False
+    begin = ends[-1] if ends else 0
+    if len({mention.codes for mention in mentions if mention.start >= begin}) != 1:
+        return False
     sentence = folded[begin : last.start].lstrip(" \t\n*_#>-\"'")
-    some = [mention for mention in mentions if mention.start >= begin]
-    if len({mention.codes for mention in some}) == 1 and _concludes(sentence):
-        yield CHOSEN, last
-
-
-def _concludes(sentence: str) -> bool:
-    words = _WORDS.findall(sentence[:60])
-    starts = {" ".join(words[:length]) for length in range(1, 5)}
-    return bool(starts & spaced("so")) or sentence.startswith(spaceless("so"))
+    return phrase_pattern("so").match(sentence) is not None

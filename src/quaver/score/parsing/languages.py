@@ -67,6 +67,14 @@ def spaceless(kind: str) -> tuple[str, ...]:
     return tuple(sorted(phrases(kind) - spaced(kind), key=lambda text: (-len(text), text)))
 
 
+@cache
+def phrase_pattern(kind: str, *, at_end: bool = False) -> re.Pattern[str]:
+    """The phrases of one kind in all languages: whole words in languages that are written with spaces."""
+    whole = "|".join(map(re.escape, sorted(spaced(kind), key=len, reverse=True)))
+    pattern = "|".join([rf"\b(?:{whole})\b", *map(re.escape, spaceless(kind))])
+    return re.compile(rf"(?:{pattern})\Z" if at_end else pattern)
+
+
 def language_of(texts: Iterable[str]) -> str | None:
     """The code of the language of some texts, by script, else by frequent words; None where it is unclear.
 
