@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -89,71 +89,64 @@ class LabelRules:
         also = {text: label for text, label in self.same.items() if text in values}
         rest = {text: n for text, n in values.items() if text not in also}
         also |= _composed_alike(rest) if self.distinct else same_labels(rest, self.labels, self.level)
-        labels = self.labels or tuple(dict.fromkeys(also.get(text, text) for text in values))
-        valid = {*map(composed, (*labels, *also))}
+        totals = Counter[str]()
+        for text, n in values.items():
+            totals[also.get(text, text)] += n
+        valid = {*map(composed, (*(self.labels or totals), *also))}
         outside = {text: n for text, n in values.items() if composed(text) not in valid}
-        decisions = [*self._merged(also, counts), *self._missing(missing, counts, named)]
+        decisions = self._merged(also, counts)
+        for text in sorted(missing):
+            why = "named" if composed(text) in named else f"taken for no label{self._or('label-is', text)}"
+            why = why if text else "no label"
+            decisions.append(Decision("missing", text or EMPTY, f"{_cells(counts[text])}, {why}"))
         if not self.labels:
-            totals = Counter[str]()
-            for text, n in values.items():
-                totals[also.get(text, text)] += n
             decisions += self._doubtful(totals)
-        return WrittenLabels(labels, also, tuple(filter(None, missing)), outside, tuple(decisions))
+        none = tuple(text for text in missing if text)
+        return WrittenLabels(self.labels or tuple(totals), also, none, outside, tuple(decisions))
 
-    def _option(self, name: str, text: str | None = None) -> str:
-        """An option as it is typed; empty where the command has none of this name."""
-        value = "" if text is None else f" {shlex.quote(label_line([text]))}"
-        return f"--{name}{value}" if name in self.options else ""
+    def _or(self, option: str, *texts: str) -> str:
+        """What to type if a decision is wrong; empty where the command has no option of this name."""
+        if option not in self.options:
+            return ""
+        does = {"label-is": "keeps it", "distinct": "keeps them apart", "unlabelled": "if it is not"}
+        words = [f"--{option} {shlex.quote(label_line([text]))}" for text in texts[:2]] or [f"--{option}"]
+        words += ["…"] * (len(texts) > 2)
+        return f"; {' '.join(words)} {does[option]}"
 
     def _merged(self, also: Mapping[str, str], counts: Mapping[str, int]) -> list[Decision]:
-        forms: dict[str, list[str]] = defaultdict(list)
+        """Which texts were taken for one label."""
+        forms: dict[str, list[str]] = {}
         for text, label in also.items():
-            forms[label].append(text)
+            forms.setdefault(label, [label] if counts.get(label) else []).append(text)
         found = []
-        apart = f"; {option} keeps them apart" if (option := self._option("distinct")) else ""
         for label, texts in forms.items():
-            own = [*([label] if counts.get(label) else []), *texts]
-            if len(own) == 1:
-                found.append(
-                    Decision("same", shown(own[0]), f"read as {shown(label)}: {_rows(counts[own[0]])}")
-                )
-                continue
-            sizes = " and ".join(f"{counts[text]:,}" for text in own)
-            why = f"taken for one label: {sizes} rows{apart}"
-            found.append(Decision("same", " and ".join(map(shown, own)), why))
+            why = f"read as {shown(label)}: {_cells(counts[texts[0]])}"
+            if len(texts) > 1:
+                sizes = " and ".join(f"{counts[text]:,}" for text in texts)
+                why = f"taken for one label: {sizes} rows{self._or('distinct')}"
+            found.append(Decision("same", " and ".join(map(shown, texts)), why))
         if len(found) > _MOST_MERGES:
             rest = ", ".join(decision.column for decision in found[_MOST_MERGES:])
             found[_MOST_MERGES:] = [Decision("same", rest[:200], "each taken for one label, too")]
         return found
 
-    def _missing(
-        self, missing: Sequence[str], counts: Mapping[str, int], named: Collection[str]
-    ) -> list[Decision]:
-        found = []
-        for text in sorted(missing):
-            kept = f"; {option} keeps it" if (option := self._option("label-is", text)) else ""
-            why = "named" if composed(text) in named else f"taken for no label{kept}" if text else "no label"
-            found.append(Decision("missing", text or EMPTY, f"{_rows(counts[text])}, {why}"))
-        return found
-
     def _doubtful(self, counts: Mapping[str, int]) -> list[Decision]:
         """Labels that may be none: they look like missing ones, or occur once."""
-        found, labels = [], [label for label in counts if label not in self.label_is]
+        labels = [label for label in counts if label not in self.label_is]
         likely = [label for label in labels if folded(label) in _LIKE_MISSING] + _codes_apart(labels)
-        for label in likely:
-            why = f"{_rows(counts[label])}, taken as a label"
-            if option := self._option("unlabelled", label):
-                why += f"; {option} if it is not"
-            found.append(Decision("label?", label, why))
+        found = [
+            Decision(
+                "label?", label, f"{_cells(counts[label])}, taken as a label{self._or('unlabelled', label)}"
+            )
+            for label in likely
+        ]
         once = [label for label in labels if counts[label] == 1 and label not in likely]
         if self.level in ("interval", "ratio"):  # a measured number may well occur once
             once = [label for label in once if number_of(label) is None]
         if 0 < len(once) < len(labels) and "unlabelled" in self.options:
-            more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
-            options = " ".join(self._option("unlabelled", label) for label in once[:2])
-            option = options + " …" * (len(once) > 2)
-            why = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is not"
-            found.append(Decision("label?", ", ".join(once[:_MOST_DOUBTS]) + more, why))
+            occur = "occurs" if len(once) == 1 else "occur"
+            why = f"{occur} once, taken as a label{self._or('unlabelled', *once)}"
+            found.append(Decision("label?", _some(once), why))
         return found
 
 
@@ -179,16 +172,21 @@ def _codes_apart(labels: Sequence[str]) -> list[str]:
     ]
 
 
+def _some(texts: Sequence[str]) -> str:
+    """The first of some texts, and how many more there are."""
+    more = len(texts) - _MOST_DOUBTS
+    return ", ".join(texts[:_MOST_DOUBTS]) + (f" and {more} more" if more > 0 else "")
+
+
 def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
     """What counts as missing because it is not among the valid labels."""
     if not counts:
         return []
-    more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""
-    named = ", ".join([text[:40] for text in counts][:_MOST_DOUBTS]) + more
-    return [Decision("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
+    named = _some([text[:40] for text in counts])
+    return [Decision("missing", named, f"{_cells(sum(counts.values()))}, not among the valid labels")]
 
 
-def _rows(number: int) -> str:
+def _cells(number: int) -> str:
     return count(number, "cell")
 
 

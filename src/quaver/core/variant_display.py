@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from quaver.core.records import Decoding, Request
 
-_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+_TOKEN = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
 _LONGEST = 3000
 """Words compared one by one; a longer difference counts as new as a whole."""
 
@@ -42,45 +42,23 @@ def changes(before: str, after: str) -> list[Change]:
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     head = _shared(old, new)
     tail = _shared(old[head:][::-1], new[head:][::-1])
-    runs = _Runs()
-    runs.add(same=old[:head])
     old_rest, new_rest = old[head : len(old) - tail], new[head : len(new) - tail]
-    if max(len(old_rest), len(new_rest)) > _LONGEST:
-        runs.add(gone=old_rest, new=new_rest)
-    else:
-        for kind, i, j, k, m in SequenceMatcher(None, old_rest, new_rest, autojunk=False).get_opcodes():
-            if kind == "equal":
-                runs.add(same=old_rest[i:j])
-            else:
-                runs.add(gone=old_rest[i:j], new=new_rest[k:m])
-    runs.add(same=old[len(old) - tail :])
-    return [Change(kind, text) for same, *pair in runs.found for kind, text in _pieces(same, *pair) if text]
+    parts: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_rest), 0, len(new_rest))]
+    if max(len(old_rest), len(new_rest)) <= _LONGEST:
+        parts = SequenceMatcher(None, old_rest, new_rest, autojunk=False).get_opcodes()
+    found = [Change("same", "".join(old[:head]))]
+    for kind, i, j, k, m in parts:
+        if kind == "equal":
+            found.append(Change("same", "".join(old_rest[i:j])))
+        else:
+            found += [Change("gone", "".join(old_rest[i:j])), Change("new", "".join(new_rest[k:m]))]
+    found.append(Change("same", "".join(old[len(old) - tail :])))
+    return [change for change in found if change.text]
 
 
 def _shared(old: Sequence[str], new: Sequence[str]) -> int:
-    """The number of tokens that two texts share at the beginning."""
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))))
-
-
-class _Runs:
-    """What two texts share and where they differ, in turn; white space between two differences joins them."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[str, str, str]] = []
-
-    def add(self, *, same: Sequence[str] = (), gone: Sequence[str] = (), new: Sequence[str] = ()) -> None:
-        """Add tokens that both have, or those of one in place of those of the other."""
-        shared, before, after = "".join(same), "".join(gone), "".join(new)
-        if not (shared or before or after):
-            return
-        if not shared and len(self.found) > 1 and not self.found[-1][0].strip():
-            space, (_, gone_before, new_before) = self.found.pop()[0], self.found.pop()
-            before, after = gone_before + space + before, new_before + space + after
-        self.found.append((shared, before, after))
-
-
-def _pieces(same: str, gone: str, new: str) -> tuple[tuple[Literal["same", "gone", "new"], str], ...]:
-    return ("same", same), ("gone", gone), ("new", new)
+    """The number of words that two texts share at the beginning."""
+    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
 
 
 def marked_messages(

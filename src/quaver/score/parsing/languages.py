@@ -71,7 +71,7 @@ def spaceless(kind: str) -> tuple[str, ...]:
 def phrase_pattern(kind: str, *, at_end: bool = False) -> re.Pattern[str]:
     """The phrases of one kind in all languages: whole words in languages that are written with spaces."""
     whole = "|".join(map(re.escape, sorted(spaced(kind), key=len, reverse=True)))
-    pattern = "|".join([rf"\b(?:{whole})\b", *map(re.escape, spaceless(kind))])
+    pattern = "|".join([rf"(?<!\w)(?:{whole})(?!\w)", *map(re.escape, spaceless(kind))])
     return re.compile(rf"(?:{pattern})\Z" if at_end else pattern)
 
 
