@@ -18,8 +18,7 @@ import polars as pl
 from large_study import study
 from machine import machine
 
-from quaver.agreement.alpha import krippendorff_alpha
-from quaver.agreement.chance_agreement import cohen_kappa
+from quaver.agreement.coefficients import cohen_kappa, krippendorff_alpha
 from quaver.core import registry
 from quaver.estimation.coded_columns import label_counts
 from quaver.measures.stability.prompt_stability import intra_pss

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quaver.agreement.alpha import krippendorff_alpha
+from quaver.agreement.coefficients import krippendorff_alpha
 from quaver.agreement.stratified_alpha import alphas_of_rows
 from quaver.estimation.intervals import percentile
 from quaver.estimation.jackknife import Resampling

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from tests.measured import KRIPPENDORFF
 
-from quaver.agreement.alpha import krippendorff_alpha
+from quaver.agreement.coefficients import krippendorff_alpha
 from quaver.errors import MeasureError
 
 

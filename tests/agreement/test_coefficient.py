@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import quaver.agreement
-from quaver.agreement.coefficient import Coefficient
+from quaver.agreement.ratings import Coefficient
 from quaver.errors import UnknownName
 
 RATINGS = [["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]

@@ -109,7 +109,7 @@ def test_its_documentation_has_all_arguments_once() -> None:
     for name in inspect.signature(rightness).parameters:
         assert page.count(f"        {name}: ") == 1, name
     assert "Source: Us (2026)." in page
-    assert page.index("Args:") < page.index("Raises:") < page.index("Of eight answers")
+    assert page.index("Of eight answers") < page.index("Source") < page.index("Args:") < page.index("Raises:")
 
 
 def test_options_are_checked_against_their_types() -> None:

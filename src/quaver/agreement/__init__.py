@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 from quaver.core.registry import lazy_names
 
 if TYPE_CHECKING:
-    from quaver.agreement.alpha import krippendorff_alpha
-    from quaver.agreement.chance_agreement import (
+    from quaver.agreement.coefficients import (
         cohen_kappa,
         fleiss_kappa,
         gwet_ac,
+        krippendorff_alpha,
         percent_agreement,
     )
-
-_OF_CHANCE = ("cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement")
 
 __all__ = [
     "cohen_kappa",
@@ -28,13 +26,7 @@ __all__ = [
     "percent_agreement",
 ]
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "krippendorff_alpha": "quaver.agreement.alpha",
-        **dict.fromkeys(_OF_CHANCE, "quaver.agreement.chance_agreement"),
-    },
-)
+__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "quaver.agreement.coefficients"))
 
 
 def __dir__() -> list[str]:

@@ -81,10 +81,13 @@ number worked by hand. Source, shared arguments and errors are added.
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Any, TypedDict
+from operator import attrgetter
+from typing import Any, Literal, Self, TypedDict
 
 from typing_extensions import Unpack
 
@@ -93,7 +96,7 @@ from quaver.core.arguments import fitted
 from quaver.core.records import Estimand, Estimate, LabelSet, Numbers
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.cells import Declared, Frame, Missing, checked, names_of
+from quaver.estimation.cells import Frame, Missing, checked, names_of
 from quaver.estimation.coded_columns import Columns, Gathered
 from quaver.estimation.estimands import checked_estimand, over_prompts
 from quaver.estimation.jackknife import Resampling
@@ -102,6 +105,127 @@ from quaver.estimation.statistic import Statistic
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
 """What a measure's own function is: of a `Cell` or a `MeasureInput`, and its own options by name."""
+
+
+_TREATMENTS = {
+    "drop": "it is left out",
+    "category": "it is one more label",
+    "wrong": "it is wrong",
+}
+_SECTIONS = ("Args", "Returns", "Raises", "Warns")
+
+
+class Declared:
+    """A function whose signature and documentation have the arguments of its kind beside its own.
+
+    Args:
+        function: The arithmetic, of one argument and of options by name.
+        shared: The method with the arguments of all of the kind.
+        missing: The treatments of answers without a label, if it has that option beside the shared ones.
+        source: Where it is defined.
+
+    Attributes:
+        kind: What it is.
+        name: Its name, which is its function's.
+        function: Its arithmetic.
+        source: Where it is defined.
+        own: The function's own options.
+    """
+
+    kind = "declared function"
+
+    def __init__(
+        self, function: Callable[..., Any], shared: Callable[..., Any], missing: Sequence[str], source: str
+    ) -> None:
+        self.name, self.function, self.source = function.__name__, function, source
+        self.own, self.__signature__ = _signed(function, shared, missing)
+        self.__name__, self.__qualname__, self.__module__ = self.name, self.name, function.__module__
+        self.__wrapped__ = function
+        self.__doc__ = _documented(function.__doc__ or "", shared.__doc__ or "", missing, source)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Self:
+        """It is documented as functions are (``inspect.isroutine``), and binds nothing."""
+        return self
+
+    def __reduce__(self) -> str:
+        """Another process finds it where it stands, as it finds functions."""
+        return self.name
+
+    def __repr__(self) -> str:
+        """Its name and arguments."""
+        return f"<{self.kind} {self.name}{self.__signature__}>"
+
+
+def _signed(
+    function: Callable[..., Any], shared: Callable[..., Any], missing: Sequence[str]
+) -> tuple[Mapping[str, inspect.Parameter], inspect.Signature]:
+    """A function's own parameters, and the signature of what is declared."""
+    of_all = _resolved(shared)
+    common = dict(of_all.parameters)
+    del common["self"], common["options"]
+    first, *options = _resolved(function).parameters.values()
+    own = {option.name: option for option in options}
+    named = first.kind is not first.KEYWORD_ONLY and all(one.kind is one.KEYWORD_ONLY for one in options)
+    if not named or own.keys() & common.keys() or ("missing" in own and not missing):
+        raise TypeError(
+            f"{function.__qualname__}: its own options are keyword-only and have names of their own; "
+            "missing is among them where its treatments are declared"
+        )
+    shown = dict(own)
+    if missing:
+        default = own["missing"].default if "missing" in own else inspect.Parameter.empty
+        default = missing[0] if default is inspect.Parameter.empty else default
+        treatments: Any = Literal[tuple(missing)]
+        if default is None:
+            treatments = treatments | None
+        kind = inspect.Parameter.KEYWORD_ONLY
+        shown["missing"] = inspect.Parameter("missing", kind, default=default, annotation=treatments)
+    parameters = sorted([*shown.values(), *common.values()], key=attrgetter("kind"))
+    return own, inspect.Signature(parameters, return_annotation=of_all.return_annotation)
+
+
+def _resolved(function: Callable[..., Any]) -> inspect.Signature:
+    """A signature with types, not their names; with the names where one is there for type checkers only."""
+    try:
+        return inspect.signature(function, eval_str=True)
+    except NameError:
+        return inspect.signature(function)
+
+
+def _documented(own: str, shared: str, missing: Sequence[str], source: str) -> str:
+    """A docstring: its function's, with the source, all arguments, and what it gives and raises."""
+    text, sections = _sections(own)
+    common = _sections(shared)[1]
+    described, arguments = _entries(sections.get("Args", "")), _entries(common["Args"])
+    if missing and "missing" not in described:
+        treatments = "; ".join(f'``"{one}"``: {_TREATMENTS[one]}' for one in missing)
+        described["missing"] = f"    missing: What becomes of an answer without a label. {treatments}."
+    del arguments["**options"]
+    data = next(iter(arguments))
+    together = {data: arguments.pop(data), **described, **arguments}
+    raised = _entries(common["Raises"]) | _entries(sections.get("Raises", ""))
+    sections = common | sections
+    sections |= {"Args": "\n".join(together.values()), "Raises": "\n".join(raised.values())}
+    parts = [f"{title}:\n{sections[title]}" for title in _SECTIONS if title in sections]
+    return "\n\n".join([*text, f"Source: {source or 'the definition'}.", *parts]) + "\n"
+
+
+def _sections(docstring: str) -> tuple[list[str], dict[str, str]]:
+    """A docstring's paragraphs and examples, and its sections by title."""
+    text, sections = [], {}
+    for block in inspect.cleandoc(docstring).split("\n\n"):
+        title, _, body = block.partition(":\n")
+        if title in _SECTIONS:
+            sections[title] = body
+        else:
+            text.append(block)
+    return text, sections
+
+
+def _entries(body: str) -> dict[str, str]:
+    """A section's entries by name, each with its indented lines."""
+    entries = re.split(r"\n(?=    \S)", body) if body else []
+    return {entry.partition(":")[0].strip(): entry for entry in entries}
 
 
 class Declaration(TypedDict, total=False):

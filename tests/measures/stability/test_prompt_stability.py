@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import quaver.measures.stability.prompt_stability as paraphrases
-from quaver.agreement.alpha import krippendorff_alpha
+from quaver.agreement.coefficients import krippendorff_alpha
 from quaver.errors import MeasureError
 from quaver.measures.stability.prompt_stability import (
     inter_model,

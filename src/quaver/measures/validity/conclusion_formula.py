@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.agreement.coefficient import label_set_of
 from quaver.agreement.disagreement import members
+from quaver.agreement.ratings import label_set_of
 from quaver.core.label_values import labels_in
 from quaver.core.records import OF_SETS, UNORDERED, LabelSet
 from quaver.correction.gold_regression import Kind

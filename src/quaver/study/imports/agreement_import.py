@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from quaver.agreement.alpha import krippendorff_alpha
-from quaver.agreement.chance_agreement import (
+from quaver.agreement.coefficients import (
     cohen_kappa,
     fleiss_kappa,
     gwet_ac,
+    krippendorff_alpha,
     percent_agreement,
 )
-from quaver.agreement.coefficient import label_set_of
+from quaver.agreement.ratings import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_decisions import LabelRules, labels_outside
 from quaver.core.label_values import cell_labels, set_of

@@ -6,9 +6,15 @@ import polars as pl
 import pytest
 from tests.measured import KRIPPENDORFF
 
-from quaver.agreement.alpha import krippendorff_alpha
-from quaver.agreement.chance_agreement import _cohen, cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
-from quaver.agreement.coefficient import read_ratings
+from quaver.agreement.coefficients import (
+    _cohen,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from quaver.agreement.ratings import read_ratings
 
 # Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
 FLEISS = [

@@ -1,7 +1,7 @@
-"""Percent agreement and the kappas: what stands beside alpha, which one dominant label makes misleading.
+"""Krippendorff's alpha and what stands beside it: percent agreement and the kappas.
 
-All but percent agreement are (p_a − p_e) / (1 − p_e), with p_a the weighted share of agreeing pairs of
-ratings,
+One dominant label makes alpha and the kappas misleading. The kappas are (p_a − p_e) / (1 − p_e), with p_a the
+weighted share of agreeing pairs of ratings,
 
     p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)),
 
@@ -15,19 +15,82 @@ ratings this is.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.agreement.coefficient import Ratings, coefficient
-from quaver.core.records import OF_SETS, Level
+from quaver.agreement.disagreement import REFERENCE, Disagreement
+from quaver.agreement.ratings import Ratings, coefficient
+from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alphas, over_rows
+from quaver.core.records import OF_SETS, Estimate, Level
+from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats, Weighted
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.statistic import Statistic
+
+
+@coefficient(source=REFERENCE)
+def krippendorff_alpha(
+    ratings: Ratings,
+    *,
+    resample: Literal["items", "rows"] = "items",
+    contributions: bool = False,
+) -> Statistic | Estimate:
+    """Krippendorff's alpha: 1 − observed over expected disagreement.
+
+    alpha = 1 − Do / De, with Do = Σ_u Σ_vk n_uv n_uk δ²(v, k) / (m_u − 1) / n over the units u (items) with
+    m_u ≥ 2 ratings, De = Σ_vk n_v n_k δ²(v, k) / (n (n − 1)), n = Σ_u m_u. The difference δ² is 1 or 0
+    (nominal), of midranks (ordinal), of numbers (interval), or ((v − k) / (v + k))² (ratio). Missing ratings
+    do not count. Undefined, with a reason, where fewer than two items have two ratings, or where all ratings
+    are the same (``no variation``: nothing could disagree).
+
+    Args:
+        resample: ``"rows"`` resamples single ratings, as the promptstability package does, and warns.
+        contributions: Whether ``details["items"]`` holds each item's part of the observed disagreement.
+
+    Returns:
+        The estimate; ``details`` has ``observed`` and ``expected`` disagreement, ``standard_error`` and
+        ``freedom`` of the interval, how many items differ and the exact binomial interval of their share.
+
+    Warns:
+        UserWarning: ``resample="rows"``.
+
+    Krippendorff (2011), Computing alpha, section B (nominal data, two observers): 0.095
+
+    >>> from quaver.agreement import krippendorff_alpha
+    >>> a = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    >>> b = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    >>> round(krippendorff_alpha(list(zip(a, b))).value, 3)
+    0.095
+    """
+    statistic = _alpha(ratings, contributions)
+    if resample == "items":
+        return statistic
+    warnings.warn(ROWS_WARNING, stacklevel=4)  # of whoever called the coefficient
+    return over_rows(ratings.cell.estimated(statistic), ratings.cell, ratings.level, ratings.values)
+
+
+def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
+    cell, said = ratings.cell, ratings.said(f"Krippendorff's alpha, {ratings.level}")
+    parts = [(said, range(cell.grid.shape[1]))]
+    (statistic,) = mean_alphas(cell, cell.grid, parts, ratings.level, ratings.missing)
+    statistic = replace(statistic, details=dict(said.details))
+    if statistic.under is None:
+        level = cell.resampling.confidence_level
+        bound = tuple(clopper_pearson(0, statistic.n, level)) if statistic.n else None
+        return replace(statistic, details={**said.details, "differing": 0, "share_differing": bound})
+    model = Disagreement(cell.grid, len(cell.labels), ratings.level, ratings.values)
+    d, e, n = (float(part[0, 0]) for part in model.sums(np.ones((1, cell.units.items))))
+    details = {**said.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
+    if contributions:
+        each = zip(cell.items, model.per_item[:, 0], model.pairable[:, 0], strict=True)
+        details["items"] = {name: float(part / n) for name, part, counts in each if counts}
+    return replace(statistic, details=details)
 
 
 @coefficient(source="Gwet (2014), ch. 2")
@@ -161,14 +224,13 @@ def _few_shared(known: NDArray[np.bool_]) -> str:
     rated = known[:, known.any(0)].astype(np.float32)
     shared = rated.T @ rated
     first, second = np.triu_indices(len(shared), 1)
-    if not len(first):
+    common = shared[first, second]
+    if not common.any():
         return ""
-    items = shared.diagonal()
-    common = float(shared[first, second].mean())
-    part = float((shared[first, second] / np.minimum(items[first], items[second])).mean())
-    if common >= _CROWD[0] or part >= _CROWD[1] or not common:
+    part = common / np.minimum(shared[first, first], shared[second, second])
+    if common.mean() >= _CROWD[0] or part.mean() >= _CROWD[1]:
         return ""
-    return f"two raters share {common:.1f} items on average; krippendorff_alpha fits a crowd"
+    return f"two raters share {common.mean():.1f} items on average; krippendorff_alpha fits a crowd"
 
 
 def agreement_weights(size: int, level: Level, values: Floats | None = None) -> Floats:
@@ -215,22 +277,19 @@ def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Flo
     def statistic(w: Floats) -> Floats:
         agreed = w @ share / (w @ paired)
         chance = expected(w @ own / (w @ rated)[:, None])
-        room = 1 - chance
-        return np.asarray(
-            np.where(room > 1e-12, (agreed - chance) / np.where(room > 0, room, 1), np.nan)[:, None]
-        )
+        return quotient(agreed - chance, 1 - chance, 1e-12)[:, None]
 
     return statistic
 
 
 def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
     """Kappa of each pair of raters, over the items that both rated."""
-    given = (codes[:, :, None] == np.arange(len(weights))).astype(float)
-    pairs = [
-        (one, two, both)
-        for one, two in combinations(range(codes.shape[1]), 2)
-        if (both := np.flatnonzero((codes[:, one] >= 0) & (codes[:, two] >= 0))).size
-    ]
+    given, known = (codes[:, :, None] == np.arange(len(weights))).astype(float), codes >= 0
+    pairs = []
+    for one, two in combinations(range(codes.shape[1]), 2):
+        both = np.flatnonzero(known[:, one] & known[:, two])
+        if both.size:
+            pairs.append((one, two, both))
 
     def statistic(w: Floats) -> Floats:
         found = np.full((len(w), max(1, len(pairs))), np.nan)

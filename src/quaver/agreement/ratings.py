@@ -13,8 +13,9 @@ have the shared arguments (`Coefficient.__call__`) beside the function's own, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,8 +26,9 @@ from quaver.agreement.stratified_alpha import scaled
 from quaver.core.arguments import excerpt, fitted
 from quaver.core.records import Estimate, Label, LabelSet, Level
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.cells import Declared, Missing, cells
+from quaver.estimation.cells import Missing, cells
 from quaver.estimation.coded_columns import encode, frame_of
+from quaver.estimation.declaration import Declared
 from quaver.estimation.jackknife import Floats, Resampling
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 
@@ -44,7 +46,7 @@ def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nomina
         raise MeasureError(
             "not a list of labels", where="labels", expected="each label once, in order", found=repr(labels)
         )
-    values: list[float | None]
+    values: Sequence[float | None]
     try:
         values = [float(name) for name in names]
     except ValueError:
@@ -81,106 +83,64 @@ def read_ratings(
     """
     named = {"item": item, "rater": rater, "label": label}
     columns = {role: name for role, name in named.items() if name is not None}
-    frame = isinstance(ratings, (pl.DataFrame, pl.LazyFrame)) or hasattr(ratings, "columns")
-    if isinstance(ratings, Mapping) or (frame and (columns or set(named) <= set(frame_of(ratings).columns))):
-        if group is not None and not isinstance(group, str):
-            raise MeasureError("not a column", where="group", expected="the column's name in a long frame")
-        long, column = frame_of(ratings, "ratings"), group
+    is_frame = isinstance(ratings, pl.LazyFrame | Mapping) or hasattr(ratings, "columns")
+    is_long = isinstance(ratings, Mapping) or bool(columns)
+    if not is_frame or not (is_long or set(named) <= set(frame_of(ratings).columns)):
+        long, columns, group = _melted(ratings, group), {}, None if group is None else "group"
     else:
-        matrix = _matrix(ratings)
-        _check_group(group, len(matrix))
-        long, columns, column = _melt(matrix, group), {}, None if group is None else "group"
-    return cells(
-        long,
-        raters=("rater",),
-        labels=labels,
-        columns=columns,
-        group=column,
-        missing=missing,
-    )[0]
+        long = frame_of(ratings, "ratings")
+    if group is not None and not isinstance(group, str):
+        raise MeasureError("not a column", where="group", expected="the column's name in a long frame")
+    cut = cells(long, raters=("rater",), labels=labels, columns=columns, group=group, missing=missing)
+    return cut[0]
 
 
-def _check_group(group: Any, items: int) -> None:
-    if group is None:
-        return
-    many = isinstance(group, Sized) and not isinstance(group, str)
-    if not many or len(group) != items:
-        found = f"{len(group)} of them" if many else excerpt(group)
-        raise MeasureError(
-            "not a group for each item", where="group", expected=f"{items} values", found=found
-        )
-
-
-def _matrix(ratings: Any) -> NDArray[Any]:
-    """Items × raters, as numbers where the data are, or as objects."""
-    if isinstance(ratings, (pl.DataFrame, pl.LazyFrame)):
-        ratings = [list(row) for row in frame_of(ratings).iter_rows()]
-    if hasattr(ratings, "to_numpy"):
-        ratings = ratings.to_numpy()
-    if isinstance(ratings, np.ndarray):
-        if ratings.ndim != 2:
-            raise _shape(f"{ratings.ndim} dimensions")
-        return ratings
-    if isinstance(ratings, (str, bytes)) or not isinstance(ratings, Sequence):
-        raise _shape(type(ratings).__name__)
-    lengths = set()
-    for row in ratings:
-        if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
-            raise _shape("a row that is no list")
-        lengths.add(len(row))
-    if len(lengths) > 1:
-        raise _shape(f"rows of {min(lengths)} to {max(lengths)} raters")
-    result = np.empty((len(ratings), lengths.pop() if lengths else 0), object)
-    for index, row in enumerate(ratings):
-        result[index] = row
-    return result
-
-
-def _shape(found: str) -> MeasureError:
-    return MeasureError("not a table of ratings", where="ratings", expected="items × raters", found=found)
-
-
-def _melt(matrix: NDArray[Any], group: Any) -> pl.DataFrame:
+def _melted(ratings: Any, group: Any) -> pl.DataFrame:
+    """Items × raters as a frame with a row a rating."""
+    rows = frame_of(ratings) if isinstance(ratings, pl.LazyFrame) else ratings
+    rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
+    matrix = rows if isinstance(rows, np.ndarray) else np.array(rows, object)
+    if matrix.shape == (0,):
+        matrix = matrix.reshape(0, 0)
+    if matrix.ndim != 2:
+        found = f"{type(ratings).__name__} of {matrix.ndim} dimensions, or with rows of different lengths"
+        raise MeasureError("not a table of ratings", where="ratings", expected="items × raters", found=found)
     items, raters = matrix.shape
     frame = pl.DataFrame(
         {
             "item": np.repeat(np.arange(items), raters),
             "rater": np.tile(np.arange(raters), items),
-            "label": _flat(matrix),
+            "label": _labels(matrix),
         }
     )
     if group is None:
         return frame
-    codes = encode(pl.Series(list(group)), "group").codes
+    each = [] if isinstance(group, str) or not isinstance(group, Iterable) else list(group)
+    if len(each) != items:
+        found = f"{len(each)} of them" if each else excerpt(group)
+        raise MeasureError(
+            "not a group for each item", where="group", expected=f"{items} values", found=found
+        )
+    codes = encode(pl.Series(each), "group").codes
     return frame.with_columns(group=pl.Series(np.repeat(codes, raters)))
 
 
-def _flat(matrix: NDArray[Any]) -> pl.Series:
+def _labels(matrix: NDArray[Any]) -> pl.Series:
+    """The ratings as one column, all text or all numbers."""
     if matrix.dtype.kind in "iufb":
         return pl.Series(matrix.ravel().astype(np.float64))
     flat = [None if value is None or value != value else value for value in matrix.ravel().tolist()]
-    text = {isinstance(value, str) for value in flat if value is not None}
-    if len(text) > 1:
-        raise MeasureError(
-            "the ratings mix text and numbers",
-            where="ratings",
-            expected="only text or only numbers",
-            found="both",
-        )
-    if True in text:
-        return pl.Series(flat, dtype=pl.String)
-    return pl.Series([None if value is None else _number(value) for value in flat], dtype=pl.Float64)
-
-
-def _number(value: Any) -> float:
+    kinds = {type(value) for value in flat if value is not None}
     try:
-        return float(value)
+        if str in kinds:
+            return pl.Series(flat, dtype=pl.String)
+        return pl.Series([None if value is None else float(value) for value in flat], dtype=pl.Float64)
     except (TypeError, ValueError):
         raise MeasureError(
-            "a rating that is neither text nor a number",
+            "the ratings are neither all text nor all numbers",
             where="ratings",
-            expected="text or numbers",
-            found=type(value).__name__,
+            expected="only text or only numbers",
+            found=", ".join(sorted(kind.__name__ for kind in kinds)),
         ) from None
 
 
@@ -219,16 +179,12 @@ class Ratings:
         )
 
 
-Arithmetic = Callable[..., Statistic | Estimate]
-"""What a coefficient's own function is: of `Ratings`, and its own options by name."""
-
-
 class Coefficient(Declared):
-    """A declared coefficient of agreement, called with ratings: see `quaver.agreement.coefficient`."""
+    """A declared coefficient of agreement, called with ratings: see `quaver.agreement.ratings`."""
 
     kind = "coefficient"
 
-    def __init__(self, function: Arithmetic, source: str) -> None:
+    def __init__(self, function: Callable[..., Statistic | Estimate], source: str) -> None:
         super().__init__(function, Coefficient.__call__, (), source)
 
     def __call__(
@@ -273,7 +229,13 @@ class Coefficient(Declared):
         Raises:
             MeasureError: The ratings or an option cannot be used.
         """
-        own = self._checked(options)
+        for name in options:
+            if name not in self.own:
+                raise UnknownName("argument", name, [*self.__signature__.parameters], where=self.name)
+        own = {
+            name: fitted(self.function, name, options.get(name, parameter.default), MeasureError, "{1}")
+            for name, parameter in self.own.items()
+        }
         resampling = Resampling(confidence_level, resamples, seed)
         label_set = label_set_of(labels, level)
         cell = read_ratings(
@@ -314,21 +276,11 @@ class Coefficient(Declared):
         estimate = self.function(Ratings(replace(cell, sampler=sampler), level, values, missing), **own)
         return estimate if isinstance(estimate, Estimate) else sampler.estimated(estimate)
 
-    def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The function's own options, as it takes them."""
-        for name in options:
-            if name not in self.own:
-                raise UnknownName("argument", name, [*self.__signature__.parameters], where=self.name)
-        return {
-            name: fitted(self.function, name, options.get(name, parameter.default), MeasureError, "{1}")
-            for name, parameter in self.own.items()
-        }
 
-
-def coefficient(*, source: str) -> Callable[[Arithmetic], Coefficient]:
+def coefficient(*, source: str) -> Callable[[Callable[..., Statistic | Estimate]], Coefficient]:
     """Declare a coefficient; the module's docstring says how.
 
     Args:
         source: Where it is defined: its estimates' ``reference``, and part of its documentation.
     """
-    return lambda function: Coefficient(function, source)
+    return partial(Coefficient, source=source)
