@@ -3,7 +3,7 @@
 `groups` compares two groups of items, with few labels or few groups on one side, beside a z test that knows
 the true shares; `prompts` draws the truth with log-odds ``slope`` times a covariate, which a prompt gives
 with a certain accuracy, perhaps with the covariate turned round; `together`
-compares Dawid & Skene's labels with the prompts'. Run it as
+compares the majority's labels with the prompts'. Run it as
 ``python benchmarks/conclusions.py [RUNS]``; 400 runs take some minutes.
 """
 
@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from quaver.estimation.score_tests import LinearTest, LogisticTest
 from quaver.measures.validity.conclusion_formula import read_effect
-from quaver.measures.validity.consensus import dawid_skene, majority
+from quaver.measures.validity.consensus import majority
 
 GROUPS = (
     # items, of which in the smaller group, share of the label in the larger one, in the smaller one
@@ -126,7 +126,7 @@ def prompts(items: int, slope: float, accuracy: float, turned: bool, runs: int) 
 
 
 def together(items: int, shared: float, runs: int) -> dict[str, object]:
-    """Accuracy of the median and the best prompt, of the majority's and of Dawid & Skene's labels.
+    """Accuracy of the median and the best prompt, of the majority's labels.
 
     Args:
         items: How many.
@@ -140,16 +140,14 @@ def together(items: int, shared: float, runs: int) -> dict[str, object]:
         common, alike = rng.random(items), rng.random(items) < shared
         wrong = [np.where(alike, common, rng.random(items)) > accuracy for accuracy in ACCURACIES]
         says = np.stack([np.where(one, ~truth, truth) for one in wrong], 1).astype(int)
-        counts = np.eye(2)[says]
         right = sorted(float((says[:, k] == truth).mean()) for k in range(says.shape[1]))
         gold = truth.astype(int)
-        most = float(majority(counts)[np.arange(items), gold].mean())
-        skene = float((dawid_skene(counts).posterior.argmax(1) == gold).mean())
-        rows.append((right[len(right) // 2], right[-1], most, skene))
+        most = float(majority(says[:, :, None].astype(np.int32), 2)[np.arange(items), gold].mean())
+        rows.append((right[len(right) // 2], right[-1], most))
     found = np.array(rows)
-    names = ("median prompt", "best prompt", "majority", "Dawid-Skene")
+    names = ("median prompt", "best prompt", "majority")
     means = dict(zip(names, found.mean(0).round(3).tolist(), strict=True))
-    better = percent(found[:, 3] > found[:, 0])
+    better = percent(found[:, 2] > found[:, 0])
     return {"items": items, "shared": shared, **means, "beats the median": better}
 
 

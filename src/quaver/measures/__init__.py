@@ -20,7 +20,6 @@ FUNCTIONS = {
     "consensus": "quaver.measures.validity.consensus",
     "consistency_matrix": "quaver.measures.variation.item_sensitivity",
     "covariate_correlation": "quaver.estimation.rank_correlation",
-    "dawid_skene": "quaver.measures.validity.consensus",
     "deviation_shares": "quaver.measures.variation.label_movement",
     "deviations": "quaver.measures.variation.label_movement",
     "item_stability": "quaver.measures.variation.item_sensitivity",

@@ -11,7 +11,7 @@ from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.measures.validity.conclusion_formula import read_effect, read_formula
 from quaver.measures.validity.conclusions import Specification, conclusion, regressed
-from quaver.measures.validity.consensus import consensus, dawid_skene, majority
+from quaver.measures.validity.consensus import consensus, majority
 
 YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
 FAST = {"resamples": 400, "seed": 1}
@@ -72,29 +72,6 @@ def test_without_an_effect_few_conclusions_are_drawn():
     single, _ = drawn(frame, items)
     missed = sum(one.details["verdict"] != "not distinguishable" for one in single.values())
     assert missed <= 8  # of 60; more happens by chance less than once in a hundred
-
-
-def test_dawid_skene_beats_the_median_prompt_and_the_majority():
-    frame, _ = simulated([0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9])
-    right = {
-        method: consensus(frame, method=method, labels=YES_NO).select(
-            (pl.col("label") == pl.col("gold")).mean()
-        )
-        for method in ("dawid_skene", "majority")
-    }
-    assert right["dawid_skene"].item() > 0.75 + 0.1
-    assert right["dawid_skene"].item() > right["majority"].item()
-
-
-def test_dawid_skene_is_worse_where_prompts_err_together():
-    """Three of four prompts share their errors: they outvote the one that is right."""
-    rng = np.random.default_rng(2)
-    truth = rng.integers(0, 2, 300)
-    same = np.where(rng.random(300) < 0.6, truth, 1 - truth)
-    good = np.where(rng.random(300) < 0.95, truth, 1 - truth)
-    says = np.stack([same, same, same, good], 1)
-    found = dawid_skene(np.eye(2)[says]).posterior.argmax(1)
-    assert np.mean(found == truth) < np.mean(good == truth) - 0.2
 
 
 def test_a_share_by_group_is_a_difference_of_shares():
@@ -235,46 +212,19 @@ def test_regressions_agree_with_statsmodels():
         assert regressed(matrix, outcome, contrast, "logistic").value == pytest.approx(glm, rel=1e-6)
 
 
-SAYS = ["aab", "aaa", "bab", "bbb", "aba", "bbb", "aaa", "bba", "abb", "aaa", "bab", "baa"]
-
-
-def test_dawid_skene_agrees_with_crowd_kit():
-    """crowd-kit 1.4.2: DawidSkene(n_iter=300, tol=1e-9), its probabilities of ``a`` and its priors."""
-    counts = np.stack([np.eye(2)[["ab".index(label) for label in said]] for said in SAYS])
-    found = dawid_skene(counts, tolerance=0.0, most_steps=300)
-    theirs = [
-        0.03247,
-        0.84092,
-        0.00021,
-        4e-05,
-        0.5167,
-        4e-05,
-        0.84092,
-        0.00674,
-        0.00674,
-        0.84092,
-        0.00021,
-        0.03247,
-    ]
-    assert found.posterior[:, 0] == pytest.approx(theirs, abs=1e-5)
-    assert found.prior == pytest.approx([0.25987, 0.74013], abs=2e-4)
-    assert found.errors[0].ravel() == pytest.approx([0.9873, 0.0127, 0.3289, 0.6711], abs=2e-4)
-
-
 def test_labels_brought_together():
     frame = pl.DataFrame(
         {"item": [1, 1, 1, 2, 2, 3], "variant": list("uvwuvu"), "label": ["a", "a", "b", "a", "b", None]}
     )
-    found = consensus(frame, method="majority")
+    found = consensus(frame)
     assert found.select("item", "label", "probability").rows() == [
         ("1", "a", 1.0),
         ("2", "a", 0.5),
         ("3", None, None),
     ]
-    assert consensus(frame)["label"].to_list()[0] == "a"
-    assert majority(np.zeros((0, 2, 2))).shape == (0, 2)
-    with pytest.raises(MeasureError, match="method"):
-        consensus(frame, method="vote")
+    assert majority(np.zeros((0, 2, 1), np.int32), 2).shape == (0, 2)
+    with pytest.raises(MeasureError, match="raters"):
+        consensus(frame, raters=3)
 
 
 @pytest.mark.parametrize("few", [3, 10])

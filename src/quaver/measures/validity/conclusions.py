@@ -24,7 +24,7 @@ from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest, s
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.corrected.gold_cells import TOGETHER, Correcting, designed, gold_cells
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
-from quaver.measures.validity.consensus import majority, votes
+from quaver.measures.validity.consensus import majority
 
 CORRECTED, GOLD = "conclusion_corrected", "conclusion_gold"
 """The estimates about the true labels: corrected by all of the model's, and from gold labels alone."""
@@ -183,7 +183,7 @@ class _Drawn:
             single.append(self._one(cell, shares, np.asarray(total > 0), shape))
         yield from single
         if several:
-            shares = majority(votes(cell.codes, labels))
+            shares = majority(cell.codes, labels)
             yield self._one(
                 cell, shares, np.asarray(np.isfinite(shares).all(1)), Statistic(method="", part="_majority")
             )

@@ -21,7 +21,7 @@ _MOST_PROMPTS, _MOST_VARIANTS, _MOST_LABELS, _MOST_MODELS, _MOST_CURVES = 20, 90
 _SHOWN_LEVELS = 12
 """Of more levels of a factor, half as many of the lowest and of the highest are drawn."""
 _VERDICTS = ("holds", "reverses", "not distinguishable")
-_TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
+_TOGETHER = {"conclusion_majority": "the majority"}
 
 
 @chart(
