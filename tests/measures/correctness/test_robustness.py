@@ -118,11 +118,3 @@ def test_spreads_against_the_models_sizes() -> None:
     found = spread(frame, by=["model"], sizes={"m": 1, "n": 2, "o": 3})
     assert [one.value for one in found] == [1.0, 0.5, 0.0, -1.0]
     assert found[-1].measure == "spread_size_correlation"
-
-
-def test_copies_of_items_in_groups_say_no_more_of_other_prompts():
-    once = study(simulated(40, 6, 0.2, 5)).with_columns(author=pl.col("item"))
-    copies = pl.concat([once.with_columns(item=pl.col("item") + copy) for copy in "abcdefgh"])
-    (plain,) = spread(once, estimand="population")
-    (grouped,) = spread(copies, estimand="population", group="author")
-    assert (grouped.low, grouped.high) == pytest.approx((plain.low, plain.high))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from quaver.core.records import Estimand, Estimate
+from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import level_deviations
-from quaver.estimation.intervals import Interval, adjusted
+from quaver.estimation.intervals import adjusted
 from quaver.estimation.jackknife import Floats, Ratio, Units
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
@@ -35,8 +34,6 @@ from quaver.measures.variation.label_shares import ASKING
     source="Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)",
     missing=("wrong", "drop"),
     compares=("variant",),
-    estimands=("fixed", "population"),
-    of_a_set=True,
     parts={
         "_size_correlation": Presentation(
             title="Whether larger models spread less: correlation of spread with size",
@@ -59,8 +56,8 @@ def spread(
     compares formats.
 
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
-    interval is of the true spread (`paired_differences.gap`) and reaches 0 where variants may not differ; for
-    other prompts it is `range_of_others`. In ``details``: ``corrected`` (see
+    interval is of the true spread (`paired_differences.gap`) and reaches 0 where variants may not differ; it
+    is for these variants: the range of others has no jackknife. In ``details``: ``corrected`` (see
     `corrected_spread`); ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
     item's (or group's) deviations from the variants' mean get a sign at random (as many times as there are
     resamples, less often where the data are large; variants may differ in their noise), and ``p`` of the
@@ -81,7 +78,7 @@ def spread(
     of = (role,) if isinstance(role, str) else tuple(role)
     # Where the variants' columns are in ``by`` there is one variant a cell, and the reason says so.
     parts = data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True)
-    estimates = [_spread(cell, of, data.estimand, missing) for cell in parts]
+    estimates = [cell.estimated(_spread(cell, of, missing)) for cell in parts]
     yield from estimates
     if sizes is not None:
         confidence_level, seed = data.resampling.confidence_level, data.resampling.seed
@@ -89,7 +86,7 @@ def spread(
         yield replace(correlation, measure="spread_size_correlation")
 
 
-def _spread(cell: Cell, of: Sequence[str], estimand: Estimand, missing: Missing) -> Estimate:
+def _spread(cell: Cell, of: Sequence[str], missing: Missing) -> Statistic:
     """The mean spread over a cell's models and decodings."""
     judged = judge(cell, missing)
     right, asked = (answers.sum(2).astype(np.float64) for answers in (judged.right, judged.asked))
@@ -97,55 +94,51 @@ def _spread(cell: Cell, of: Sequence[str], estimand: Estimand, missing: Missing)
     for place in np.flatnonzero(asked.any(0)).tolist():
         rest = tuple(value for name, value in cell.strata[place].items() if name not in of)
         strata.setdefault(rest, []).append(place)
-    parts = [np.array(places) for places in strata.values() if len(places) > 1]
-    count = max((part.size for part in parts), default=0)
+    sets = [np.array(places) for places in strata.values() if len(places) > 1]
+    count = max((one.size for one in sets), default=0)
     statistic = Statistic(
-        method=f"highest less lowest accuracy of {count} variants, unanswered {treatment(missing)}",
+        method=f"highest less lowest accuracy of these {count} variants, unanswered {treatment(missing)}",
         excluded=judged.excluded,
-        n=cell.units.touched(asked[:, np.concatenate(parts)].any(1)) if parts else 0,
-        reason=judged.reason or (None if parts else "fewer than two variants"),
+        n=0,
+        reason=judged.reason or (None if sets else "fewer than two variants"),
     )
     if statistic.reason:
-        return cell.estimated(statistic)
-    accuracies = Ratio(right, asked)
+        return statistic
+    accuracies, together = Ratio(right, asked), np.concatenate(sets)
 
     def spreads(weights: Floats) -> Floats:
         values = accuracies(weights)
-        return np.stack([_range(values[:, part]) for part in parts], 1)
+        return np.stack([_range(values[:, one]) for one in sets], 1)
 
-    ends = np.cumsum([part.size for part in parts])[:-1]
+    ends = np.cumsum([one.size for one in sets])[:-1]
 
     def mean_range(shares: Floats) -> Floats:
         return np.asarray(np.mean([np.ptp(some, axis=1)[:, 0] for some in np.split(shares, ends, axis=1)], 0))
 
-    deviations = [level_deviations(right[:, part, None], asked[:, part, None]) for part in parts]
+    under = over_strata(spreads)
+    deviations = [level_deviations(right[:, one, None], asked[:, one, None]) for one in sets]
     reach, floor = gap(np.concatenate(deviations, 1), cell.units, mean_range, cell.resampling, "spread")
-    corrected = [corrected_spread(right[:, part], asked[:, part], cell.units) for part in parts]
-    every = accuracies(np.ones((1, len(right))))[0]
+    corrected = [corrected_spread(right[:, one], asked[:, one], cell.units) for one in sets]
     details: dict[str, Any] = {"corrected": float(np.mean(corrected)), "variants": count, **floor}
-    value = float(np.mean([np.ptp(every[part]) for part in parts]))
+    everyone = np.ones((1, len(right)))
+    if len(sets) == 1:
+        details |= _extremes(cell, of, accuracies(everyone)[0], sets[0])
+    else:
+        details["averaged_over"] = len(sets)
     warnings: tuple[str, ...] = ()
-    if details.get("floor_high", -1.0) >= value:
+    if floor and floor["floor_high"] >= float(under(everyone)[0, 0]):
         warnings = (
-            f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
-            f"up to {details['floor_high']:.3g})",
+            f"no more than noise gives when variants do not matter (mean {floor['floor']:.3g}, "
+            f"up to {floor['floor_high']:.3g})",
         )
-    details |= _extremes(cell, of, every, parts[0]) if len(parts) == 1 else {"averaged_over": len(parts)}
-    under, bounds = over_strata(spreads), (0.0, 1.0)
-    statistic = replace(statistic, under=under, details=details, warnings=warnings, ends=bounds)
-    estimate = cell.estimated(replace(statistic, reach=reach))
-    if estimand == "fixed" or estimate.low is None or estimate.high is None:
-        return estimate
-    level = cell.resampling.confidence_level
-    wide = [range_of_others(every[part], one, level) for part, one in zip(parts, corrected, strict=True)]
-    low, high = np.mean(wide, axis=0).tolist()
     return replace(
-        estimate,
-        low=min(low, estimate.low),
-        high=max(high, estimate.high),
-        estimand=estimand,
-        method=f"{estimate.method.rpartition('; ')[0]}; interval of the range of normal numbers",
-        details={**estimate.details, "fixed": (estimate.low, estimate.high)},
+        statistic,
+        under=under,
+        n=cell.units.touched(asked[:, together].any(1)),
+        ends=(0.0, 1.0),
+        reach=reach,
+        warnings=warnings,
+        details=details,
     )
 
 
@@ -197,46 +190,6 @@ def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -
     if noise <= 1e-15:
         return wide
     return wide * float(np.sqrt(max(0.0, 1 - noise / between))) if between > 1e-15 else 0.0
-
-
-def range_of_others(accuracies: Floats, corrected: float, confidence_level: float) -> Interval:
-    """The interval of the true range of Q accuracies, for prompts like these.
-
-    The variance s² of the accuracies is (σ² + ν) χ²/(Q − 1), and the share of it that is not noise is
-    (corrected spread / spread)². The interval is d_Q σ, with d_Q the expected range of Q standard normal
-    numbers, over the interval of σ² that χ² and ν leave. Simulated with 100 and 300 items and 3 to 30 prompts
-    whose accuracies have standard deviations of 0.015 to 0.14, it covers in 89 to 100%.
-
-    Source: Searle, Casella & McCulloch (1992), Variance Components, sections 3.5 and 3.6.
-
-    Returns:
-        Within 0 and 1.
-
-    Two prompts with the accuracies 0.8 and 0.7 say next to nothing of others:
-
-    >>> found = range_of_others(np.array([0.8, 0.7]), 0.1 * 0.9**0.5, 0.95)
-    >>> round(found.low, 2), found.high
-    (0.03, 1.0)
-    """
-    count, tail = accuracies.size, (1 - confidence_level) / 2
-    variance, wide = float(accuracies.var(ddof=1)), float(np.ptp(accuracies))
-    real = (corrected / wide) ** 2 if wide else 0.0
-    expected, noise, freedom = _normal_range(count), variance * (1 - real), count - 1
-    ends = [freedom * variance / float(special.chdtri(freedom, share)) for share in (tail, 1 - tail)]
-    least, most = (expected * max(0.0, end - noise) ** 0.5 for end in ends)
-    return Interval(min(1.0, least), min(1.0, most))
-
-
-@lru_cache(maxsize=64)
-def _normal_range(count: int) -> float:
-    """The expected range of so many standard normal numbers: ∫ 1 − Φ(x)^Q − (1 − Φ(x))^Q dx.
-
-    >>> round(_normal_range(2), 6), round(_normal_range(10), 3)  # 2 / √π, and Tippett's table
-    (1.128379, 3.078)
-    """
-    x = np.linspace(-9, 9, 18_001)
-    below = special.ndtr(x)
-    return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))
 
 
 _MCNEMAR = (

@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import LabelSet
-from quaver.estimation.jackknife import Floats
 from quaver.estimation.cells import Frame, cells, guarded
 from quaver.estimation.coded_columns import Columns, label_counts
+from quaver.estimation.jackknife import Floats
 
 
 def majority(codes: NDArray[np.int32], labels: int) -> Floats:
