@@ -330,7 +330,7 @@ STUDIES = {
     ),
     "a file of paraphrases that is not there": (
         STUDY + "variants: [{use: paraphrases, engine: file, path: none.csv}]\n",
-        SpecError,
+        ItemError,
         "none.csv",
         "relative",
     ),

@@ -41,7 +41,7 @@ WHOLE: dict[str, Any] = {
         "frame": "chat",
     },
     "variants": [
-        {"use": "instructions", "texts": {"curt": "Good?"}, "factor": "words", "only": {}},
+        {"use": "instructions", "texts": {"curt": "Good?"}, "factor": "words"},
         {"use": "label_order", "orders": "reversed"},
         {"use": "shots", "k": [0, 1], "draws": 1, "place": "turns"},
     ],

@@ -25,7 +25,7 @@ from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.core.replaced_file import put_in_place
 from quaver.design.calls.annotation_table import ROLES
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec import ItemsSpec

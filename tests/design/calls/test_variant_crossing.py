@@ -34,10 +34,6 @@ def study(folder: Path, **parts: Any) -> Experiment:
     return resolved(asked | parts)
 
 
-def paraphrases_and(only: dict[str, Any]) -> list[dict[str, Any]]:
-    return [FAMILIES[0] | {"only": only}, FAMILIES[1]]
-
-
 def ids(made: Experiment) -> list[str]:
     return [variant.id for variant in made.variants]
 
@@ -112,21 +108,6 @@ def test_a_factor_gives_way_to_a_grid_s_column(tmp_path: Path) -> None:
     assert {name for variant in made.variants for name in variant.factors} == {"factor_temperature"}
 
 
-# --------------------------------------------------------------------------- nesting
-
-
-def test_a_nested_family_varies_where_it_may(tmp_path: Path) -> None:
-    made = study(tmp_path, variants=paraphrases_and({"format": "digits"}))
-    assert ids(made) == [
-        "paraphrase=original,format=original",
-        "paraphrase=original,format=digits",
-        "paraphrase=curt,format=digits",
-        "paraphrase=long,format=digits",
-    ]
-    (note,) = made.notes
-    assert all(said in note for said in ("paraphrase", "format is digits", "4 of 6"))
-
-
 def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Path) -> None:
     models = [
         {"name": "cheap", "use": "function"},
@@ -146,17 +127,18 @@ def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Pa
 @pytest.mark.parametrize(
     ("parts", "error", "message"),
     [
-        ({"variants": paraphrases_and({"formt": "digits"})}, UnknownName, "unknown factor 'formt'"),
-        ({"variants": paraphrases_and({"format": "digit"})}, UnknownName, "unknown level 'digit'"),
+        ({"decoding": {"hot": {"only": {"formt": "digits"}}}}, UnknownName, "unknown factor 'formt'"),
         (
-            {"variants": paraphrases_and({"format": "digits", "paraphrase": "original"})},
-            SpecError,
-            "these levels would never occur",
+            {"decoding": {"hot": {"only": {"format": "digit"}}}},
+            UnknownName,
+            "unknown level 'digit'",
         ),
         (
             {
-                "variants": paraphrases_and({"format": "digits"}),
-                "decoding": {"hot": {"only": {"paraphrase": "curt", "format": "original"}}},
+                "sample": {
+                    "variants": ["paraphrase=original,format=digits", "paraphrase=curt,format=original"]
+                },
+                "decoding": {"hot": {"only": {"paraphrase": "curt", "format": "digits"}}},
             },
             SpecError,
             "the decoding 'hot' would never be used",

@@ -175,7 +175,7 @@ def test_a_list_is_chosen_by_its_length(tmp_path: Path) -> None:
     items = 'text,choices\nx,"[""a"", ""b""]"\ny,"{""text"": [""a""], ""label"": [1, 2]}"\nz,a\n'
     text = STUDY.replace("  gold: truth\n", "").replace("{language: en}", "{choices: {entries: 2}}")
     assert [item.id for item in resolved(written(tmp_path, text, items)).items] == ["1"]
-    with pytest.raises(ItemError, match=r"2 entries \(1\), 1 entries \(1\), 0 entries \(1\)"):
+    with pytest.raises(ItemError, match=r"2 \(1\), 1 \(1\), 0 \(1\)"):
         resolved(written(tmp_path, text.replace("entries: 2", "entries: 3"), items))
 
 
@@ -184,7 +184,7 @@ def test_a_list_is_chosen_by_its_length(tmp_path: Path) -> None:
     [
         ("{langage: en}", UnknownName, "language"),
         ("{language: fr}", ItemError, "en (3), de (1)"),
-        ("{text: {above: 3}}", ItemError, "items.csv:2: text"),
+        ("{text: {at_least: 3}}", ItemError, "items.csv:2: text"),
         ("{language: {equals: en}}", SpecError, "one_of"),
         ("{language: {}}", SpecError, "is empty"),
         ("language", SpecError, "where"),

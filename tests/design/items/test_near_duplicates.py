@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from quaver.design.items.near_duplicates import near_duplicates
+from quaver.core.records import Item
+from quaver.design.items.item_table import NEAR_DUPLICATES, with_near_duplicates
+
+
+def near_duplicates(texts: list[str]) -> list[str]:
+    items = [Item(str(index), {}) for index in range(len(texts))]
+    return [item.groups[NEAR_DUPLICATES] for item in with_near_duplicates(items, texts)]
+
 
 TEXT = "The council votes on the new tram line on Monday evening, after months of delay."
 
@@ -12,18 +19,24 @@ TEXT = "The council votes on the new tram line on Monday evening, after months o
 def test_copies_are_one_group_and_other_texts_are_none() -> None:
     copies = [TEXT, TEXT.upper().replace(",", ""), f"  {TEXT}\n", TEXT.replace(" ", "  ")]
     others = [TEXT.replace("Monday", "Friday"), "Taxes fall."]
-    assert near_duplicates([*copies, *others]) == [0, 0, 0, 0, -1, -1]
+    assert near_duplicates([*copies, *others]) == [*["text 0"] * 4, "item 4", "item 5"]
 
 
 def test_groups_are_numbered_by_their_first_texts() -> None:
-    assert near_duplicates(["b", "alone", "a", "A!", "b"]) == [0, -1, 1, 1, 0]
+    assert near_duplicates(["b", "alone", "a", "A!", "b"]) == [
+        "text 0",
+        "item 1",
+        "text 1",
+        "text 1",
+        "text 0",
+    ]
 
 
 def test_the_same_texts_are_together_in_any_order() -> None:
     texts = [f"text {number % 7}" for number in range(20)] + ["alone"]
     there, back = near_duplicates(texts), near_duplicates(texts[::-1])[::-1]
-    together = [[there[i] == there[j] >= 0 for i in range(21)] for j in range(21)]
-    assert together == [[back[i] == back[j] >= 0 for i in range(21)] for j in range(21)]
+    together = [[there[i] == there[j] for i in range(21)] for j in range(21)]
+    assert together == [[back[i] == back[j] for i in range(21)] for j in range(21)]
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,9 @@ def test_a_single_filled_sheet_needs_no_name(tmp_path: Path) -> None:
         (
             [("Texts",), (), ("id", "text", "label"), (1, "x", "a")],
             "row 1",
-            "row 3 looks like the header",
+            "delete the rows above",
         ),
-        ([("id", None, None), (1, "x", "a"), (2, "y", None)], "row 1", "row 2 looks like the header"),
+        ([("id", None, None), (1, "x", "a"), (2, "y", None)], "row 1", "delete the rows above"),
         ([("id", "text", None), (1, "x", "a")], "row 1", "column C"),
         ([("id", "text", "text"), (1, "x", "a")], "row 1", "rename"),
     ],

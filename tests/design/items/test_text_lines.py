@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaver.design.items.text_lines import Row, column_texts
+from quaver.design.items.table_files import Row, column_texts
 from quaver.errors import ItemError
 
 CELLS = (

@@ -64,7 +64,6 @@ def test_a_temperature_comes_along(tmp_path: Path) -> None:
             "w.csv:3: paraphrase: .*occurs twice",
         ),
         ("w.csv", "name,paraphrase\na,What?\nb,\n", SpecError, "w.csv:3: paraphrase: a paraphrase is empty"),
-        ("w.csv", "name,paraphrase\noriginal,What?\n", SpecError, "'original'"),
         ("w.csv", "paraphrase,temperature\nWhat?,hot\n", SpecError, "w.csv:2: temperature: this temperature"),
         ("w.csv", "paraphrase\n", SpecError, "no paraphrase other"),
         ("w.txt", b"\xff\xfe\xff", ItemError, "is not utf-8"),

@@ -17,9 +17,8 @@ from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, V
 from quaver.design.calls.experiment import Experiment
 from quaver.design.factor_levels import ORIGINAL
 from quaver.design.items.item_labels import gold_labels, with_labels
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row, column_texts
+from quaver.design.items.item_table import NEAR_DUPLICATES, with_near_duplicates
+from quaver.design.items.table_files import Row, column_texts, read_rows
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions
@@ -268,13 +267,16 @@ def _readings_of(
 ) -> list[CellLabel]:
     """The meaning of every cell of a field's labels: a label, a set of them, or a number."""
     places = [Item(item, rows[at]) for at, item in cells.select("row", "item").iter_rows()]
-    loc, result = ("annotations", "fields", name), []
-    for item, label in zip(places, gold_labels(places, gold, labels, rows[0], source, loc, loc), strict=True):
-        shown = ("" if (cell := item.fields.get(one)) is None else str(cell).strip() for one in gold.sources)
-        text = " ".join(one[:80] for one in shown if one)
-        unlabelled = CellLabel(None, "no_label", text) if text else NOTHING
-        result.append(unlabelled if label is None else CellLabel(label, "valid", None))
-    return result
+    found = gold_labels(places, gold, labels, rows[0], source, ("annotations", "fields", name))
+    readings = []
+    for item, label in zip(places, found, strict=True):
+        cells_shown = [str(item.fields.get(one) or "").strip()[:80] for one in gold.sources]
+        text = " ".join(filter(None, cells_shown))
+        if label is not None:
+            readings.append(CellLabel(label, "valid", None))
+        else:
+            readings.append(CellLabel(None, "no_label", text) if text else NOTHING)
+    return readings
 
 
 def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: Sequence[str]) -> list[Item]:

@@ -19,9 +19,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,6 @@ from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 
 _number = struct.Struct("<I").pack
-_FIRST = _number(0)
 
 
 def _asked(identity: str, terms: str) -> bytes:
@@ -81,11 +80,7 @@ def request_keys(
     """A hash of what a request's calls share, and their keys."""
     state = condition.copy()
     state.update(b"".join([_bytes(*message) for message in messages]) + _number(occurrence))
-    shared = state.digest()
-    if repeats == 1:  # a copy would take as long as the key
-        state.update(_FIRST)
-        return shared, [state.digest()]
-    keys = []
+    shared, keys = state.digest(), []
     for repeat in range(repeats):
         one = state.copy()
         one.update(_number(repeat))
@@ -105,8 +100,6 @@ Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
 
 _CALL, _REQUEST = constructor(Call), constructor(Request)
-
-_Made = TypeVar("_Made")
 
 CHUNK = 512
 """Requests whose keys are looked up in the store together."""
@@ -180,9 +173,6 @@ class Plan:
 
     def calls(self, model: str, stored: Stored) -> Iterator[Call]:
         """A model's calls whose keys are known: a follow-up's is, once the answer it quotes is stored."""
-        if not self._quoting(model):
-            yield from chain.from_iterable(self._walk(model, _Cell.calls))
-            return
         requests = self._all_requests(model)
         while chunk := list(islice(requests, CHUNK)):
             calls = [call for request in chunk for call in request.calls]
@@ -193,12 +183,12 @@ class Plan:
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; an error has none."""
-        return [
-            quoting.request(request, call, response.text)
-            for quoting in self._quoting(request.model).get(request.calls[0].condition, ())
-            for call, response in zip(request.calls, responses, strict=True)
-            if response.finish not in UNFOLLOWED
-        ]
+        found = []
+        for quoting in self._quoting(request.model).get(request.calls[0].condition, ()):
+            for call, response in zip(request.calls, responses, strict=True):
+                if response.finish not in UNFOLLOWED:
+                    found.append(quoting.request(request, call, response.text))
+        return found
 
     def _following_stored(self, requests: Iterable[Request], done: Mapping[bytes, Response]) -> list[Request]:
         """The follow-ups of these requests' stored answers."""
@@ -255,10 +245,7 @@ class Plan:
         return replace(decoding, name=condition.follow_up, logprobs=min(decoding.logprobs, most))
 
     def _all_requests(self, model: str) -> Iterator[Request]:
-        return self._walk(model, _Cell.request)
-
-    def _walk(self, model: str, made: Callable[[_Cell, int, Prompt, int], _Made]) -> Iterator[_Made]:
-        """What is made of each item's prompt in each of a model's conditions, in the order of work."""
+        """The request of each item's prompt in each of a model's conditions, in the order of work."""
         cells = self._cells(model)
         twins, seen = self.order.survey.twins, dict[bytes, int]()
         for variant, item, prompt in self.order.prompts():
@@ -268,7 +255,7 @@ class Plan:
                 occurrence = seen.get(digest, 0)
                 seen[digest] = occurrence + 1
             for cell in cells[variant]:
-                yield made(cell, item, prompt, occurrence)
+                yield cell.request(item, prompt, occurrence)
 
     def _cells(self, model: str) -> list[list[_Cell]]:
         """For each variant, the model's conditions with what their keys have in common."""
@@ -302,12 +289,6 @@ class _Cell(NamedTuple):
         seed = int.from_bytes(asked[:4], "little") >> 2  # room for the repeats below 2**31
         calls = [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
         return _REQUEST((condition.model, prompt, decoding, choices, seed, tuple(calls), schema))
-
-    def calls(self, item: int, prompt: Prompt, occurrence: int) -> list[Call]:
-        """The calls alone."""
-        condition, position, _, shared = self
-        _, keys = request_keys(shared, prompt.messages, occurrence, condition.repeats)
-        return [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
 
 
 class _Quoting(NamedTuple):

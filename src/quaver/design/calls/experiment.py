@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from json.encoder import encode_basestring_ascii as quoted
-from typing import Any
 
 from quaver.core import registry
 from quaver.core.label_values import Codebook
@@ -24,9 +22,8 @@ from quaver.design.calls.variant_crossing import (
 )
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
-from quaver.design.items.item_table import load_items
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
-from quaver.design.paraphrase.paraphraser import NOTHING_KEPT, Keeper, PromptContext
+from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
+from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
@@ -75,8 +72,10 @@ class Experiment:
     def items_hash(self) -> str:
         """A hash of the items: their ids, fields and gold labels, in order."""
         state = blake2b(digest_size=16)
-        for row in _written(self.items):
-            state.update(row.encode("utf-8", "surrogatepass") + b"\n")
+        written = json.JSONEncoder(sort_keys=True, default=str).encode
+        for item in self.items:
+            row = written([item.id, dict(item.fields), dict(item.golds) or item.gold])
+            state.update(f"{row}\n".encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
     @cached_property
@@ -84,25 +83,7 @@ class Experiment:
         return {variant.id: variant for variant in self.variants}
 
 
-def _written(items: Iterable[Item]) -> Iterator[str]:
-    """Each item as JSON, its fields in the order of their names; fields of text alone take a short way."""
-    any_row = json.JSONEncoder(sort_keys=True, default=str).encode
-    heads: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for item in items:
-        fields = item.fields
-        gold: Any = dict(item.golds) if item.golds else item.gold
-        names = tuple(fields)
-        try:
-            if names not in heads:
-                heads[names] = [(name, f"{quoted(name)}: ") for name in sorted(names)]
-            cells = ", ".join([head + quoted(fields[name]) for name, head in heads[names]])
-            row = f"[{quoted(item.id)}, {{{cells}}}, {'null' if gold is None else quoted(gold)}]"
-        except TypeError:  # something else than text
-            row = any_row([item.id, dict(fields), gold])
-        yield row
-
-
-def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -> Experiment:
+def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) -> Experiment:
     """Load the items, make the variants, and cross them with decodings and models."""
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)

@@ -49,28 +49,6 @@ def fitting(variants: Sequence[Variant], only: Only, where: str) -> set[str]:
     }
 
 
-def nested(
-    variants: Sequence[Variant], families: Sequence[tuple[Mapping[str, str], Only, str]]
-) -> tuple[list[Variant], list[str]]:
-    """Leave out the combinations in which a family varies outside its ``only``.
-
-    Returns:
-        The variants that are left, and notes on what was left out.
-    """
-    notes = []
-    for first, only, where in families:
-        usual = fitting(variants, {name: (level,) for name, level in first.items()}, where)
-        left = [variant for variant in variants if variant.id in usual | fitting(variants, only, where)]
-        if usual.issuperset(variant.id for variant in left):
-            raise _never("these levels would never occur", only, where)
-        notes.append(
-            f"{', '.join(first)} varies only where {_in_words(only)}: {len(left):,} of {len(variants):,} "
-            "combinations are asked."
-        )
-        variants = left
-    return list(variants), notes
-
-
 def _never(problem: str, only: Only, where: str) -> SpecError:
     expected = "a combination of the other factors' levels that the study has"
     return SpecError(problem, where=where, expected=expected, found=_in_words(only))
@@ -261,7 +239,6 @@ def variants_of(
         factors[TEXT_FACTOR] = [
             level(name, {"text": text}, family="texts") for name, text in spec.items.text.items()
         ]
-    partial: list[tuple[Mapping[str, str], Only, str]] = []
     rewording: list[str] = []
     for index, asked in enumerate(spec.variants):
         family = _family(asked, index, source, fields=bool(spec.task.fields))
@@ -289,15 +266,12 @@ def variants_of(
                     else "rename that column of the items, or leave it out of `groups`",
                 )
         factors[factor] = levels
-        if asked.only and levels:
-            first = ({factor: levels[0].name} if factor else {}) | dict(levels[0].columns)
-            partial.append((first, asked.only, source.where("variants", index, "only")))
     with source.locating("variants"):
-        variants, left_out = nested(cross(context.prompt, factors), partial)
+        variants = cross(context.prompt, factors)
     variants, drawn = sampled(variants, spec, source)
     for variant in variants:
         check_answers(variant, source)
-    return variants, [*spec.notes, *left_out, *drawn]
+    return variants, [*spec.notes, *drawn]
 
 
 _OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "perturbations", "position"))
@@ -314,7 +288,7 @@ def _family(asked: FamilySpec, index: int, source: Positions, *, fields: bool) -
             found=asked.use,
         )
     plugin = registry.load("variants", asked.use, where=source.where(*loc))
-    options = bind(plugin, asked.options, source, loc, beside=("use", "factor", "only"))
+    options = bind(plugin, asked.options, source, loc, beside=("use", "factor"))
     with source.locating(*loc):
         family: VariantFamily = plugin(**options)
     return family

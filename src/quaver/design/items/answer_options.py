@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from quaver.core.records import Item, LabelSet
 from quaver.errors import ItemError
 
 
-class Listed(Sequence[Mapping[str, str]]):
+class Listed(list[Mapping[str, str]]):
     """A list that a template can iterate over or write as a whole.
 
     Args:
@@ -18,20 +18,9 @@ class Listed(Sequence[Mapping[str, str]]):
         text: The list as ``{{ … }}`` writes it.
     """
 
-    __slots__ = ("_parts", "_text")
-
-    def __init__(self, parts: Sequence[Mapping[str, str]], text: str) -> None:
-        self._parts = tuple(parts)
+    def __init__(self, parts: Iterable[Mapping[str, str]], text: str) -> None:
+        super().__init__(parts)
         self._text = text
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._parts[at]
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def __iter__(self) -> Iterator[Mapping[str, str]]:
-        return iter(self._parts)
 
     def __str__(self) -> str:
         return self._text
@@ -43,23 +32,25 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
     They are in a column for each label, or in one column that holds a list of texts, a list of objects with a
     ``text``, or a mapping, whose values count; in CSV as JSON.
     """
-    if len(labels.options) > 1:
-        found = [item.fields.get(column) for column in labels.options]
+    columns = labels.options
+    if len(columns) > 1:
+        found = [item.fields.get(column) for column in columns]
     else:
-        found = _listed(item, labels.options[0])
+        found = _listed(item, columns[0])
+        columns = columns * len(found)
     texts = ["" if option is None else str(option).strip() for option in found]
     if len(texts) != len(labels.labels):
         raise ItemError(
             f"item {item.id} has {len(texts)} options",
-            where=f"{_place(item)}: {labels.options[0]}",
+            where=f"{place_of(item)}: {labels.options[0]}",
             expected=f"{len(labels.labels)}, one for each label",
             found=str(texts)[:120],
         )
     if "" in texts:
-        columns = labels.options if len(labels.options) > 1 else labels.options * len(texts)
+        empty = texts.index("")
         raise ItemError(
-            f"item {item.id} has no option for the label {labels.codes[texts.index('')]!r}",
-            where=f"{_place(item)}: {columns[texts.index('')]}",
+            f"item {item.id} has no option for the label {labels.codes[empty]!r}",
+            where=f"{place_of(item)}: {columns[empty]}",
             expected="an option for each label",
             found="an empty cell" if len(labels.options) > 1 else str(texts)[:120],
         )
@@ -71,7 +62,7 @@ def _listed(item: Item, column: str) -> list[Any]:
     if cell is None:
         raise ItemError(
             f"item {item.id} has no list of options",
-            where=f"{_place(item)}: {column}",
+            where=f"{place_of(item)}: {column}",
             expected='a list, in CSV as JSON: ["one option", "another"]',
             found=repr(item.fields.get(column))[:120],
         )
@@ -95,5 +86,6 @@ def listed(cell: Any) -> list[Any] | None:
     return cell if isinstance(cell, list) else None
 
 
-def _place(item: Item) -> str:
-    return getattr(item.fields, "where", "items")
+def place_of(item: Item) -> str:
+    """The file and the line of an item."""
+    return str(getattr(item.fields, "where", "items"))

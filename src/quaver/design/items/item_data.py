@@ -17,8 +17,7 @@ import polars as pl
 from quaver.core.arguments import excerpt
 from quaver.core.number_format import text_of
 from quaver.design.items.answer_options import listed
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row, read_rows
 from quaver.design.spec.items_spec import Condition
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, QuaverError, UnknownName
@@ -92,26 +91,20 @@ def column_template(column: str) -> str:
 
 def _columns(data: Any, where: str) -> dict[str, list[Any]]:
     """The columns of a table, their values as the library has them."""
-    if isinstance(data, pl.LazyFrame):
-        data = data.collect()
-    if isinstance(data, pl.Series):
-        return {data.name or TEXT: data.to_list()}
-    if isinstance(data, pl.DataFrame):
-        return data.to_dict(as_series=False)
     if isinstance(data, Mapping):
         return _of_mapping(data, where)
     if isinstance(data, list | tuple):
         return _of_list(data, where)
     try:
-        return _foreign(data, where)
+        return _of_frame(data, where)
     except QuaverError:
         raise
     except Exception as error:  # each library refuses what it cannot convert in its own way
         raise _no_table(data, where, str(error)) from None
 
 
-def _foreign(data: Any, where: str) -> dict[str, list[Any]]:
-    """The columns of another library's frame or series."""
+def _of_frame(data: Any, where: str) -> dict[str, list[Any]]:
+    """The columns of a frame or a series of any library."""
     import narwhals as nw  # here, and not above: most studies read files
 
     frame = nw.from_native(data, pass_through=True, allow_series=True)
@@ -138,9 +131,9 @@ def _of_mapping(data: Mapping[Any, Any], where: str) -> dict[str, list[Any]]:
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
             raise _no_table(data, where, f"{name}: {excerpt(values)}")
         columns[str(name)] = list(values)
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name}: {length:,}" for name, length in list(lengths.items())[:6])
+    if len({len(values) for values in columns.values()}) > 1:
+        lengths = [f"{name}: {len(values):,}" for name, values in columns.items()]
+        found = ", ".join(lengths[:6])
         raise ItemError("the columns differ in length", where=where, expected="one length", found=found)
     return columns
 
@@ -173,19 +166,18 @@ def _no_table(data: Any, where: str, found: str) -> ItemError:
 
 def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
     plain = {name: _whole_numbers([_plain(value) for value in values]) for name, values in columns.items()}
-    names = list(plain)
-    cells = zip(*plain.values(), strict=True)
-    return [
-        Row(zip(names, row, strict=True), where, f" row {index}") for index, row in enumerate(cells, start=1)
-    ]
+    rows = []
+    for number, cells in enumerate(zip(*plain.values(), strict=True), start=1):
+        rows.append(Row(zip(plain, cells, strict=True), where, f" row {number}"))
+    return rows
 
 
 def _whole_numbers(values: list[Any]) -> list[Any]:
     """A column of numbers with 1 for 1.0, where no number has decimals."""
-    floats = [value for value in values if type(value) is float]
-    if not floats or any(not value.is_integer() or abs(value) > _WHOLE for value in floats):
+    kinds = {type(value) for value in values}
+    if float not in kinds or kinds - {float, int, NoneType}:
         return values
-    if any(type(value) not in (float, int, NoneType) for value in values):
+    if any(type(value) is float and not (value.is_integer() and abs(value) <= _WHOLE) for value in values):
         return values
     return [None if value is None else int(value) for value in values]
 
@@ -198,8 +190,9 @@ def _plain(value: Any) -> Any:
         return None if math.isnan(value) else float(value) if math.isfinite(value) else str(value)
     if type(value).__name__ in ("NAType", "NaTType"):  # pandas' missing values
         return None
-    if isinstance(value, datetime):
-        return _moment(value)
+    if isinstance(value, datetime):  # the date alone at midnight, as spreadsheets and databases store days
+        is_day = value.tzinfo is None and value.time() == time()
+        return value.date().isoformat() if is_day else value.isoformat(sep=" ")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -211,21 +204,10 @@ def _plain(value: Any) -> Any:
     return text_of(value) if isinstance(value, bytes) else str(value)
 
 
-def _moment(value: datetime) -> str:
-    """A date and time; the date alone at midnight, as spreadsheets and databases store days."""
-    whole = value.tzinfo is None and value.time() == time()
-    return value.date().isoformat() if whole else value.isoformat(sep=" ")
+Numbered = tuple[int, Row]
+"""A row, and its number in its source."""
 
-
-Numbered = tuple[int, Mapping[str, Any]]
 _MOST_VALUES = 8
-
-
-def place_of(
-    row: Mapping[str, Any], number: int, source: Positions, loc: tuple[str, ...] = ("items",)
-) -> str:
-    """The file and the line of a row, or its number in its source."""
-    return row.where if isinstance(row, Row) else f"{source.where(*loc, 'source')}: row {number}"
 
 
 def rows_where(
@@ -242,16 +224,16 @@ def rows_where(
             raise UnknownName("column", column, columns, where=place)
         kept, texts = [], Counter[str]()
         for number, row in rows:
-            where = f"{place_of(row, number, source, loc[:-1])}: {column}"
-            text, entries = _in_words(row.get(column), condition, where)
+            is_list = condition.entries is not None
+            text = str(len(listed(row.get(column)) or ())) if is_list else row.text(column)
             texts[text] += 1
             try:
-                if condition.entries == entries and (entries is not None or condition.met(text)):
+                if condition.met(text):
                     kept.append((number, row))
             except ValueError:
                 raise ItemError(
                     "this cell is compared with a number, but is not one",
-                    where=where,
+                    where=f"{row.where}: {column}",
                     expected=f"a number, as the limit of {place} is one",
                     found=text[:120],
                     fix="leave such rows out with `none_of`, or put the limit in quotation marks",
@@ -262,16 +244,8 @@ def rows_where(
                 "no row meets this condition",
                 where=place,
                 expected="a condition that some rows meet",
-                found=f"{', '.join(common)}{', …' if len(texts) > _MOST_VALUES else ''}",
+                found=", ".join(common) + (", …" if len(texts) > _MOST_VALUES else ""),
                 fix="write one of the values that are found",
             )
         rows = kept
     return rows
-
-
-def _in_words(cell: Any, condition: Condition, where: str) -> tuple[str, int | None]:
-    """A cell's text; or how many entries its list has, where the condition is about that."""
-    if condition.entries is None:
-        return text_of(cell, where), None
-    entries = len(listed(cell) or ())
-    return f"{entries} entries", entries

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,13 +14,11 @@ from typing import Any, Protocol
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.meter import little_garbage
-from quaver.core.number_format import text_of
 from quaver.core.records import Item
 from quaver.core.seeds import derive
-from quaver.design.items.item_data import place_of, rows_where
+from quaver.design.items.item_data import Numbered, rows_where
 from quaver.design.items.item_labels import with_gold, with_labels
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES
-from quaver.design.items.table_files import FORMATS, read_rows
+from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.spec import StudySpec
 from quaver.design.spec.items_spec import ExamplesSpec, ItemsSpec, TableSpec
 from quaver.design.spec.study_file import Positions, bind
@@ -71,9 +71,10 @@ def _more_gold(items: Sequence[Item], chosen: set[int], most: int, draw: random.
     """Items outside the sample that have a gold label, at random: one of each label that it lacks first."""
     others = [index for index, item in enumerate(items) if item.known_gold and index not in chosen]
     draw.shuffle(others)
-    lacking = {one: index for index in others for one in items[index].known_gold.items()}
-    for one in (one for index in chosen for one in items[index].known_gold.items()):
-        lacking.pop(one, None)
+    lacking = {label: index for index in others for label in items[index].known_gold.items()}
+    for index in chosen:
+        for label in items[index].known_gold.items():
+            lacking.pop(label, None)
     return set(list(dict.fromkeys([*lacking.values(), *others]))[:most])
 
 
@@ -82,67 +83,48 @@ def _items_of(
 ) -> list[Item]:
     """The items of a table: the study's own, or those of its examples."""
     with little_garbage():
-        return _read(asked, spec, source, loc)
+        rows = _rows(asked, source, loc)
+        columns = {name for row in rows for name in row}
+        if not columns:
+            raise ItemError("there are no items", where=source.where(*loc, "source"), found=asked.source)
+        named: dict[tuple[str | int, ...], str | None] = {(*loc, "id"): asked.id}
+        if isinstance(asked, ItemsSpec):
+            named[*loc, "group"] = asked.group
+            named |= {(*loc, "groups", index): name for index, name in enumerate(asked.groups)}
+            named |= {(*loc, "coders", index): name for index, name in enumerate(asked.coders)}
+        for place, name in named.items():
+            # Where no column is called so, near duplicates are found in the texts.
+            if name is not None and name not in columns and name != NEAR_DUPLICATES:
+                signs = [sign for sign in ",;\t|" if sign in min(columns)]
+                is_one_cell = len(columns) == 1 and asked.separator and signs
+                fix = f"write `separator: {signs[0]!r}`" if is_one_cell else None
+                raise UnknownName("column", name, columns, where=source.where(*place), fix=fix)
+        for row in rows:
+            if len(row) < len(columns):  # a row of JSON Lines may lack some
+                row.update(dict.fromkeys(columns.difference(row)))
+        numbered = rows_where([*enumerate(rows, start=1)], asked.where, columns, source, (*loc, "where"))
+        if isinstance(asked, ItemsSpec):
+            groups = [name for name in asked.groups if name in columns]
+            return with_labels(_identified(numbered, asked.id, groups), asked, spec, columns, source, loc)
+        items = _identified(numbered, asked.id or (spec.items.id if spec.items.id in columns else None))
+        gold = asked.gold or (spec.items.gold if spec.items.gold and spec.items.gold.column else None)
+        return with_gold(items, gold, spec.task.label_set(), columns, source, loc)
 
 
-def _read(
-    asked: ItemsSpec | ExamplesSpec, spec: StudySpec, source: Positions, loc: tuple[str, ...]
-) -> list[Item]:
-    rows = _rows(asked, source, loc)
-    columns = {name for row in rows for name in row}
-    if not columns:
-        raise ItemError("there are no items", where=source.where(*loc, "source"), found=asked.source)
-    named = _named(asked, loc) if isinstance(asked, ItemsSpec) else [((*loc, "id"), asked.id)]
-    for place, name in named:
-        if name is not None and name not in columns:
-            only = next(iter(columns)) if len(columns) == 1 and asked.separator else ""
-            signs = [f"write `separator: {sign!r}`" for sign in (",", ";", "\t", "|") if sign in only]
-            raise UnknownName(
-                "column", name, columns, where=source.where(*place), fix=next(iter(signs), None)
-            )
-    for row in rows:
-        if len(row) < len(columns):  # a row of JSON Lines may lack some
-            row.update(dict.fromkeys(columns.difference(row)))
-    numbered = rows_where(list(enumerate(rows, start=1)), asked.where, columns, source, (*loc, "where"))
-    if isinstance(asked, ItemsSpec):
-        groups = [name for name in asked.groups if name in columns]
-        items = _identified(numbered, asked.id, groups, source, loc)
-        return with_labels(items, asked, spec, columns, source, loc)
-    usual = spec.items.id if spec.items.id in columns else None
-    items = _identified(numbered, asked.id or usual, [], source, loc)
-    gold = asked.gold or (spec.items.gold if spec.items.gold and spec.items.gold.column else None)
-    return with_gold(items, gold, spec, columns, source, loc)
-
-
-def _named(spec: ItemsSpec, loc: tuple[str, ...]) -> list[tuple[tuple[str | int, ...], str | None]]:
-    """The columns that the study names, with their places in it."""
-    found: list[tuple[tuple[str | int, ...], str | None]] = [((*loc, "id"), spec.id)]
-    for index, group in enumerate(spec.groups):
-        if group != NEAR_DUPLICATES:  # where no column is called so, they are found in the texts
-            found.append(((*loc, "group") if group == spec.group else (*loc, "groups", index), group))
-    return found + [((*loc, "coders", index), coder) for index, coder in enumerate(spec.coders)]
-
-
-def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence[dict[str, Any]]:
+def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence[Row]:
     name, options = table.source, table.options
     where = source.where(*loc, "source")
     if name.startswith("hf:"):
         name, options = "hf", {"path": _dataset(name.removeprefix("hf:"), source)} | options
     if name in registry.names("items"):
         plugin = registry.load("items", name, where=where)
-        rows: list[dict[str, Any]] = plugin(**bind(plugin, options, source, (*loc, "options")))
-        return rows
+        found = plugin(**bind(plugin, options, source, (*loc, "options")))
+        return [Row(row.items(), where, f" row {number}") for number, row in enumerate(found, start=1)]
     path = Path(name)
-    if path.suffix.lower() not in FORMATS and not os.path.exists(
-        path
-    ):  # no error for a name that cannot be one
-        raise UnknownName(
-            "source of items",
-            name,
-            registry.names("items"),
-            where=where,
-            fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
-        )
+    # No error for a name that cannot be one.
+    if path.suffix.lower() not in FORMATS and not os.path.exists(path):
+        fix = f"name a built-in, or a file that ends in {', '.join(FORMATS)}"
+        raise UnknownName("source of items", name, registry.names("items"), where=where, fix=fix)
     try:
         file, sheet, quote = source.path_of(name), table.sheet, table.quote
         return read_rows(file, table.encoding, table.separator, sheet=sheet, quote=quote)
@@ -158,46 +140,45 @@ def _dataset(name: str, source: Positions) -> str:
 
 
 def _identified(
-    rows: Sequence[tuple[int, Mapping[str, Any]]],
-    id_column: str | None,
-    groups: Sequence[str],
-    source: Positions,
-    loc: tuple[str, ...],
+    rows: Sequence[Numbered], id_column: str | None, group_columns: Sequence[str] = ()
 ) -> list[Item]:
+    """The rows as items, with their ids and groups."""
     items: list[Item] = []
-    first_at: dict[str, int] = {}
-
-    def place(index: int) -> str:
-        number, row = rows[index]
-        return place_of(row, number, source, loc)
-
-    def text(value: Any, index: int, column: str) -> str:
-        if type(value) is str and value.isascii():  # no error to say the place of
-            return value.strip()
-        return text_of(value, f"{place(index)}: {column}")
-
-    for index, (number, row) in enumerate(rows):
-        identity = str(number) if id_column is None else text(row.get(id_column), index, id_column)
+    first: dict[str, Row] = {}
+    expected = "a unique id for every item"
+    for number, row in rows:
+        identity = row.text(id_column) if id_column else str(number)
+        where = f"{row.where}: {id_column}"
         if not identity:
-            raise ItemError(
-                "this row has no id",
-                where=f"{place(index)}: {id_column}",
-                expected="a unique id for every item",
-                found="an empty cell",
-            )
-        if identity in first_at:
+            raise ItemError("this row has no id", where=where, expected=expected, found="an empty cell")
+        if first.setdefault(identity, row) is not row:
             raise ItemError(
                 f"the id {identity!r} occurs twice",
-                where=f"{place(index)}: {id_column}",
-                expected="a unique id for every item",
-                found=f"the same id at {place(first_at[identity])}",
-                fix="leave `id` out of the study file to number the rows" if id_column else None,
+                where=where,
+                expected=expected,
+                found=f"the same id at {first[identity].where}",
+                fix="leave `id` out of the study file to number the rows",
             )
-        first_at[identity] = index
-        of = (
-            {column_of("group", group): text(row.get(group), index, group) for group in groups}
-            if groups
-            else {}
-        )
-        items.append(Item(identity, row, None, of))
+        groups = {column_of("group", name): row.text(name) for name in group_columns}
+        items.append(Item(identity, row, None, groups))
     return items
+
+
+_NOT_A_WORD = re.compile(r"[\W_]+")
+
+NEAR_DUPLICATES = "near_duplicates"
+"""The name of the groups of texts that are copies, where a study takes them for its own."""
+
+
+def with_near_duplicates(items: Sequence[Item], texts: Sequence[str]) -> list[Item]:
+    """The items, each in the group of those whose texts differ in capitals, punctuation and space alone."""
+    words = [_NOT_A_WORD.sub(" ", text.casefold()).strip() for text in texts]
+    sizes = Counter(words)
+    numbers: dict[str, int] = {}
+    grouped = []
+    for index, (item, text) in enumerate(zip(items, words, strict=True)):
+        name = f"item {index}"
+        if sizes[text] > 1:
+            name = f"text {numbers.setdefault(text, len(numbers))}"
+        grouped.append(replace(item, groups={**item.groups, NEAR_DUPLICATES: name}))
+    return grouped

@@ -13,7 +13,7 @@ from typing import Any
 from quaver.core.input_budget import MOST_BYTES, MOST_CELLS
 from quaver.core.number_format import count
 from quaver.design.items import spreadsheet_engine
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, UnknownName
 
 MOST_SHEETS = 1_000
@@ -131,17 +131,13 @@ def _names(file: str, grid: Sequence[_Numbered], columns: Sequence[int]) -> list
     names = [header[index].strip() for index in columns]
     unnamed = [index for index, name in zip(columns, names, strict=True) if not name]
     if unnamed and unnamed != columns[:1]:  # a frame's index stands first, without a name
-        whole = next((row for row in grid[1:6] if all(row[1][index] for index in columns)), None)
-        fix = f"give column {letters(unnamed[0] + 1)} a name, or empty it"
-        if whole is not None and len(unnamed) * 2 >= len(columns):
-            title = ", ".join(whole[1][index][:30] for index in columns[:6])
-            fix = f"row {whole[0]} looks like the header ({title}): delete the rows above it"
+        column = letters(unnamed[0] + 1)
         raise ItemError(
             f"{count(len(unnamed), 'column')} with cells and without a name in the header",
             where=f"{file}: row {first}",
             expected="the columns' names in the first row of the table",
             found=", ".join(name for name in names if name)[:120],
-            fix=fix,
+            fix=f"give column {column} a name, or empty it; delete the rows above the columns' names",
         )
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -17,17 +17,59 @@ import polars as pl
 
 from quaver.core.input_budget import TooLarge, read_parquet
 from quaver.core.meter import little_garbage
-from quaver.core.number_format import count
-from quaver.design.items.text_lines import Row, rows_of_lines
+from quaver.core.number_format import count, text_of
 from quaver.errors import ItemError, SpecError, nearest
+
+
+class Row(dict[str, Any]):
+    """A row's cells by column, and its place: ``items.csv:12``."""
+
+    __slots__ = ("_file", "_place")
+
+    def __init__(self, cells: Iterable[tuple[str, Any]], file: str, place: int | str) -> None:
+        super().__init__(cells)
+        self._file, self._place = file, place
+
+    @property
+    def where(self) -> str:
+        """The file and the line, or the number of the row."""
+        return f"{self._file}:{self._place}"
+
+    @property
+    def number(self) -> int:
+        """The number of its row or line in the file, from 1; of a record of several lines, of its last."""
+        return int(str(self._place).removeprefix(" row "))
+
+    def text(self, column: str | None) -> str:
+        """A cell's text without white space around it; empty for an empty cell."""
+        cell = None if column is None else self.get(column)
+        if isinstance(cell, str) and cell.isascii():  # nearly every cell, and a table may have millions
+            return cell.strip()
+        return text_of(cell, f"{self.where}: {column}")
+
+
+def column_texts(rows: Iterable[Row], column: str) -> list[str]:
+    """A column's cells as `Row.text` gives them; what many rows hold is read once."""
+    known: dict[Any, str] = {}
+    texts = []
+    for row in rows:
+        cell = row.get(column)
+        text = known.get(cell) if isinstance(cell, str) else None
+        if text is None:
+            text = row.text(column)
+            if isinstance(cell, str):
+                known[cell] = text
+        texts.append(text)
+    return texts
+
 
 _Reader = Callable[[Path, dict[str, Any]], list[Row]]
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may exceed the default of 128 kB
 SPREADSHEETS = (".xlsx", ".xlsm", ".ods")
 _LIKE_SPREADSHEETS = (".xls", ".xlsb", ".numbers", ".gsheet")
-_SHARED = 100_000
-"""Distinct cells of a CSV file that are stored once, however often they occur."""
+_SHORT = 40
+"""Characters of a cell of a CSV file that is stored once, however often it occurs."""
 
 
 def read_rows(
@@ -183,7 +225,6 @@ class _SingleCell(Exception):
 
 def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
     """The rows of a text file."""
-    name, shared = path.name, dict[str, str]()
     no_quotes = f"if quotation marks are text, {hint.format(name='quote', value='none')}"
     try:
         header: list[str] = next((cells for cells in reader if cells), [])
@@ -217,11 +258,8 @@ def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
                     found=count(len(cells), "cell"),
                     fix=f"quote texts that hold the separator or a line break; {no_quotes}",
                 )
-            if len(shared) < _SHARED:
-                cells = [shared.setdefault(cell, cell) for cell in cells]
-            else:
-                cells = [shared.get(cell, cell) for cell in cells]
-            yield Row(zip(header, cells, strict=False), name, reader.line_num)
+            cells = [sys.intern(cell) if len(cell) <= _SHORT else cell for cell in cells]
+            yield Row(zip(header, cells, strict=False), path.name, reader.line_num)
     except csv.Error as error:
         raise ItemError(
             f"damaged row: {error}",
@@ -301,8 +339,13 @@ def _parquet(path: Path, _: dict[str, Any]) -> list[Row]:
 
 
 def _lines(path: Path, how: dict[str, Any]) -> list[Row]:
+    """Each line is the column ``text``; empty lines are skipped."""
+    rows = []
     with path.open(encoding=how["encoding"]) as file:
-        return rows_of_lines(file, path.name)
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                rows.append(Row([("text", line.rstrip("\r\n"))], path.name, number))
+    return rows
 
 
 FORMATS: dict[str, _Reader] = {

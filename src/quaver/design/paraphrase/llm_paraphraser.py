@@ -6,11 +6,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+from itertools import product
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from quaver.core.records import Decoding, Message, Prompt
+from quaver.core.records import Decoding, Message, Prompt, Response
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.meaning import escaped
 from quaver.design.paraphrase.paraphraser import (
@@ -31,13 +32,8 @@ CUT_OFF: Final = "cut_off"
 Temperature = Annotated[float, Field(ge=0, le=5)]
 
 
-class Drawn(NamedTuple):
-    """What a model wrote: a text, whether it ended within the limit, how it was made, and any error."""
-
-    text: str
-    ended: bool
-    origin: Mapping[str, Any]
-    error: str = ""
+Drawn = tuple[str, bool, Mapping[str, Any]]
+"""What a model wrote: a text, whether it ended within the limit, and how it was made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +72,8 @@ class Sampled(ABC):
             raise SpecError("a temperature is given twice", where="temperatures", found=str(self._heats))
 
     @property
-    def _heats(self) -> list[float]:
-        return list(self._usual if self.temperatures is None else self.temperatures)
+    def _heats(self) -> Sequence[float]:
+        return self.temperatures or self._usual
 
     @abstractmethod
     def asked(self) -> Mapping[str, Any]:
@@ -97,20 +93,15 @@ class Sampled(ABC):
     def _drawn(
         self, source: Any, context: PromptContext, temperature: float, count: int, seed: int, work: Work
     ) -> Iterable[Drawn]:
-        """Draw some texts."""
-
-    def _most(self, missing: int) -> int:
-        """How many texts are drawn at a time."""
-        return missing
+        """Draw at most ``count`` texts."""
 
     def foreseen(self, original: str) -> Sequence[Paraphrase]:
         """Stand-ins for ``k`` paraphrases at each temperature; no two of them begin alike."""
-        groups = [(temperature, f"{temperature:g}") for temperature in self._heats]
-        return [
-            Paraphrase(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
-            for one, group in groups
-            for n in range(1, self.k + 1)
-        ]
+        stand_ins = []
+        for heat, number in product(self._heats, range(1, self.k + 1)):
+            text = f"{heat:g} {number} {original}"
+            stand_ins.append(Paraphrase(f"t{heat:g}-{number}", text, f"{heat:g}", {TEMPERATURE: heat}))
+        return stand_ins
 
     def to_ask(self, draft: Draft) -> ToAsk | None:
         """The calls that the draft still takes; none of an engine that has a model of its own."""
@@ -133,38 +124,25 @@ class Sampled(ABC):
     def _fill(
         self, source: Any, context: PromptContext, temperature: float, draft: Draft, work: Work
     ) -> None:
-        group, most, drawn = f"{temperature:g}", self.tries * self.k, 0
+        """Draw until the draft has ``k`` paraphrases of a temperature."""
+        group, left = f"{temperature:g}", self.tries * self.k
         while (missing := self.k - len(draft.of(group))) > 0:
-            if drawn >= most:
+            if left <= 0:
                 raise self._too_few(draft, group)
-            if not drawn:
+            if left == self.tries * self.k:
                 work.begin(f"{missing} paraphrases at temperature {group} from {self._name}")
-            count, before = min(self._most(missing), most - drawn), draft.asked.get(group, 0)
+            count, before = min(missing, left), draft.asked.get(group, 0)
             seed = (derive(context.seed, self._seeded, group) + before) % 2**31
             answers = self._drawn(source, context, temperature, count, seed, work)
             draft.asked[group] = before + count
-            drawn += count
-            for answer in answers:
-                self._offer(answer, temperature, group, draft)
-
-    def _offer(self, answer: Drawn, temperature: float, group: str, draft: Draft) -> None:
-        if answer.error:
-            raise ModelError(
-                "the model failed to write a paraphrase",
-                where=self._name,
-                found=answer.error,
-                fix="run it again: the paraphrases so far are kept",
-            )
-        if not answer.ended and self.cut_off == "drop":
-            draft.drop(group, "cut off")
-            return
-        draft.offer(
-            escaped(answer.text, draft.original),
-            lambda n: f"t{group}-{n}",
-            group,
-            {TEMPERATURE: temperature} | ({} if answer.ended else {CUT_OFF: True}),
-            {"temperature": temperature, **answer.origin},
-        )
+            left -= count
+            for text, ended, origin in answers:
+                if not ended and self.cut_off == "drop":
+                    draft.drop(group, "cut off")
+                    continue
+                covariates = {TEMPERATURE: temperature} | ({} if ended else {CUT_OFF: True})
+                made = escaped(text, draft.original)
+                draft.offer(made, f"t{group}-", group, covariates, {"temperature": temperature, **origin})
 
     def _too_few(self, draft: Draft, group: str) -> ModelError:
         """The error of a model that gave too few paraphrases."""
@@ -196,14 +174,11 @@ def cleaned(answer: str, original: str) -> str:
     >>> cleaned('Sure, here is one:\n1. "Is it good or bad?"\n2. Good?', "Good or bad?")
     'Is it good or bad?'
     """
-    text = _LEAD.sub("", _THINKING.sub("", answer).strip())
+    text = _LEAD.sub("", _THINKING.sub("", answer).strip()).strip()
     lines = [line.strip() for line in text.splitlines()]
-    kept = [line for line in lines if line]
     if "\n" not in original.strip():
-        kept = kept[:1]
-    elif kept:
-        kept = lines[lines.index(kept[0]) : len(lines) - lines[::-1].index(kept[-1])]
-    return _unquoted(_MARK.sub("", _unquoted("\n".join(kept)) if kept else "")).strip()
+        lines = lines[:1]
+    return _unquoted(_MARK.sub("", _unquoted("\n".join(lines)))).strip()
 
 
 def _unquoted(text: str) -> str:
@@ -289,11 +264,19 @@ class Llm(Sampled):
         request = self._asking(original)
         prompt = Prompt((Message("user", request),), original, request)
         decoding = Decoding("paraphrase", temperature=temperature, max_tokens=self._longest(original))
-        drawn = []
-        for number, response in enumerate(work.ask(self.model, prompt, decoding, seed, count)):
-            text = cleaned(response.text, original)
-            if len(text) > 8 and text in request.replace(original, ""):  # a line of the request
-                text = original
-            failed = (response.error or "an error") if response.finish == "error" else ""
-            drawn.append(Drawn(text, response.finish == "stop", {"seed": seed + number}, failed))
-        return drawn
+        responses = work.ask(self.model, prompt, decoding, seed, count)
+        return (self._read(answer, request, original, seed + n) for n, answer in enumerate(responses))
+
+    def _read(self, answer: Response, request: str, original: str, seed: int) -> Drawn:
+        """The paraphrase in an answer."""
+        if answer.finish == "error":
+            raise ModelError(
+                "the model failed to write a paraphrase",
+                where=self._name,
+                found=answer.error or "an error",
+                fix="run it again: the paraphrases so far are kept",
+            )
+        text = cleaned(answer.text, original)
+        if len(text) > 8 and text in request.replace(original, ""):  # a line of the request
+            text = original
+        return text, answer.finish == "stop", {"seed": seed}

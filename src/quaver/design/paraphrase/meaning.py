@@ -6,8 +6,9 @@ Whether it means the same is for a reader to say. Paraphrases that lose somethin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factor_levels import ORIGINAL, LevelOfFactor
@@ -39,26 +40,21 @@ def lost(original: str, paraphrase: str, names: list[str]) -> dict[str, list[str
     >>> lost("Is {{ x }} good or bad?", "Is it Good or evil?", ["good", "bad"])
     {'placeholders': ['{{ x }}'], 'labels': ['bad']}
     """
-    kinds: dict[str, Callable[[str], list[str]]] = {
-        "placeholders": _placed,
-        "labels": lambda text: _named(text, names),
-    }
-    gone = {
-        kind: [name for name in read(original) if name not in read(paraphrase)]
-        for kind, read in kinds.items()
-    }
-    return {kind: some for kind, some in gone.items() if some}
+    kept, gone = _parts_to_keep(paraphrase, names), {}
+    for kind, parts in _parts_to_keep(original, names).items():
+        missing = [part for part in parts if part not in kept[kind]]
+        if missing:
+            gone[kind] = missing
+    return gone
 
 
-def _placed(text: str) -> list[str]:
-    return list(dict.fromkeys(re.sub(r"\s+", " ", placeholder) for placeholder in placeholders(text)))
-
-
-def _named(text: str, names: list[str]) -> list[str]:
-    """The labels' names that occur in a template, outside placeholders."""
+def _parts_to_keep(text: str, names: list[str]) -> dict[str, list[str]]:
+    """The placeholders of a template, and the labels' names outside them; each once, in order."""
+    placed = [" ".join(placeholder.split()) for placeholder in placeholders(text)]
     pattern = _names_pattern(names)
     written = pattern.findall(_PLACEHOLDER.sub(" ", text)) if pattern else []
-    return list(dict.fromkeys(name if len(name) <= 2 else name.casefold() for name in written))
+    named = [name if len(name) <= 2 else name.casefold() for name in written]
+    return {"placeholders": list(dict.fromkeys(placed)), "labels": list(dict.fromkeys(named))}
 
 
 def placeholders(template: str) -> list[str]:
@@ -92,15 +88,13 @@ def protected(names: list[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{part})" for part in parts), re.DOTALL)
 
 
-def segments(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def segments(text: str, pattern: re.Pattern[str]) -> list[tuple[int, int]]:
     """The parts of a text that may be changed: start and end of the text between protected parts."""
-    index = 0
+    edges = [0]
     for match in pattern.finditer(text):
-        if match.start() > index:
-            yield index, match.start()
-        index = match.end()
-    if index < len(text):
-        yield index, len(text)
+        edges += match.span()
+    edges.append(len(text))
+    return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
 
 
 def escaped(text: str, original: str) -> str:
@@ -109,14 +103,9 @@ def escaped(text: str, original: str) -> str:
     >>> escaped("Is {{ x }} {{ secret }}?", "Is it {{ x }}?")
     "Is {{ x }} {{ '{{' }} secret }}?"
     """
-    known = set(placeholders(original))
-    pieces, index = [], 0
-    for match in _PLACEHOLDER.finditer(text):
-        if match.group() not in known:
-            continue
-        pieces += [literal(text[index : match.start()]), match.group()]
-        index = match.end()
-    return "".join([*pieces, literal(text[index:])])
+    known = placeholders(original)
+    parts = re.split(f"({_PLACEHOLDER.pattern})", text, flags=re.DOTALL)
+    return "".join(part if part in known else literal(part) for part in parts)
 
 
 _SHORT = r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\b[A-Z])"
@@ -139,8 +128,6 @@ def clauses(sentence: str) -> list[str]:
 
 
 def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
-    pieces, index = [], 0
-    for match in pattern.finditer(text):
-        pieces.append(text[index : match.end()])
-        index = match.end()
-    return [piece for piece in [*pieces, text[index:]] if piece]
+    """A text in pieces, each of which ends with a match."""
+    edges = [0, *(match.end() for match in pattern.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(edges) if start < end]

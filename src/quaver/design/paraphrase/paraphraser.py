@@ -10,19 +10,16 @@ Engines reword the instruction. The postfix never changes.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from pydantic import Field
 
 from quaver.core.records import Decoding, Item, LabelSet, Prompt, Response, Variant
-from quaver.design.factor_levels import ORIGINAL
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import SpecError, UnknownName
 
 
@@ -98,37 +95,38 @@ class Draft:
     def offer(
         self,
         text: str,
-        name: Callable[[int], str],
+        name: str,
         group: str = "",
         covariates: Mapping[str, str | float | bool] | None = None,
         origin: Mapping[str, Any] | None = None,
     ) -> bool:
         """Keep a paraphrase, unless it is empty, an echo of the original or a duplicate.
 
+        Its name is the one that is given; after a name that ends in a dash, its number in the group follows.
+
         Returns:
             Whether it was kept.
         """
-        why = self._refusal(text)
+        form, why = self._form(text), ""
+        if not form.strip():
+            why = "empty"
+        elif form == self._form(self.original):
+            why = "echo"
+        elif form in self._forms:
+            why = "duplicate"
         if why:
             self.drop(group, why)
             return False
-        number = len(self.of(group)) + 1
-        self.paraphrases.append(Paraphrase(name(number), text, group, covariates or {}, origin or {}))
-        self._forms.add(self._form(text))
+        if name.endswith("-"):
+            name += str(len(self.of(group)) + 1)
+        self.paraphrases.append(Paraphrase(name, text, group, covariates or {}, origin or {}))
+        self._forms.add(form)
         return True
 
     def drop(self, group: str, why: str) -> None:
         """Count an answer that is no paraphrase."""
         reasons = self.dropped.setdefault(group, {})
         reasons[why] = reasons.get(why, 0) + 1
-
-    def _refusal(self, text: str) -> str | None:
-        form = self._form(text)
-        if not form.strip():
-            return "empty"
-        if form == self._form(self.original):
-            return "echo"
-        return "duplicate" if form in self._forms else None
 
     def _form(self, text: str) -> str:
         return text if self.exact else re.sub(r"[\W_]+", " ", text).strip().casefold()
@@ -210,23 +208,6 @@ class NoWork:
         return []
 
 
-class _NothingKept:
-    """For a study without a folder: it makes again what costs nothing, and nothing else."""
-
-    stands_in = False
-
-    def foresee(self, left: ToAsk) -> None:
-        """Ignored: nothing is planned without a folder."""
-
-    def paraphrases(
-        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
-    ) -> Sequence[Paraphrase]:
-        return fill(blank, NoWork())
-
-
-NOTHING_KEPT: Keeper = _NothingKept()
-
-
 Count = Annotated[int, Field(ge=1, le=1000)]
 """A number of paraphrases at one temperature or strength."""
 
@@ -242,6 +223,11 @@ class Paraphraser(Protocol):
 
     Its constructor takes the options beside its name in the study file, as keyword arguments with annotated
     types; constructing one is cheap.
+
+    One that knows in advance how many paraphrases it will make may also have ``foreseen(original)``: it
+    gives stand-ins with their future names, each about as long as the original. Its ``to_ask(draft)`` gives
+    the calls that completing a draft will take (`ToAsk`), or None if it takes none. A plan then needs no
+    paraphrases.
     """
 
     factor: str
@@ -272,19 +258,6 @@ class Paraphraser(Protocol):
             SpecError: The original has too little that this engine can change.
             ModelError: A model gave too few paraphrases; the message says how many.
         """
-        ...
-
-
-@runtime_checkable
-class Foreseen(Protocol):
-    """A paraphraser that knows in advance how many paraphrases it will make."""
-
-    def foreseen(self, original: str) -> Sequence[Paraphrase]:
-        """Stand-ins for its paraphrases, with their future names, each about as long as the original."""
-        ...
-
-    def to_ask(self, draft: Draft) -> ToAsk | None:
-        """The calls that completing a draft will take; None if it takes none."""
         ...
 
 
@@ -326,35 +299,20 @@ class File:
             UnknownName: It has no such column.
         """
         path = context.home / self.path
-        if not os.path.isfile(path):
-            raise SpecError(
-                "there is no such file of paraphrases",
-                where=str(path),
-                fix="paths are relative to the study file",
-            )
         column = "text" if path.suffix.lower() == ".txt" else self.column
-        hint = "`{name}: {value}` beside path"
-        rows = read_rows(path, self.encoding, sheet=self.sheet, hint=hint)
+        rows = read_rows(path, self.encoding, sheet=self.sheet, hint="`{name}: {value}` beside path")
         for number, row in enumerate(rows, start=1):
             if column not in row:
                 raise UnknownName("column", column, row, where=row.where, fix="name it: column: …")
-            text = str(row[column] or "").strip()
+            text, name = row.text(column), row.text(self.name) or f"w{number}"
             if text == draft.original.strip():
                 continue
-            name = str(row.get(self.name) or f"w{number}")
-            made = self._temperature_of(row)
-            if not draft.offer(text, lambda _, name=name: name, "", made, {"path": self.path}):  # type: ignore[misc]
+            if not draft.offer(text, name, "", self._temperature_of(row), {"path": self.path}):
                 raise SpecError(
                     "a paraphrase is empty or occurs twice",
                     where=f"{row.where}: {column}",
                     expected="a different paraphrase in every row",
                     found=text[:120] or "nothing",
-                )
-            if name == ORIGINAL:
-                raise SpecError(
-                    f"a paraphrase has the name {ORIGINAL!r} of the study file's own instruction",
-                    where=f"{row.where}: {self.name}",
-                    fix="give it another name",
                 )
         if not draft.paraphrases:
             raise SpecError(
@@ -366,14 +324,10 @@ class File:
         return draft.paraphrases
 
     def _temperature_of(self, row: Row) -> dict[str, float]:
-        value = row.get(self.temperature)
-        if value is None or value == "":
-            return {}
+        value = row.text(self.temperature)
         try:
-            return {TEMPERATURE: float(value)}
+            return {TEMPERATURE: float(value)} if value else {}
         except ValueError:
             raise SpecError(
-                "this temperature is not a number",
-                where=f"{row.where}: {self.temperature}",
-                found=str(value),
+                "this temperature is not a number", where=f"{row.where}: {self.temperature}", found=value
             ) from None

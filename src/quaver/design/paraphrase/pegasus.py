@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -33,8 +33,8 @@ class Pegasus(Sampled):
         model: A model's name on the Hugging Face hub, or its folder, relative to the study file or absolute.
         temperatures: The temperatures of sampling.
         k: The number of paraphrases at each.
-        beams: The number of beams sampled together, of which the most likely ones are used, as in the paper;
-            1 samples each paraphrase separately.
+        beams: The number of beams sampled together (at least as many as paraphrases are missing), of which
+            the most likely ones are used, as in the paper; 1 samples each paraphrase separately.
         top_k: The number of tokens to sample from at each step; 0 for all.
         tries: The most answers to draw for each paraphrase.
         batch: The number of sentences reworded together.
@@ -68,50 +68,42 @@ class Pegasus(Sampled):
         beside = context.home / self.model
         return _Sampler(str(beside) if beside.is_dir() else self.model, self.device)
 
-    def _most(self, missing: int) -> int:
-        return min(missing, self.beams) if self.beams > 1 else missing
-
     def _drawn(
         self, source: _Sampler, context: PromptContext, temperature: float, count: int, seed: int, work: Work
     ) -> Iterable[Drawn]:
         pieces = _pieces(context.prompt.instruction, source)
-        texts = [piece.text for piece in pieces if piece.reword]
+        texts = [text for text, _, is_reworded in pieces if is_reworded]
         made: list[list[tuple[str, bool]]] = []
         for index in range(0, len(texts), self.batch):
-            some = texts[index : index + self.batch]
-            made += source.sample(some, count, temperature, self.beams, self.top_k, seed + index)
+            batch = texts[index : index + self.batch]
+            made += source.sample(batch, count, temperature, self.beams, self.top_k, seed + index)
         for sentences_drawn in zip(*made, strict=True):
-            said = iter(sentences_drawn)
-            whole = "".join(
-                f"{next(said)[0] if piece.reword else piece.text}{piece.space}" for piece in pieces
-            )
+            drawn, whole = iter(sentences_drawn), ""
+            for text, space, is_reworded in pieces:
+                whole += (next(drawn)[0] if is_reworded else text) + space
             ended = all(done for _, done in sentences_drawn)
-            yield Drawn(whole, ended, {"seed": seed, "sentences": len(texts)})
+            yield whole, ended, {"seed": seed, "sentences": len(texts)}
 
 
-class _Piece(NamedTuple):
-    """A sentence or a part of one, and the white space after it."""
-
-    text: str
-    space: str
-    reword: bool
+_Piece = tuple[str, str, bool]
+"""A sentence or a part of one, the white space after it, and whether it is reworded."""
 
 
 def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
     """The instruction in pieces that fit the model; those with placeholders stay unchanged."""
-    result = []
+    pieces = []
     for sentence in sentences(instruction):
-        held = bool(placeholders(sentence)) or not sentence.strip()
-        for part in [sentence] if held else _fitting(sentence, sampler):
+        is_reworded = bool(sentence.strip()) and not placeholders(sentence)
+        for part in _fitting(sentence, sampler) if is_reworded else [sentence]:
             text = part.rstrip()
-            result.append(_Piece(text, part[len(text) :], not held))
-    if not any(piece.reword for piece in result):
+            pieces.append((text, part[len(text) :], is_reworded))
+    if not any(is_reworded for *_, is_reworded in pieces):
         raise SpecError(
             "every sentence of the instruction has a placeholder, which this model would lose",
             where="prompt.instruction",
             found=instruction[:120],
         )
-    return result
+    return pieces
 
 
 def _fitting(sentence: str, sampler: _Sampler) -> list[str]:
@@ -184,18 +176,18 @@ class _Sampler:
         batch = tokenizer(list(texts), padding=True, return_tensors="pt").to(model.device)
         with torch.random.fork_rng(), torch.no_grad():
             torch.manual_seed(seed)
-            drawn = model.generate(
+            rows = model.generate(
                 input_ids=batch["input_ids"],
                 attention_mask=batch["attention_mask"],
                 do_sample=True,
                 temperature=float(temperature),
                 top_k=top_k,
-                num_beams=beams,
+                num_beams=max(beams, count) if beams > 1 else 1,
                 num_return_sequences=count,
                 max_new_tokens=self.limit - 1,
-            )
-        end = tokenizer.eos_token_id
-        texts_drawn = [
-            (tokenizer.decode(row, skip_special_tokens=True).strip(), end in row) for row in drawn.tolist()
-        ]
-        return [texts_drawn[index : index + count] for index in range(0, len(texts_drawn), count)]
+            ).tolist()
+        drawn = []
+        for row in rows:
+            text = tokenizer.decode(row, skip_special_tokens=True).strip()
+            drawn.append((text, tokenizer.eos_token_id in row))
+        return [drawn[index : index + count] for index in range(0, len(drawn), count)]

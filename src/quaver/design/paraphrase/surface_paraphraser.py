@@ -208,7 +208,7 @@ class Surface:
         text = context.prompt.instruction
         prompt = context.prompt
         names = label_names(context.labels, prompt.answers)
-        free = list(segments(text, protected(names)))
+        free = segments(text, protected(names))
         places = [(kind, *edit) for kind in self._kinds for edit in edits(kind, text, free)]
         for strength in self.strengths or [0.2]:
             self._fill(strength, text, places, context.seed, draft)
@@ -222,7 +222,7 @@ class Surface:
                 return
             made, kinds = _drawn(text, places, strength, draw)
             origin, covariates = {"strength": strength, "kinds": kinds}, {"strength": strength}
-            draft.offer(made, lambda n: f"s{group}-{n}", group, covariates, origin)
+            draft.offer(made, f"s{group}-", group, covariates, origin)
         if len(draft.of(group)) < self.k:
             raise SpecError(
                 f"the instruction has {len(draft.of(group))} paraphrases at strength {group}",

@@ -103,17 +103,6 @@ class PromptWriter:
             question = f"{self._examples}\n\n{question}"
         return Prompt(messages, text, question)
 
-    @property
-    def around(self) -> tuple[str, str] | None:
-        r"""What stands before and after the item's text in every prompt, messages with ``\x1e`` between them.
-
-        None where more of a prompt depends on the item than its text, or the text is not shown once.
-        """
-        if self._frame is None:
-            return None
-        lead, _, before, after, _ = self._frame
-        return "".join(f"{content}\x1e" for _, content in lead) + before, after
-
     def _framed(self) -> _Frame | None:
         """All of a prompt but the item's text, where that is the same for every item."""
         if self._moving or self._has_options:

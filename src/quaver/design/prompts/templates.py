@@ -171,15 +171,6 @@ def literal(text: str) -> str:
     return _OPENING.sub(lambda match: f"{{{{ '{match.group()}' }}}}", text)
 
 
-def written_out(text: str) -> str:
-    """A template that renders to a given text, in one piece.
-
-    >>> written_out("{{ x }}")
-    '{{ "{{ x }}" }}'
-    """
-    return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}"
-
-
 def check(template: str, known: Collection[str], *, where: str, needs: Iterable[str] = ()) -> None:
     """Check a template before anything is rendered."""
     check_syntax(template, where=where)

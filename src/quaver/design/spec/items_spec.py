@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from quaver.core.column_names import column_of
 from quaver.core.number_format import composed
-from quaver.design.spec.yaml_file import Name, Part, PlacedError, Text, with_group
+from quaver.design.spec.yaml_file import Count, Name, Natural, Part, PlacedError, Text, check_distinct
 
 Scalar = bool | int | float | str
 
@@ -44,17 +45,20 @@ class Condition(Part):
     bare = "one_of"
     bare_types = ("string", "number", "boolean", "array", "null")
 
-    one_of: Values | None = Field(None, description="One of these values; null is an empty cell.")
-    none_of: Values | None = Field(None, description="None of these values.")
-    at_least: Limit = Field(None, description="This or more.")
-    at_most: Limit = Field(None, description="This or less.")
-    above: Limit = Field(None, description="More than this.")
-    below: Limit = Field(None, description="Less than this.")
-    contains: str | None = Field(None, description="This text somewhere in it, in any case.")
-    empty: bool | None = Field(None, description="true: only empty cells; false: none.")
-    entries: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="A list with this many entries, such as the options of a question."
-    )
+    one_of: Values | None = None
+    """One of these values; null is an empty cell."""
+    none_of: Values | None = None
+    """None of these values."""
+    at_least: Limit = None
+    """This or more."""
+    at_most: Limit = None
+    """This or less."""
+    contains: str | None = None
+    """This text somewhere in it, in any case."""
+    entries: Natural | None = None
+    """A list with this many entries, such as the options of a question."""
+    empty: bool | None = None
+    """true: only empty cells; false: none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -65,40 +69,47 @@ class Condition(Part):
     def _something(self) -> Condition:
         if not self.model_fields_set or self.one_of == ():
             raise ValueError("this condition is empty")
-        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        if self.entries is not None and given != ["entries"]:
-            raise ValueError("`entries` is about a list, every other condition about a text: give one")
         return self
 
     def met(self, text: str) -> bool:
         """Whether a cell meets it.
 
         Args:
-            text: The cell's text without white space around it.
+            text: The cell's text without white space around it; with `entries`, how many its list has.
 
         Raises:
             ValueError: A limit is a number, and the cell holds a text that is none.
 
         >>> Condition.model_validate("en").met("en"), Condition.model_validate(7).met("7.0")
         (True, True)
-        >>> Condition(at_least=2020).met("2019"), Condition(above="2020-06").met("2020-12-01")
-        (False, True)
+        >>> Condition(at_least=2020).met("2019"), Condition(at_most="2020-06").met("2020-12-01")
+        (False, False)
         """
-        if self.one_of is not None and not any(_same(text, one) for one in self.one_of):
+        if self.entries is not None and text != str(self.entries):
             return False
-        if self.none_of is not None and any(_same(text, one) for one in self.none_of):
+        if self.one_of is not None and not any(_same(text, value) for value in self.one_of):
+            return False
+        if any(_same(text, value) for value in self.none_of or ()):
             return False
         if self.empty is not None and (not text) is not self.empty:
             return False
         if self.contains is not None and composed(self.contains).casefold() not in composed(text).casefold():
             return False
-        return self._within(text)
+        return _keeps(self.at_least, text, above=True) and _keeps(self.at_most, text, above=False)
 
-    def _within(self, text: str) -> bool:
-        """Whether a cell keeps to the limits."""
-        limits = ((self.at_least, (0, 1)), (self.at_most, (-1, 0)), (self.above, (1,)), (self.below, (-1,)))
-        given = [(limit, right) for limit, right in limits if limit is not None]
-        return not given or (bool(text) and all(_order(text, limit) in right for limit, right in given))
+
+def _keeps(limit: int | float | str | None, text: str, *, above: bool) -> bool:
+    """Whether a cell keeps to a limit; an empty one keeps to none.
+
+    Raises:
+        ValueError: The limit is a number, and the cell holds a text that is none.
+    """
+    if limit is None:
+        return True
+    if not text:
+        return False
+    value: Any = text if isinstance(limit, str) else float(text)
+    return bool(value >= limit if above else value <= limit)
 
 
 Where = dict[Name, Condition]
@@ -111,31 +122,11 @@ def _same(text: str, value: Scalar | None) -> bool:
         return not text
     if isinstance(value, bool):
         return text.casefold() == str(value).casefold()
-    if isinstance(value, int | float):
-        number = _number(text)
-        return number is not None and number == value
-    return composed(text) == composed(value.strip())
-
-
-def _order(text: str, limit: int | float | str) -> int:
-    """-1, 0 or 1 for a cell below, at or above a limit.
-
-    Raises:
-        ValueError: The limit is a number, and the cell holds a text that is none.
-    """
-    if isinstance(limit, str):
-        return (text > limit) - (text < limit)
-    number = _number(text)
-    if number is None:
-        raise ValueError(text)
-    return (number > limit) - (number < limit)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    if isinstance(value, str):
+        return composed(text) == composed(value.strip())
+    with suppress(ValueError):
+        return float(text) == value
+    return False
 
 
 class GoldSpec(Part):
@@ -143,26 +134,19 @@ class GoldSpec(Part):
 
     bare = "column"
 
-    column: Name | None = Field(None, description="The column of true labels; an empty cell is unknown.")
-    columns: tuple[Name, ...] | dict[str, Name] | None = Field(
-        None,
-        description="Of a field of which several labels may apply: columns that hold a label each, or for "
-        "each label's code the column that says whether it applies (1 or 0, yes or no, x or nothing).",
-    )
-    coders: Literal["majority"] | None = Field(
-        None,
-        description="Instead of a column: the label that most of the `coders` gave; a tie is unknown.",
-    )
-    drawn: Literal["random", "chosen"] | None = Field(
-        None,
-        description="How the texts with a gold label were picked: at random from all of them, or otherwise; "
-        "left out, Quaver compares them with the others.",
-    )
-    map: dict[str, str | None] = Field(
-        {},
-        description="Texts in the columns of gold and of coders, each with its label's code, or null where "
-        "it stands for no label.",
-    )
+    column: Name | None = None
+    """The column of true labels; an empty cell is unknown."""
+    columns: tuple[Name, ...] | dict[str, Name] | None = None
+    """Of a field of which several labels may apply: columns that hold a label each, or for each label's code
+    the column that says whether it applies (1 or 0, yes or no, x or nothing)."""
+    coders: Literal["majority"] | None = None
+    """Instead of a column: the label that most of the `coders` gave; a tie is unknown."""
+    drawn: Literal["random", "chosen"] | None = None
+    """How the texts with a gold label were picked: at random from all of them, or otherwise; left out, Quaver
+    compares them with the others."""
+    map: dict[str, str | None] = Field({})
+    """Texts in the columns of gold and of coders, each with its label's code, or null where it stands for no
+    label."""
 
     @model_validator(mode="before")
     @classmethod
@@ -183,37 +167,51 @@ class GoldSpec(Part):
         return tuple(self.columns.values() if isinstance(self.columns, dict) else self.columns or ())
 
 
-class TableSpec(Part):
+class TableFile(Part):
+    """A table in a file, and how the file is read."""
+
+    encoding: str = "utf-8"
+    """The encoding of a text file, as Python names it: latin-1, cp1252."""
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """What separates the cells of a CSV file; a comma (in TSV a tab) if left out."""
+    sheet: Name | None = None
+    """The sheet of a spreadsheet; needed only where several hold something."""
+    quote: Literal["none"] | None = None
+    """none: quotation marks in a CSV or TSV file are text, and enclose no cells."""
+    gold: GoldSpec | None = None
+    """The column of true labels, or column and map."""
+
+
+class Grouped(Part):
+    """What has columns that group the items."""
+
+    groups: tuple[Name, ...] = ()
+    """Columns that group the items (author, party)."""
+    group: Name | None = None
+    """The column of the groups in which the items were drawn (author, thread): every interval resamples these
+    groups instead of items."""
+
+    @model_validator(mode="after")
+    def _group_among_groups(self) -> Self:
+        """The groups that are resampled are a column like the others."""
+        if self.group is not None and self.group not in self.groups:
+            object.__setattr__(self, "groups", (*self.groups, self.group))
+        return self
+
+
+class TableSpec(TableFile):
     """A table of texts."""
 
-    source: Text = Field(
-        description="A .csv, .tsv, .xlsx, .ods, .jsonl, .parquet or .txt file (beside the study file, or "
-        "absolute), a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
-        examples=["items.csv"],
-    )
-    options: dict[str, Any] = Field(
-        {}, description="Options of the source: split, name, revision of a dataset."
-    )
-    encoding: str = Field(
-        "utf-8", description="The encoding of a text file, as Python names it: latin-1, cp1252."
-    )
-    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
-    )
-    sheet: Name | None = Field(
-        None, description="The sheet of a spreadsheet; needed only where several hold something."
-    )
-    quote: Literal["none"] | None = Field(
-        None, description="none: quotation marks in a CSV or TSV file are text, and enclose no cells."
-    )
-    where: Where = Field(
-        {},
-        description="Only the rows that meet all of these conditions, by column: a value, a list of values, "
-        "or {at_least: …, at_most: …, above: …, below: …, contains: …, one_of: …, none_of: …, empty: true}.",
-        examples=[{"language": "en", "year": {"at_least": 2020}}],
-    )
-    id: str | None = Field(None, description="The column of unique ids; row numbers if left out.")
-    gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
+    source: Text = Field(examples=["items.csv"])
+    """A .csv, .tsv, .xlsx, .ods, .jsonl, .parquet or .txt file (beside the study file, or absolute), a
+    built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset."""
+    options: dict[str, Any] = Field({})
+    """Options of the source: split, name, revision of a dataset."""
+    where: Where = Field({}, examples=[{"language": "en", "year": {"at_least": 2020}}])
+    """Only the rows that meet all of these conditions, by column: a value, a list of values, or {at_least: …,
+    at_most: …, contains: …, one_of: …, none_of: …, empty: true}."""
+    id: str | None = None
+    """The column of unique ids; row numbers if left out."""
 
 
 class ExamplesSpec(TableSpec):
@@ -228,45 +226,31 @@ class ExamplesSpec(TableSpec):
         return self
 
 
-class ItemsSpec(TableSpec):
+class ItemsSpec(TableSpec, Grouped):
     """The texts to label."""
 
     text: Annotated[dict[str, Text], BeforeValidator(_named), Field(min_length=1)] = Field(
-        description="Template of an item's text over its columns. Several, by name, are a factor `text`.",
-        examples=["{{ text }}"],
-        json_schema_extra={"type": ["string", "object"]},
+        examples=["{{ text }}"], json_schema_extra={"type": ["string", "object"]}
     )
-    coders: tuple[Name, ...] = Field(
-        (),
-        description="Columns with the labels of human coders, one for each: they are compared with each "
-        "other and with the models.",
-    )
-    groups: tuple[Name, ...] = Field((), description="Columns that group items (author, party).")
-    group: Name | None = Field(
-        None,
-        description="The column of the groups in which the items were drawn (author, thread): every interval "
-        "resamples these groups instead of items.",
-    )
-    sample: Annotated[int, Field(ge=1)] | None = Field(None, description="Draw this many; all if left out.")
-    more_gold: Annotated[int, Field(ge=1)] | None = Field(
-        None,
-        description="Beside the sample, take up to this many other items with a gold label: for measures of "
-        "correctness alone.",
-    )
-    seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")
-    examples: ExamplesSpec | None = Field(
-        None,
-        description="Another table, from which the families shots and strategies take examples; if left out, "
-        "the items outside the sample. Its columns are named as the items' are.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _group_among_groups(cls, given: Any) -> Any:
-        return with_group(given)
+    """Template of an item's text over its columns. Several, by name, are a factor `text`."""
+    coders: tuple[Name, ...] = ()
+    """Columns with the labels of human coders, one for each: they are compared with each other and with the
+    models."""
+    sample: Count | None = None
+    """Draw this many; all if left out."""
+    more_gold: Count | None = None
+    """Beside the sample, take up to this many other items with a gold label: for measures of correctness
+    alone."""
+    seed: int | None = None
+    """Seed of the draw; derived from the study's if left out."""
+    examples: ExamplesSpec | None = None
+    """Another table, from which the families shots and strategies take examples; if left out, the items
+    outside the sample. Its columns are named as the items' are."""
 
     @model_validator(mode="after")
-    def _majority_of_coders(self) -> ItemsSpec:
+    def _columns_fit(self) -> ItemsSpec:
+        check_distinct("group", self.groups, "groups")
+        check_distinct("column", [*self.groups, *self.coders], "coders")
         if self.gold and self.gold.columns:
             raise PlacedError("only a field of which several labels may apply has several columns", "gold")
         if self.gold and self.gold.coders and len(self.coders) < 2:

@@ -14,7 +14,7 @@ from quaver.core.column_names import column_among
 from quaver.core.records import Decoding, Estimand
 from quaver.core.registry import Kind
 from quaver.design.spec.task_spec import TEXT_COLUMN
-from quaver.design.spec.yaml_file import Name, Only, Part, PlacedError, PluginSpec, Text
+from quaver.design.spec.yaml_file import Amount, Name, Natural, Only, Part, PlacedError, PluginSpec, Text
 from quaver.errors import UnknownName
 
 _PRESETS: Final[Mapping[str, str]] = {
@@ -90,29 +90,47 @@ GRID_SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "ma
 """The parameters of a decoding that may have several values, in the order of their names."""
 
 
-def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dict[str, dict[str, Any]]:
+def written_out(name: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The decodings of one entry: one for each combination of its parameters' values.
 
     Returns:
         Parameters by name, the last one changing fastest. A name depends only on the combination: adding a
         value to a grid renames no decoding. An entry without lists stays one decoding, under its own name.
 
-    >>> list(written_out("hot", {"temperature": [0.5, 1], "top_p": [0.9]}, ["temperature", "top_p"]))
+    Raises:
+        PlacedError: A value is wrong, missing or given twice.
+
+    >>> list(written_out("hot", {"temperature": [0.5, 1], "top_p": [0.9]}))
     ['hot,temperature=0.5,top_p=0.9', 'hot,temperature=1,top_p=0.9']
-    >>> list(written_out("greedy", {"temperature": 0}, []))
+    >>> list(written_out("greedy", {"temperature": 0}))
     ['greedy']
     """
-    result = {}
-    for values in product(*(given[parameter] for parameter in grid)):
-        chosen = dict(zip(grid, values, strict=True))
-        levels = [f"{parameter}={_number(value)}" for parameter, value in chosen.items()]
-        result[",".join([name, *levels])] = {**given, **chosen}
-    return result
+    points: dict[str, dict[str, Any]] = {name: dict(given)}
+    for parameter in GRID_SETTINGS:
+        values = given.get(parameter)
+        if not isinstance(values, list | tuple):
+            continue
+        _check_values(name, parameter, values)
+        varied = {}
+        for point, value in product(points, values):
+            varied[f"{point},{parameter}={float(value):.12g}"] = {**points[point], parameter: value}
+        points = varied
+    return points
 
 
-def _number(value: Any) -> str:
-    """A parameter's value, the same for 1 and 1.0."""
-    return f"{float(value):.12g}"
+def _check_values(name: str, parameter: str, values: Sequence[Any]) -> None:
+    """Check a parameter's values while their place in the file is known."""
+    if not values:
+        raise PlacedError("no value is given", name, parameter)
+    for index, value in enumerate(values):
+        try:
+            DecodingSpec.model_validate({parameter: value})
+        except ValidationError as error:
+            expected, found = expectation(error.errors()), excerpt(value)
+            problem = "this value does not fit"
+            raise PlacedError(problem, name, parameter, index, expected=expected, found=found) from None
+        if value in values[:index]:
+            raise PlacedError(f"{value!r} is given twice", name, parameter, index)
 
 
 _GRID: Any = {"type": ["number", "array"]}
@@ -126,36 +144,30 @@ class DecodingSpec(Part):
     that vary are columns of the annotations.
     """
 
-    temperature: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="0 is greedy. A list makes a grid.", json_schema_extra=_GRID
-    )
-    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
-        1.0, description="1 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
-    )
-    top_k: Annotated[int, Field(ge=0)] = Field(
-        0, description="0 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
-    )
-    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.0, description="0 drops none. A list makes a grid.", json_schema_extra=_GRID
-    )
-    repeat_penalty: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="1 does nothing. A list makes a grid.", json_schema_extra=_GRID
-    )
-    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
-        8, description="The answer is cut off here. A list makes a grid.", json_schema_extra=_GRID
-    )
-    seed: int | None = Field(None, description="The study's if left out.")
-    stop: tuple[Text, ...] = Field((), description="The answer ends before any of these.")
-    constraint: Literal["none", "labels"] = Field(
-        "none", description="labels: the model can write one of the answers and nothing else."
-    )
-    logprobs: Annotated[int, Field(ge=0)] = Field(
-        0, description="The number of most likely tokens returned at each position."
-    )
-    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="The study's if left out."
-    )
-    only: Only = Field({}, description="Use this decoding only where factors have these levels.")
+    temperature: Amount = Field(0.0, json_schema_extra=_GRID)
+    """0 is greedy. A list makes a grid."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(1.0, json_schema_extra=_GRID)
+    """1 keeps all tokens. A list makes a grid."""
+    top_k: Natural = Field(0, json_schema_extra=_GRID)
+    """0 keeps all tokens. A list makes a grid."""
+    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(0.0, json_schema_extra=_GRID)
+    """0 drops none. A list makes a grid."""
+    repeat_penalty: Annotated[float, Field(gt=0)] = Field(1.0, json_schema_extra=_GRID)
+    """1 does nothing. A list makes a grid."""
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = Field(8, json_schema_extra=_GRID)
+    """The answer is cut off here. A list makes a grid."""
+    seed: int | None = None
+    """The study's if left out."""
+    stop: tuple[Text, ...] = ()
+    """The answer ends before any of these."""
+    constraint: Literal["none", "labels"] = "none"
+    """labels: the model can write one of the answers and nothing else."""
+    logprobs: Natural = 0
+    """The number of most likely tokens returned at each position."""
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """The study's if left out."""
+    only: Only = Field({})
+    """Use this decoding only where factors have these levels."""
     _grid: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -172,33 +184,8 @@ class DecodingSpec(Part):
 
     def decoding(self, name: str, seed: int) -> Decoding:
         """The record that the stages use."""
-        values = self.model_dump(exclude={"repeats", "seed", "only"})
-        return Decoding(
-            name=name, seed=self.seed if self.seed is not None else seed, grid=self.grid, **values
-        )
-
-
-def grid_of(name: str, parameters: dict[str, Any]) -> tuple[str, ...]:
-    """The parameters with several values, checked while their place in the file is known.
-
-    Raises:
-        PlacedError: A value is wrong, missing or given twice.
-    """
-    grid = tuple(one for one in GRID_SETTINGS if isinstance(parameters.get(one), list | tuple))
-    for parameter in grid:
-        values = parameters[parameter]
-        if not values:
-            raise PlacedError("no value is given", name, parameter)
-        for index, value in enumerate(values):
-            try:
-                DecodingSpec.model_validate({parameter: value})
-            except ValidationError as error:
-                expected, found = expectation(error.errors()), excerpt(value)
-                problem = "this value does not fit"
-                raise PlacedError(problem, name, parameter, index, expected=expected, found=found) from None
-            if value in values[:index]:
-                raise PlacedError(f"{value!r} is given twice", name, parameter, index)
-    return grid
+        values = {"seed": seed, **self.model_dump(exclude={"repeats", "only"}, exclude_none=True)}
+        return Decoding(name=name, grid=self.grid, **values)
 
 
 class PriceSpec(Part):
@@ -206,15 +193,14 @@ class PriceSpec(Part):
 
     bare = "like"
 
-    like: Text | None = Field(
-        None, description="The price of this model in genai-prices: gpt-4o-mini, or openai/gpt-4o-mini."
-    )
-    input: Annotated[float, Field(ge=0)] | None = Field(None, description="Price of prompt tokens.")
-    output: Annotated[float, Field(ge=0)] | None = Field(None, description="Price of written tokens.")
-    cached: Annotated[float, Field(ge=0)] | None = Field(
-        None,
-        description="Price of prompt tokens in the server's cache; that of other prompt tokens if left out.",
-    )
+    like: Text | None = None
+    """The price of this model in genai-prices: gpt-4o-mini, or openai/gpt-4o-mini."""
+    input: Amount | None = None
+    """Price of prompt tokens."""
+    output: Amount | None = None
+    """Price of written tokens."""
+    cached: Amount | None = None
+    """Price of prompt tokens in the server's cache; that of other prompt tokens if left out."""
 
     @model_validator(mode="before")
     @classmethod
@@ -224,10 +210,10 @@ class PriceSpec(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> PriceSpec:
-        numbers = (self.input, self.output)
-        if self.like is not None and (*numbers, self.cached) != (None, None, None):
+        is_in_numbers = {self.input, self.output, self.cached} != {None}
+        if self.like is not None and is_in_numbers:
             raise PlacedError("give either `like` or numbers, not both", fix="remove one of them")
-        if self.like is None and None in numbers:
+        if self.like is None and None in (self.input, self.output):
             raise PlacedError(
                 "a price needs both `input` and `output`, or `like`",
                 fix="write `price: {input: 0.15, output: 0.6}` in US dollars per million tokens",
@@ -243,17 +229,16 @@ class ModelSpec(PluginSpec):
 
     names: ClassVar[Mapping[str, Kind]] = {"use": "models"}
 
-    name: Name = Field(description="Its name in this study.", examples=["smollm2"])
-    only: Only = Field({}, description="Ask this model only where factors have these levels.")
-    price: PriceSpec | None = Field(
-        None, description="The price of its tokens; that in genai-prices if left out."
-    )
+    name: Name = Field(examples=["smollm2"])
+    """Its name in this study."""
+    only: Only = Field({})
+    """Ask this model only where factors have these levels."""
+    price: PriceSpec | None = None
+    """The price of its tokens; that in genai-prices if left out."""
 
-    batch: bool = Field(
-        False,
-        description="Ask it in its provider's batches: half the price, answers within a day. `quaver run` "
-        "hands them over and collects what is ready.",
-    )
+    batch: bool = False
+    """Ask it in its provider's batches: half the price, answers within a day. `quaver run` hands them over
+    and collects what is ready."""
 
     @model_validator(mode="before")
     @classmethod
@@ -266,33 +251,31 @@ class ModelSpec(PluginSpec):
             raise PlacedError(error.problem, expected=error.expected, found=given, fix=error.fix) from None
 
 
-class FollowUpSpec(PluginSpec):
+class NamedPlugin(PluginSpec):
+    """A plug-in that may have a name of its own in the study."""
+
+    name: Name | None = None
+    """Its name in this study; the plug-in's own if left out."""
+
+    @property
+    def title(self) -> str:
+        """The name by which the study knows it."""
+        return self.name or self.use
+
+
+class FollowUpSpec(NamedPlugin):
     """A further call for each call: a question about the answer, or a label to end it."""
 
     names: ClassVar[Mapping[str, Kind]] = {"use": "follow_ups"}
 
-    name: Name | None = Field(None, description="Its name in this study; the kind's own if left out.")
 
-    @property
-    def title(self) -> str:
-        """The name by which evaluators refer to it."""
-        return self.name or self.use
-
-
-class EvaluatorSpec(PluginSpec):
+class EvaluatorSpec(NamedPlugin):
     """A rule that turns answers into labels."""
 
     names: ClassVar[Mapping[str, Kind]] = {"use": "evaluators"}
 
-    name: Name | None = Field(None, description="Its name in this study; the rule's own if left out.")
-    of: Name | None = Field(
-        None, description="The follow-up that it parses instead of the answer; the rule's own if left out."
-    )
-
-    @property
-    def title(self) -> str:
-        """The name under which its annotations appear."""
-        return self.name or self.use
+    of: Name | None = None
+    """The follow-up that it parses instead of the answer; the rule's own if left out."""
 
 
 Names = Annotated[
@@ -311,20 +294,19 @@ class MeasureSpec(PluginSpec):
 
     names: ClassVar[Mapping[str, Kind]] = {"use": "measures"}
 
-    by: tuple[Name, ...] | None = Field(
-        None,
-        description="Columns whose combinations are measured separately; if left out, those of model, "
-        "decoding and variant that the measure does not compare.",
-    )
-    evaluator: Name | None = Field(None, description="The evaluator to measure; every one if left out.")
-    field: Names | None = Field(None, description="The fields to measure; every one if left out.")
-    only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
-    estimand: Estimand | None = Field(
-        None,
-        description="What the intervals hold for: these prompts (fixed), the mean over prompts like these "
-        "(population), or the next prompt (next). If left out, the measure's own; these prompts where the "
-        "study has no paraphrases.",
-    )
+    by: tuple[Name, ...] | None = None
+    """Columns whose combinations are measured separately; if left out, those of model, decoding and variant
+    that the measure does not compare."""
+    evaluator: Name | None = None
+    """The evaluator to measure; every one if left out."""
+    field: Names | None = None
+    """The fields to measure; every one if left out."""
+    only: Only = Field({})
+    """Measure only annotations with these values: {decoding: hot}."""
+    estimand: Estimand | None = None
+    """What the intervals hold for: these prompts (fixed), the mean over prompts like these (population), or
+    the next prompt (next). If left out, the measure's own; these prompts where the study has no paraphrases.
+    """
 
     def among(self, columns: Collection[str]) -> MeasureSpec:
         """The same measure with the names that the frame has: ``output`` may be its ``factor_output``."""
@@ -358,25 +340,17 @@ class MeasureSpec(PluginSpec):
 class ConclusionSpec(Part):
     """A conclusion that rests on the labels, to be compared over all prompt variants."""
 
-    name: Name | None = Field(None, description="Its name; formula and effect if left out.")
-    formula: Text = Field(
-        description="share(LABEL) ~ a + b, or label ~ a + b where labels are numbers; a and b are columns "
-        "of the items.",
-        examples=["share(positive) ~ group"],
-    )
-    effect: Text = Field(
-        description="The claim: educ > 0, party[Rep] < party[Dem].", examples=["group[b] > group[a]"]
-    )
-    field: Name | None = Field(
-        None, description="The field whose labels they are, where the task has fields."
-    )
-    regression: Literal["linear", "logistic"] = Field(
-        "linear", description="The coefficients of logistic (for share) are log-odds."
-    )
-    missing: Literal["drop", "category"] = Field(
-        "drop",
-        description="What an answer without a label is: left out, or (category) a label other than LABEL.",
-    )
-    group: Name | None = Field(
-        None, description="The group of items that is resampled; the study's if left out."
-    )
+    name: Name | None = None
+    """Its name; formula and effect if left out."""
+    formula: Text = Field(examples=["share(positive) ~ group"])
+    """share(LABEL) ~ a + b, or label ~ a + b where labels are numbers; a and b are columns of the items."""
+    effect: Text = Field(examples=["group[b] > group[a]"])
+    """The claim: educ > 0, party[Rep] < party[Dem]."""
+    field: Name | None = None
+    """The field whose labels they are, where the task has fields."""
+    regression: Literal["linear", "logistic"] = "linear"
+    """The coefficients of logistic (for share) are log-odds."""
+    missing: Literal["drop", "category"] = "drop"
+    """What an answer without a label is: left out, or (category) a label other than LABEL."""
+    group: Name | None = None
+    """The group of items that is resampled; the study's if left out."""

@@ -17,7 +17,6 @@ from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
 from quaver.core import registry
 from quaver.core.arguments import excerpt, expectation, location_of, model_of
 from quaver.design.spec import StudySpec
-from quaver.design.spec.task_spec import with_labels_alike
 from quaver.design.spec.yaml_file import Part, as_yaml_reads, read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 
@@ -57,17 +56,19 @@ def belongs(key: str, value: Any) -> str | None:
     >>> belongs("labels", ["a", "b"])
     'it belongs under task: `task: {labels: ["a", "b"]}`'
     """
-    part = next((part for part, keys in _PARTS.items() if key in keys), None)
+    if key in _ELSEWHERE:
+        return f"write `{_ELSEWHERE[key]}`"
     try:
         shown = json.dumps(value, ensure_ascii=False, default=str)
     except TypeError:  # YAML allows keys that are no text
         shown = "…"
     shown = shown if len(shown) <= 60 else "…"
-    if part == "decoding":
-        return f"it belongs to a decoding: `decoding: {{greedy: {{{key}: {shown}}}}}`"
-    if part is not None:
-        return f"it belongs under {part}: `{part}: {{{key}: {shown}}}`"
-    return f"write `{_ELSEWHERE[key]}`" if key in _ELSEWHERE else None
+    for part, keys in _PARTS.items():
+        if key in keys and part == "decoding":
+            return f"it belongs to a decoding: `decoding: {{greedy: {{{key}: {shown}}}}}`"
+        if key in keys:
+            return f"it belongs under {part}: `{part}: {{{key}: {shown}}}`"
+    return None
 
 
 _LONGEST_EXAMPLE = 100
@@ -96,29 +97,33 @@ def translated(
     """
     complaints = _real(error.errors(include_url=False))
     places = [location_of(complaint, given) for complaint in complaints]
-    # A misspelt key is unknown and missing at once: the former says more.
-    index = min(range(len(complaints)), key=lambda index: complaints[index]["type"] != "extra_forbidden")
-    first, loc, kind = complaints[index], (*prefix, *places[index]), complaints[index]["type"]
-    # The key that a misspelt one should have been is missing, too.
-    same = "missing" if kind == "extra_forbidden" else ""
-    others = len({place for one, place in zip(complaints, places, strict=True) if one["type"] != same}) - 1
-    more = f" (and {others} more)" if others else ""
+    kinds = [complaint["type"] for complaint in complaints]
+    # A misspelt key is unknown, and the one that it should have been is missing: the former says more.
+    index = kinds.index("extra_forbidden") if "extra_forbidden" in kinds else 0
+    first, kind, place = complaints[index], kinds[index], places[index]
+    where_it_is = [*prefix, *place]
+    counted = {
+        one for one, of in zip(places, kinds, strict=True) if {kind, of} != {"extra_forbidden", "missing"}
+    }
+    more = f" (and {len(counted) - 1} more)" if len(counted) > 1 else ""
     if kind == "extra_forbidden":
-        return _unknown_key(first, model, where(*loc), beside, more)
+        return _unknown_key(first, model, where(*where_it_is), beside, more)
     if kind == "missing":
-        return _missing(first, model, where(*loc), more)
+        return _missing(first, model, where(*where_it_is), more)
     if kind == "value_error":
         problem = first["ctx"]["error"]
         found = {name: getattr(problem, name, None) for name in ("expected", "found", "fix")}
-        return SpecError(f"{problem}{more}", where=where(*loc, *getattr(problem, "loc", ())), **found)
-    is_key = loc[-1:] == ("[key]",)
-    alike = [one for one, place in zip(complaints, places, strict=True) if place == places[index]]
+        return SpecError(f"{problem}{more}", where=where(*where_it_is, *getattr(problem, "loc", ())), **found)
+    subject = "value"
+    if place[-1:] == ("[key]",):
+        subject, where_it_is = "key", where_it_is[:-2]
+    expected = expectation([one for one, at in zip(complaints, places, strict=True) if at == place])
     return SpecError(
-        f"this {'key' if is_key else 'value'} does not fit{more}",
-        where=where(*loc[: -2 if is_key else None]),
-        expected=expectation(alike),
+        f"this {subject} does not fit{more}",
+        where=where(*where_it_is),
+        expected=expected,
         found=excerpt(first["input"]),
-        fix=_what_to_write(first, model) or f"write {expectation(alike)}",
+        fix=_what_to_write(first, model) or f"write {expected}",
     )
 
 
@@ -146,15 +151,15 @@ def _unknown_key(
 
 
 def _missing(first: Mapping[str, Any], model: type[BaseModel], where: str, more: str) -> SpecError:
-    name = str(first["loc"][-1])
-    found = _models_in(_field(model, first["loc"][:-1]))
-    info = found[0].model_fields.get(name) if found else None
-    kind: registry.Kind | None = getattr(found[0], "names", {}).get(name) if found else None
+    *place, name = first["loc"]
+    part = _part_at(model, place)
+    info = part.model_fields.get(name) if part else None
+    kind: registry.Kind | None = getattr(part, "names", {}).get(name)
     if kind is not None:
         expected = f"one of {', '.join(registry.names(kind))}"
     else:
-        expected = info.description if info and info.description else "a value"
-    example = _example(name, info) if info else None
+        expected = " ".join(((info and info.description) or "a value").split())
+    example = _example(name, info)
     return SpecError(
         f"{name!r} is missing{more}",
         where=where,
@@ -166,53 +171,51 @@ def _missing(first: Mapping[str, Any], model: type[BaseModel], where: str, more:
 
 def _what_to_write(first: Mapping[str, Any], model: type[BaseModel]) -> str | None:
     """What to do about a value that does not fit, from what it is and from what its key takes."""
-    value, kind, loc = first["input"], str(first["type"]), first["loc"]
-    key = next((part for part in reversed(loc) if isinstance(part, str)), "")
+    value, kind, keys = first["input"], str(first["type"]), list(first["loc"])
+    while keys and not isinstance(keys[-1], str):
+        keys.pop()
+    key = keys[-1] if keys else ""
     if kind == "string_type":
         return as_yaml_reads(value)
     if kind.startswith(("tuple", "list")) and isinstance(value, str):
         return f"write a list: `{key}: [{value}]`"
     if kind.startswith(("tuple", "list")) and isinstance(value, Mapping):
         return "write a list: begin each entry with a dash (-)"
-    info = _info(model, loc)
-    example = _example(key, info) if info is not None else None
+    part = _part_at(model, keys[:-1])
+    example = _example(key, part.model_fields.get(key) if part else None)
     return f"write, for example, {example}" if example else None
 
 
-def _example(name: str, info: FieldInfo) -> str | None:
+def _example(name: str, info: FieldInfo | None) -> str | None:
     """A key with a value that it may have: its example, or its default."""
-    parts = _models_in(info.annotation)
-    values = [*(info.examples or ())]
+    if info is None:
+        return None
+    values, parts = [*(info.examples or ())], _models_in(info.annotation)
     if not values and parts:
         fields = parts[0].model_fields.items()
         needed = {key: one.examples[0] for key, one in fields if one.examples and one.is_required()}
         values = [needed] if needed else []
-    if not values and not info.is_required():
-        default = info.get_default(call_default_factory=True)
-        values = [default] if isinstance(default, str | int | float) and default != "" else []
-    if not values:
-        return None
-    text = f"`{name}: {json.dumps(values[0], ensure_ascii=False)}`"
-    return text if len(text) <= _LONGEST_EXAMPLE else None
+    if not values and isinstance(info.default, str | int | float) and info.default != "":
+        values = [info.default]
+    text = f"`{name}: {json.dumps(values[0], ensure_ascii=False)}`" if values else ""
+    return text if 0 < len(text) <= _LONGEST_EXAMPLE else None
 
 
-def _info(model: type[BaseModel], loc: Sequence[str | int]) -> FieldInfo | None:
-    """The field at a location, or None."""
-    names = [part for part in loc if isinstance(part, str)]
-    found = _models_in(_field(model, loc[: list(loc).index(names[-1])])) if names else []
-    return found[0].model_fields.get(names[-1]) if found else None
-
-
-def _field(model: type[BaseModel], loc: Sequence[str | int]) -> Any:
-    """The annotation at a location, or None."""
+def _annotation_at(model: type[BaseModel], place: Sequence[str | int]) -> Any:
+    """The annotation at a place in a model, or None."""
     annotation: Any = model
-    for part in loc:
-        part_models = _models_in(annotation)
-        if not part_models:
+    for key in place:
+        parts = _models_in(annotation)
+        if not parts:
             return None
-        if isinstance(part, str) and part in part_models[0].model_fields:
-            annotation = part_models[0].model_fields[part].annotation
+        if key in parts[0].model_fields:
+            annotation = parts[0].model_fields[str(key)].annotation
     return annotation
+
+
+def _part_at(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel] | None:
+    """The part of the study file at a place."""
+    return next(iter(_models_in(_annotation_at(model, place))), None)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
@@ -222,11 +225,10 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
 
 
-def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    annotation = _field(model, loc)
-    found = _models_in(annotation)
-    if found:
-        return list(found[0].model_fields)
+def _keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
+    annotation = _annotation_at(model, place)
+    if models := _models_in(annotation):
+        return list(models[0].model_fields)
     parts = (annotation, *getattr(annotation, "__args__", ()))
     return next((list(part.__annotations__) for part in parts if is_typeddict(part)), [])
 
@@ -320,10 +322,10 @@ def read_study(
         SpecError: The file is missing, is not UTF-8 or not YAML, or has a mistake.
     """
     if isinstance(study, Mapping):
-        source = Positions(None, with_labels_alike(study), kept)
+        source = Positions(None, study, kept)
     else:
         path = Path(study)
-        source = Positions(path, with_labels_alike(read_yaml(path)))
+        source = Positions(path, read_yaml(path))
     if not isinstance(source._document, Mapping):
         raise SpecError(
             "this is not a study",

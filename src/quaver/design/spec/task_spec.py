@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
-from copy import deepcopy
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -15,66 +14,19 @@ from quaver.core.labels import cleaned
 from quaver.core.number_format import composed
 from quaver.core.records import NO_LABEL, OF_SETS, Label, LabelSet, Level, Numbers
 from quaver.core.registry import Kind
-from quaver.design.spec.items_spec import GoldSpec
+from quaver.design.spec.items_spec import GoldSpec, Grouped, TableFile
 from quaver.design.spec.yaml_file import (
     Name,
-    Only,
     Part,
     PlacedError,
     PluginSpec,
     Text,
     as_yaml_reads,
-    with_group,
+    check_distinct,
 )
 
 _FEWEST = 2
 """Labels that a set must have."""
-
-
-def with_labels_alike(document: Any) -> Any:
-    """A study's document in which every mention of a label is spelt as in the label set.
-
-    An é may be one character or an e followed by an accent, and an editor does not show which.
-
-    >>> study = {"task": {"labels": ["\u00e9"]}, "prompt": {"answers": {"e\u0301": "E"}}}
-    >>> with_labels_alike(study)["prompt"]["answers"] == {"\u00e9": "E"}
-    True
-    """
-    task = document.get("task") if isinstance(document, Mapping) else None
-    given = task.get("labels") if isinstance(task, Mapping) else None
-    listed = given if isinstance(given, list | tuple) else ()
-    codes = [one.get("code") if isinstance(one, Mapping) else one for one in listed]
-    written = {composed(code): code for code in codes if isinstance(code, str) and not code.isascii()}
-    if not written:
-        return document
-    document = deepcopy(document)
-    parts = {name: part for name, part in document.items() if name != "task"}
-    _rewrite(parts, lambda text: written.get(composed(text), text))
-    return document
-
-
-def _rewrite(part: Any, spell: Callable[[str], str]) -> None:
-    """Spell every text in a part, keys included, in place."""
-    keys = list(part) if isinstance(part, Mapping) else range(len(part)) if isinstance(part, list) else ()
-    for key in keys:
-        value = part[key]
-        if isinstance(value, str) and spell(value) != value:
-            part[key] = spell(value)
-        else:
-            _rewrite(value, spell)
-        if isinstance(key, str) and spell(key) != key and isinstance(part, MutableMapping):
-            _rename(part, key, spell(key))
-
-
-def _rename(part: MutableMapping[str, Any], old: str, new: str) -> None:
-    """Spell a key differently, in the same place."""
-    items = [(new if key == old else key, value) for key, value in part.items()]
-    marks = getattr(part, "lc", None)
-    if marks is not None and old in (marks.data or {}):
-        marks.data[new] = marks.data[old]
-    part.clear()
-    for key, value in items:
-        part[key] = value
 
 
 class LabelSpec(Part):
@@ -82,11 +34,16 @@ class LabelSpec(Part):
 
     bare = "code"
 
-    code: Name = Field(description="Short name in data; gold labels and annotations hold it.")
-    name: str = Field("", description="Its name in the prompt; the code if left out.")
-    definition: str = Field("", description="What falls under it; templates may use it.")
-    synonyms: tuple[str, ...] = Field((), description="Other names that an answer may use.")
-    value: float | None = Field(None, description="Its number, where the level is interval or ratio.")
+    code: Name
+    """Short name in data; gold labels and annotations hold it."""
+    name: str = ""
+    """Its name in the prompt; the code if left out."""
+    definition: str = ""
+    """What falls under it; templates may use it."""
+    synonyms: tuple[str, ...] = ()
+    """Other names that an answer may use."""
+    value: float | None = None
+    """Its number, where the level is interval or ratio."""
 
     @model_validator(mode="before")
     @classmethod
@@ -102,47 +59,33 @@ class LabelSpec(Part):
 class LabelledSpec(Part):
     """What has a label set: a task, or one of its fields."""
 
-    level: Level = Field(
-        "nominal", description="nominal, ordinal, interval or ratio; jaccard or masi for sets, as in a;b."
-    )
+    level: Level = "nominal"
+    """nominal, ordinal, interval or ratio; jaccard or masi for sets, as in a;b."""
     labels: tuple[LabelSpec, ...] = Field(
-        description="The label set, in order.",
         examples=[["positive", "negative", {"code": "neither", "definition": "Neither or both."}]],
         json_schema_extra={"minItems": _FEWEST},
     )
+    """The label set, in order."""
 
     @field_validator("labels", mode="before")
     @classmethod
     def _texts(cls, given: Any) -> Any:
         """Refuse what YAML did not read as a text, before it is taken for a label's keys."""
-        for index, one in enumerate(given if isinstance(given, list | tuple) else ()):
-            if one is None or isinstance(one, bool | float | date):
-                found = "null" if one is None else str(one).lower()
-                raise PlacedError(
-                    "this label is not a text", index, expected="a text", found=found, fix=as_yaml_reads(one)
-                )
+        for index, label in enumerate(given if isinstance(given, list | tuple) else ()):
+            if label is None or isinstance(label, bool | float | date):
+                found, fix = "null" if label is None else str(label).lower(), as_yaml_reads(label)
+                problem = "this label is not a text"
+                raise PlacedError(problem, index, expected="a text", found=found, fix=fix)
         return given
 
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
-        seen: dict[str, str] = {}
         for index, label in enumerate(labels):
             if NO_LABEL in (label.code.casefold(), label.name.casefold()):
-                raise PlacedError(
-                    f"{NO_LABEL!r} is the name of answers without a label; give the label another name",
-                    index,
-                )
-            other = seen.setdefault(composed(label.code), label.code)
-            if other != label.code:
-                raise PlacedError(
-                    f"the label code {label.code!r} is given twice, with its accents encoded differently",
-                    index,
-                )
-            if label.code in [one.code for one in labels[:index]]:
-                raise PlacedError(
-                    f"the label code {label.code!r} is given twice", index, fix="remove one of them"
-                )
+                problem = f"{NO_LABEL!r} is the name of answers without a label; give the label another name"
+                raise PlacedError(problem, index)
+        check_distinct("label code", [composed(label.code) for label in labels])
         return labels
 
     @property
@@ -151,7 +94,7 @@ class LabelledSpec(Part):
         return True
 
     @model_validator(mode="after")
-    def _enough(self) -> LabelledSpec:
+    def _enough(self) -> Self:
         if len(self.labels) < _FEWEST and self.needs_labels:
             raise PlacedError(
                 "this value does not fit",
@@ -166,15 +109,14 @@ class LabelledSpec(Part):
 class FieldSpec(LabelledSpec):
     """One field of answers that are JSON objects: a variable of the codebook."""
 
-    labels: tuple[LabelSpec, ...] = Field(
-        (), description="The label set, in order; left out where values are numbers (interval or ratio)."
-    )
-    definition: str = Field("", description="What the field is about; the prompt shows it.")
-    several: bool = Field(
-        False,
-        description="Whether several labels may apply: a cell of gold then holds them with ; or , between.",
-    )
-    gold: GoldSpec | None = Field(None, description="The column of its true labels, or column and map.")
+    labels: tuple[LabelSpec, ...] = ()
+    """The label set, in order; left out where values are numbers (interval or ratio)."""
+    definition: str = ""
+    """What the field is about; the prompt shows it."""
+    several: bool = False
+    """Whether several labels may apply: a cell of gold then holds them with ; or , between."""
+    gold: GoldSpec | None = None
+    """The column of its true labels, or column and map."""
 
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
@@ -193,9 +135,8 @@ class FieldSpec(LabelledSpec):
     def _of_one_kind(self) -> FieldSpec:
         if self.several != (self.level in OF_SETS) and self.level != "nominal":
             expected = "jaccard or masi" if self.several else "nominal, ordinal, interval or ratio"
-            raise PlacedError(
-                "this level does not fit `several`", "level", expected=expected, found=self.level
-            )
+            problem = "this level does not fit `several`"
+            raise PlacedError(problem, "level", expected=expected, found=self.level)
         for index, label in enumerate(self.labels if self.several else ()):
             if SEPARATOR in label.code or label.code == NO_LABELS:
                 problem = f"a label of which several may apply has no {SEPARATOR!r} in its code"
@@ -204,17 +145,17 @@ class FieldSpec(LabelledSpec):
 
     @model_validator(mode="after")
     def _has_column(self) -> FieldSpec:
-        gold = self.gold
-        if gold and not gold.sources:
+        if self.gold is None:
+            return self
+        if not self.gold.sources:
             raise PlacedError("a field's true labels have a column: `gold: NAME`", "gold")
-        if gold and gold.columns and not self.several:
+        if self.gold.columns and not self.several:
             raise PlacedError("only a field of which several labels may apply has several columns", "gold")
         codes = [label.code for label in self.labels]
-        for code in gold.columns if gold and isinstance(gold.columns, dict) else ():
-            if code not in codes:
-                raise PlacedError(
-                    "there is no such label", "gold", expected=f"one of {', '.join(codes)}", found=code
-                )
+        columns = self.gold.columns if isinstance(self.gold.columns, dict) else {}
+        for code in columns.keys() - codes:
+            expected = f"one of {', '.join(codes)}"
+            raise PlacedError("there is no such label", "gold", expected=expected, found=code)
         return self
 
 
@@ -225,17 +166,14 @@ FieldName = Annotated[str, Field(pattern=r"^\w[\w -]*$", max_length=60)]
 class TaskSpec(LabelledSpec):
     """The task: what the labels distinguish."""
 
-    name: Name = Field("label", description="What the label says of a text, for the report.")
-    fields: dict[FieldName, FieldSpec] = Field(
-        {},
-        description="Instead of `labels`: variables of which one answer, a JSON object, gives all, each with "
-        "labels, level, definition and gold of its own.",
-    )
-    held: bool | None = Field(
-        None,
-        description="Whether a JSON schema constrains answers with several fields; if false, only the prompt "
-        "asks for them. If left out, it does where every model of the study can be constrained.",
-    )
+    name: Name = "label"
+    """What the label says of a text, for the report."""
+    fields: dict[FieldName, FieldSpec] = Field({})
+    """Instead of `labels`: variables of which one answer, a JSON object, gives all, each with labels, level,
+    definition and gold of its own."""
+    held: bool | None = None
+    """Whether a JSON schema constrains answers with several fields; if false, only the prompt asks for them.
+    If left out, it does where every model of the study can be constrained."""
 
     @model_validator(mode="before")
     @classmethod
@@ -259,19 +197,13 @@ class TaskSpec(LabelledSpec):
         for name in fields:
             other = known.setdefault(composed(name).casefold().strip(), name)
             if other != name:
-                raise PlacedError(
-                    f"the fields {other!r} and {name!r} differ in case alone",
-                    name,
-                    fix="give one of them another name",
-                )
+                problem = f"the fields {other!r} and {name!r} differ in case alone"
+                raise PlacedError(problem, name, fix="give one of them another name")
         return fields
 
-    options: tuple[Name, ...] = Field(
-        (),
-        description="Multiple choice: the columns of an item's own options, in the labels' order; one for "
-        "each label, or one that holds a list. Templates write them with {{ options }}.",
-        json_schema_extra={"type": ["string", "array"]},
-    )
+    options: tuple[Name, ...] = Field((), json_schema_extra={"type": ["string", "array"]})
+    """Multiple choice: the columns of an item's own options, in the labels' order; one for each label, or one
+    that holds a list. Templates write them with {{ options }}."""
 
     @field_validator("options", mode="before")
     @classmethod
@@ -315,66 +247,43 @@ NOT_ASKED = (
 A study of imported raw answers can have evaluators."""
 
 
-class AnnotationsSpec(Part):
+class AnnotationsSpec(TableFile, Grouped):
     """Labels or raw answers that already exist, instead of items, prompt and models."""
 
-    source: Text = Field(
-        description="A .csv, .tsv, .xlsx, .ods, .jsonl or .parquet file, beside the study file or absolute."
-    )
-    encoding: str = Field("utf-8", description="The encoding of a text file, as Python names it.")
-    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
-    )
-    sheet: Name | None = Field(
-        None, description="The sheet of a spreadsheet; needed only where several hold something."
-    )
-    quote: Literal["none"] | None = Field(
-        None, description="none: quotation marks in a CSV or TSV file are text, and enclose no cells."
-    )
-    item: Name | None = Field(
-        None, description="The column of the items' ids; if left out, each row is an item."
-    )
-    label: Name | None = Field(
-        None, description="The column of labels, in a table with a row for each annotation."
-    )
-    coders: tuple[Name, ...] = Field(
-        (), description="Instead of `label`: one column for each coder, with that coder's labels."
-    )
-    fields: dict[FieldName, GoldSpec] = Field(
-        {}, description="Instead of `label`: of a task with fields the column, or columns, of each."
-    )
-    raw: Name | None = Field(
-        None, description="Instead of `label`: the column of raw answers, which the study's evaluators parse."
-    )
-    thinking: Name | None = Field(
-        None, description="The column of a model's thinking, where it is apart from the raw answer."
-    )
-    coder: Name | None = Field(None, description="The column of who labelled: a person or a model.")
-    variant: tuple[Name, ...] = Field((), description="The columns of the prompt variants; each is a factor.")
-    prompt: Name | None = Field(None, description="The column of the prompts' texts, one for each variant.")
-    original: Name | None = Field(
-        None, description="The column that marks the original prompt: true, yes or 1."
-    )
-    decoding: Name | None = Field(None, description="The column of the decoding.")
-    repeat: Name | None = Field(None, description="The column of the repeat.")
-    repeats_in_order: bool = Field(
-        False, description="Rows that differ in nothing else are repeats, in the file's order."
-    )
-    text: Name | None = Field(None, description="The column of the items' texts.")
-    gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
-    groups: tuple[Name, ...] = Field((), description="Columns that group the items (author, party).")
-    group: Name | None = Field(
-        None,
-        description="The column of the groups in which the items were drawn (author, thread): every interval "
-        "resamples these groups instead of items.",
-    )
-    map: dict[str, str] = Field({}, description="Texts in the columns of labels, each with its label's code.")
-    unlabelled: tuple[str, ...] = Field((), description="Texts that stand for a missing label: N/A, none.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _group_among_groups(cls, given: Any) -> Any:
-        return with_group(given)
+    source: Text
+    """A .csv, .tsv, .xlsx, .ods, .jsonl or .parquet file, beside the study file or absolute."""
+    item: Name | None = None
+    """The column of the items' ids; if left out, each row is an item."""
+    label: Name | None = None
+    """The column of labels, in a table with a row for each annotation."""
+    coders: tuple[Name, ...] = ()
+    """Instead of `label`: one column for each coder, with that coder's labels."""
+    fields: dict[FieldName, GoldSpec] = Field({})
+    """Instead of `label`: of a task with fields the column, or columns, of each."""
+    raw: Name | None = None
+    """Instead of `label`: the column of raw answers, which the study's evaluators parse."""
+    thinking: Name | None = None
+    """The column of a model's thinking, where it is apart from the raw answer."""
+    coder: Name | None = None
+    """The column of who labelled: a person or a model."""
+    variant: tuple[Name, ...] = ()
+    """The columns of the prompt variants; each is a factor."""
+    prompt: Name | None = None
+    """The column of the prompts' texts, one for each variant."""
+    original: Name | None = None
+    """The column that marks the original prompt: true, yes or 1."""
+    decoding: Name | None = None
+    """The column of the decoding."""
+    repeat: Name | None = None
+    """The column of the repeat."""
+    repeats_in_order: bool = False
+    """Rows that differ in nothing else are repeats, in the file's order."""
+    text: Name | None = None
+    """The column of the items' texts."""
+    map: dict[str, str] = Field({})
+    """Texts in the columns of labels, each with its label's code."""
+    unlabelled: tuple[str, ...] = ()
+    """Texts that stand for a missing label: N/A, none."""
 
     @model_validator(mode="after")
     def _one_shape(self) -> AnnotationsSpec:
@@ -383,17 +292,27 @@ class AnnotationsSpec(Part):
                 "name the column of labels (`label`), of each field (`fields`), one column for each coder "
                 "(`coders`), or the column of raw answers (`raw`)"
             )
-        for name, own in self.fields.items():
-            if not own.sources:
+        for name, field in self.fields.items():
+            if not field.sources:
                 raise PlacedError("the labels of a field have a column", "fields", name)
-        if self.thinking is not None and self.raw is None:
-            raise PlacedError("`thinking` needs raw answers: `raw`", "thinking")
-        if not self.coders and self.item is None:
-            raise PlacedError("a table with a row for each annotation needs its column of items: `item`")
-        if self.gold and self.gold.column is None:
-            raise PlacedError("existing gold labels need a column: `gold: NAME`", "gold")
-        if self.coders and self.coder:
-            raise PlacedError("with `coders`, each coder has a column: leave `coder` out", "coder")
+        contradictions = {
+            "thinking": (self.thinking and self.raw is None, "`thinking` needs raw answers: `raw`"),
+            "item": (
+                not self.coders and self.item is None,
+                "a table with a row for each annotation needs its column of items: `item`",
+            ),
+            "gold": (
+                self.gold and self.gold.column is None,
+                "existing gold labels need a column: `gold: NAME`",
+            ),
+            "coder": (
+                self.coders and self.coder,
+                "with `coders`, each coder has a column: leave `coder` out",
+            ),
+        }
+        for key, (is_given, problem) in contradictions.items():
+            if is_given:
+                raise PlacedError(problem, key)
         return self
 
 
@@ -407,29 +326,22 @@ TEXT_COLUMN = column_of("factor", TEXT_FACTOR)
 class PromptSpec(Part):
     """The prompt. All parts are templates."""
 
-    system: str = Field("", description="The system message; none if left out.")
-    layout: Text = Field(
-        "{{ text }}\n\n{{ question }}",
-        description="The user message. The question is the instruction and, on the next line, the "
-        "postfix. With the text first, an engine reads it once for all paraphrases of the question.",
-    )
-    instruction: Text = Field(
-        description="The question: the part that paraphrases reword.",
-        examples=["Is the opinion in this text positive or negative?"],
-    )
-    postfix: str = Field(
-        "Answer with one of: {{ answers | join(', ') }}.",
-        description="The format of the answer: never reworded.",
-    )
-    answers: dict[str, Text] = Field(
-        {}, description="What the model should write for each label, by code; the label's name if left out."
-    )
-    explains: bool = Field(False, description="Whether the prompt also asks for an explanation.")
-    frame: Literal["chat", "plain"] = Field(
-        "chat",
-        description="chat: messages in the model's own chat template. plain: one text as it is, for base "
-        "models to continue.",
-    )
+    system: str = ""
+    """The system message; none if left out."""
+    layout: Text = "{{ text }}\n\n{{ question }}"
+    """The user message. The question is the instruction and, on the next line, the postfix. With the text
+    first, an engine reads it once for all paraphrases of the question."""
+    instruction: Text = Field(examples=["Is the opinion in this text positive or negative?"])
+    """The question: the part that paraphrases reword."""
+    postfix: str = "Answer with one of: {{ answers | join(', ') }}."
+    """The format of the answer: never reworded."""
+    answers: dict[str, Text] = Field({})
+    """What the model should write for each label, by code; the label's name if left out."""
+    explains: bool = False
+    """Whether the prompt also asks for an explanation."""
+    frame: Literal["chat", "plain"] = "chat"
+    """chat: messages in the model's own chat template. plain: one text as it is, for base models to continue.
+    """
 
 
 class FamilySpec(PluginSpec):
@@ -437,20 +349,14 @@ class FamilySpec(PluginSpec):
 
     names: ClassVar[Mapping[str, Kind]] = {"use": "variants", "engine": "paraphrasers"}
 
-    factor: Name | None = Field(
-        None, description="The column of its levels; the family's own name if left out."
-    )
-    only: Only = Field(
-        {}, description="Vary only where other factors have these levels; elsewhere, use its first level."
-    )
+    factor: Name | None = None
+    """The column of its levels; the family's own name if left out."""
 
 
 class SampleSpec(Part):
     """A sample of the variants, if there are too many."""
 
-    variants: Annotated[int, Field(ge=2)] | Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
-        None,
-        description="Ask this many, the first one and others drawn at random, or those with these ids; all "
-        "if left out.",
-    )
-    seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")
+    variants: Annotated[int, Field(ge=2)] | Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Ask this many, the first one and others drawn at random, or those with these ids; all if left out."""
+    seed: int | None = None
+    """Seed of the draw; derived from the study's if left out."""

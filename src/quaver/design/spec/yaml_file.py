@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -16,6 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from quaver.core.input_budget import read_file
+from quaver.core.number_format import composed
 from quaver.core.registry import Kind
 from quaver.errors import SpecError
 
@@ -76,21 +78,22 @@ def read_yaml(path: Path) -> Any:
 
 
 def _text_of(path: Path) -> str:
+    """A file's text, in which é is one character: an e and an accent look the same in an editor."""
     try:
-        return read_file(path, _MOST_BYTES).decode("utf-8-sig")
+        return composed(read_file(path, _MOST_BYTES).decode("utf-8-sig"))
     except FileNotFoundError:
-        raise SpecError(
+        problem, found, fix = (
             "there is no such study file",
-            where=str(path),
-            expected="a YAML file",
-            found="nothing",
-            fix="`quaver init` writes one to start from",
-        ) from None
+            "nothing",
+            "`quaver init` writes one to start from",
+        )
+        raise SpecError(problem, where=str(path), expected="a YAML file", found=found, fix=fix) from None
     except IsADirectoryError:
         raise SpecError("this is a folder", where=str(path), expected="a YAML file") from None
     except OSError as error:
+        found = error.strerror or str(error)
         raise SpecError(
-            "the study file cannot be read", where=str(path), found=error.strerror or str(error)
+            "the study file cannot be read", where=str(path), expected="a YAML file", found=found
         ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -135,9 +138,7 @@ def _check_size(document: Node) -> None:
             raise _Aliases(problem="a part of the study contains itself", problem_mark=node.start_mark)
         if node not in sizes:
             within.add(node)
-            parts = (
-                node.value if isinstance(node, SequenceNode) else [one for pair in node.value for one in pair]
-            )
+            parts = node.value if isinstance(node, SequenceNode) else chain.from_iterable(node.value)
             sizes[node] = 1 + sum(map(size, parts))
             within.remove(node)
         return sizes[node]
@@ -167,9 +168,10 @@ _Constructor.add_constructor("tag:yaml.org,2002:int", _Constructor.construct_yam
 
 
 Text = Annotated[str, Field(min_length=1)]
-
-
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Natural = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[float, Field(ge=0)]
 
 
 def _levels(given: Any) -> Any:
@@ -187,16 +189,6 @@ Only = Annotated[
 """Levels by factor; a single level needs no brackets."""
 
 
-def with_group(given: Any) -> Any:
-    """``group`` among ``groups``: the groups that are resampled are a column like the others."""
-    if not isinstance(given, dict) or not isinstance(given.get("group"), str):
-        return given
-    known = given.get("groups") or ()
-    if not isinstance(known, list | tuple) or given["group"] in known:
-        return given
-    return {**given, "groups": [*known, given["group"]]}
-
-
 class PlacedError(ValueError):
     """A mistake in a part of the study file, and its place inside that part."""
 
@@ -212,6 +204,23 @@ class PlacedError(ValueError):
         self.loc, self.expected, self.found, self.fix = loc, expected, found, fix
 
 
+def check_distinct(kind: str, names: Sequence[str], *loc: str | int) -> None:
+    """Refuse a name that is given twice.
+
+    Raises:
+        PlacedError: One is; its place is that of the second.
+    """
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise PlacedError(f"the {kind} {name!r} is given twice", *loc, index, fix="remove one of them")
+
+
+def _in_one_line(schema: dict[str, Any]) -> None:
+    """Join the lines of the descriptions, which are docstrings."""
+    for key in schema["properties"].values():
+        key["description"] = " ".join(key.get("description", "").split())
+
+
 class Part(BaseModel):
     """A part of the study file: unknown keys are errors, and nothing changes after reading."""
 
@@ -220,6 +229,8 @@ class Part(BaseModel):
         frozen=True,
         coerce_numbers_to_str=True,  # digits are frequent codes: 1 is the text "1"
         allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        json_schema_extra=_in_one_line,
     )
     bare: ClassVar[str] = ""
     """The key whose value a bare name is, where one may replace the whole part."""

@@ -35,7 +35,8 @@ class Format(BaseModel):
 
     postfix: str
     answers: dict[str, str] = {}
-    max_tokens: int | None = Field(None, ge=1, description="The limit on the answer.")
+    max_tokens: int | None = Field(None, ge=1)
+    """The limit on the answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,8 +239,10 @@ class Treatment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
-    text: str | None = Field(None, description="Template of its text; empty for none.")
-    max_tokens: int | None = Field(None, ge=1, description="The limit on an answer.")
+    text: str | None = None
+    """Template of its text; empty for none."""
+    max_tokens: int | None = Field(None, ge=1)
+    """The limit on an answer."""
 
 
 _STEPS = "Think step by step: say of each option what speaks for it and what against it."

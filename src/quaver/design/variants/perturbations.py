@@ -13,10 +13,8 @@ from quaver.core import registry
 from quaver.core.records import Variant
 from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, level
 from quaver.design.paraphrase.paraphraser import (
-    NOTHING_KEPT,
     REPHRASER,
     Draft,
-    Foreseen,
     NotMade,
     NoWork,
     Paraphrase,
@@ -287,7 +285,7 @@ class Paraphrases:
             _check_each(each, options)
         for model in each or [""]:
             given = {**options, "model": model} if model else options
-            beside = ("use", "engine", "each", "factor", "only")
+            beside = ("use", "engine", "each", "factor")
             self._engines[model] = plugin(**bind(plugin, given, Positions(None, {}), (), beside=beside))
         first = next(iter(self._engines.values()))
         self.factor = first.factor
@@ -324,15 +322,17 @@ class Paraphrases:
             return engine.reword(context, draft, work)
 
         blank = Draft(original, engine.exact)
-        keeper = context.keeper or NOTHING_KEPT
+        keeper, foreseen = context.keeper, getattr(engine, "foreseen", None)
+        if keeper is None or not engine.kept:
+            return fill(blank, NoWork())
         try:
-            return keeper.paraphrases(asked, blank, fill) if engine.kept else fill(blank, NoWork())
+            return keeper.paraphrases(asked, blank, fill)
         except NotMade:
-            if not (keeper.stands_in and isinstance(engine, Foreseen)):
+            if foreseen is None or not keeper.stands_in:
                 raise
-            if (left := engine.to_ask(drafts[-1])) is not None:
+            if left := engine.to_ask(drafts[-1]):  # type: ignore[attr-defined]
                 keeper.foresee(left)
-            return engine.foreseen(original)
+            return foreseen(original)  # type: ignore[no-any-return]
 
     def _level(self, paraphrase: Paraphrase, model: str) -> LevelOfFactor:
         return level(

@@ -39,18 +39,22 @@ class _Model(BaseModel):
 class Part(_Model):
     """One part of the prompt. A bare string is its text."""
 
-    text: str | None = Field(None, description="Its text; the study's own if it has a default.")
-    concise: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="Its text where a factor has the level concise."
-    )
-    when: When | None = Field(None, description="The levels at which it is present, by factor.")
-    place: Place | None = Field(None, description="Part of the instruction, or of the postfix.")
-    explains: bool | None = Field(None, description="Whether it asks for an explanation.")
-    output: Literal["label", "score"] | None = Field(None, description="What it asks for, if anything.")
-    score_of: str | None = Field(
-        None, description="The code of the label whose score it asks for, if it asks for one number."
-    )
-    tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="The limit on the answer to it.")
+    text: str | None = None
+    """Its text; the study's own if it has a default."""
+    concise: Annotated[str, Field(min_length=1)] | None = None
+    """Its text where a factor has the level concise."""
+    when: When | None = None
+    """The levels at which it is present, by factor."""
+    place: Place | None = None
+    """Part of the instruction, or of the postfix."""
+    explains: bool | None = None
+    """Whether it asks for an explanation."""
+    output: Literal["label", "score"] | None = None
+    """What it asks for, if anything."""
+    score_of: str | None = None
+    """The code of the label whose score it asks for, if it asks for one number."""
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    """The limit on the answer to it."""
 
 
 def _distinct(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -81,8 +81,10 @@ class Strategy(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    definitions: bool = Field(False, description="The labels' definitions, after the instruction.")
-    examples: int = Field(0, ge=0, description="The number of examples of each label, before the item.")
+    definitions: bool = False
+    """The labels' definitions, after the instruction."""
+    examples: int = Field(0, ge=0)
+    """The number of examples of each label, before the item."""
 
 
 _USUAL = {

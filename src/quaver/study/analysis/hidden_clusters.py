@@ -13,7 +13,7 @@ from quaver.core.label_values import is_coded_again
 from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning, Item, Variant
 from quaver.core.rows import presented
 from quaver.core.seeds import derive
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
+from quaver.design.items.item_table import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec import MeasureSpec

@@ -15,7 +15,7 @@ from quaver.core.annotations import few_items, rows_with
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.core.rows import defined
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.spec import ConclusionSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError

@@ -12,8 +12,7 @@ from quaver.core.label_values import Codebook
 from quaver.core.number_format import count
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.core.replaced_file import replace_text
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row, read_rows
 from quaver.design.prompts.rendering import ASKS, PromptWriter, asking_for_fields
 from quaver.design.spec.task_spec import FieldSpec, PromptSpec
 from quaver.errors import ItemError

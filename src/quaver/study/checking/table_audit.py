@@ -8,7 +8,7 @@ from collections import defaultdict
 from quaver.core.label_decisions import Decision
 from quaver.core.labels import MISSING, folded
 from quaver.core.number_format import count
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row
 from quaver.study.checking.text_table import plain_text
 from quaver.study.imports.columns import Table
 

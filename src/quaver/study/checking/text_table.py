@@ -12,7 +12,7 @@ from typing import cast
 from quaver.core.label_decisions import Decision, LabelRules, label_line, outside_label_set
 from quaver.core.labels import TOLD_APART, LabelCells, folded, indistinct_labels, shown
 from quaver.core.number_format import count
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.coded_columns import ordered
 from quaver.study.checking.check_options import CheckOptions

@@ -15,8 +15,7 @@ from quaver.core.annotations import GOLD_COLUMNS
 from quaver.core.input_budget import read_file
 from quaver.core.transaction import Transaction
 from quaver.design.items.answer_options import options_of
-from quaver.design.items.table_files import FORMATS, read_rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import ItemError, UnknownName
 from quaver.gold.coder_sheet import (

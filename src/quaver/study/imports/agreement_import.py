@@ -24,7 +24,7 @@ from quaver.core.label_values import cell_labels, set_of
 from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.core.vocabularies import check_sides
-from quaver.design.items.text_lines import column_texts
+from quaver.design.items.table_files import column_texts
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.coded_columns import frame_of

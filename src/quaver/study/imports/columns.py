@@ -18,8 +18,7 @@ from typing import Any, Final
 from quaver.core.label_decisions import Decision, label_line
 from quaver.core.labels import MISSING, folded
 from quaver.core.number_format import composed
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row, column_texts
+from quaver.design.items.table_files import Row, column_texts, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.study.imports.import_options import LISTS, ImportOptions
 

@@ -22,7 +22,7 @@ from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
 from quaver.core.transaction import changing
 from quaver.core.vocabularies import check_sides
-from quaver.design.items.text_lines import column_texts
+from quaver.design.items.table_files import column_texts
 from quaver.errors import QuaverError
 from quaver.estimation.coded_columns import ordered
 from quaver.study.analysis.annotation_frame import annotations_of
