@@ -18,7 +18,7 @@ import quaver
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Response, Token
 from quaver.errors import ModelError, QuaverError
-from quaver.watch.drift import Alarm, Change, Drift, Looked, Occasion, alarms_of, reached
+from quaver.watch.drift import Alarm, Drift, Looked, Occasion, alarms_of, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 from quaver.watch.watching import watch
 
@@ -134,7 +134,7 @@ def test_a_single_other_answer_is_asked_again_once(look: Callable[[], Looked], m
         patch.setattr(Changing, "__call__", once)
         found = look()
     assert found.alarms == []
-    assert len(found.models[0].occasions[-1].changes) == 1
+    assert len(found.occasions["fake"][-1].changes) == 1
     asked = []
     for _ in range(2):
         model.asked.clear()
@@ -326,7 +326,7 @@ def test_the_command(
 
 
 def test_a_message_has_nothing_that_a_chat_tool_obeys() -> None:
-    change = Change("<!channel>", "v", "positive", "[you won](http://a.example) @everyone", (1, 1))
+    change = {"item": "<!channel>", "before": "positive", "after": "[you won](http://a.example) @everyone"}
     found = Occasion(1, 1, {"labels": 1e9}, changes=[change], served=["model <@U1>`x`"])
     asked = {"time": "2026-01-01T00:00:00+00:00", "identities": {}}
     alarms = alarms_of("m", [asked], [found], {"labels": 100.0})
@@ -408,15 +408,15 @@ def test_answers_with_fields_are_watched_as_a_whole(tmp_path: Path) -> None:
 
     first = watch(_of_fields(tmp_path, answer), SMALL)
     assert (first.number, first.alarms) == (0, [])
-    labels = set(first.models[0].occasions[0].labels)
+    labels = set(first.occasions["fake"][0].labels)
     assert "tone=positive, topics=tax;war, amount=12.5" in labels
     assert labels == {"tone=positive, topics=tax;war, amount=12.5"}
     assert watch(_of_fields(tmp_path, answer)).alarms == []
     amount = 13.0  # one field alone
     looked = watch(_of_fields(tmp_path, answer))
-    changes = looked.models[0].occasions[-1].changes
+    changes = looked.occasions["fake"][-1].changes
     assert changes
-    assert all((change.before, change.after)[0].replace("12.5", "13") == change.after for change in changes)
+    assert all(change["before"].replace("12.5", "13") == change["after"] for change in changes)
     while not looked.alarms and looked.number < 20:
         looked = watch(_of_fields(tmp_path, answer))
     assert looked.alarms

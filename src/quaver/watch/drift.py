@@ -31,25 +31,6 @@ _MOVED: Final[tuple[Aspect, ...]] = ("log-probabilities", "answers", "refusals")
 _ONE_SIDED = ("answers", "refusals")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A prompt with another answer than at first.
-
-    Attributes:
-        item: The item's id.
-        variant: The variant's.
-        before: What it was answered at first.
-        after: What it was answered now.
-        again: How many of its answers so far were not the first one, and how many there were.
-    """
-
-    item: str
-    variant: str
-    before: str
-    after: str
-    again: tuple[int, int]
-
-
 @dataclass(slots=True)
 class Occasion:
     """What one occasion brought, of one model.
@@ -59,7 +40,8 @@ class Occasion:
         answers: How many there are.
         evidence: Of each aspect, after this occasion.
         labels: How often each label was given, of the prompts' first answers.
-        changes: The prompts with another answer than at first.
+        changes: The prompts with another answer than at first: ``item``, ``prompt``, what was answered
+            ``before`` and ``after``, and how many of its ``answers`` so far were ``differing``.
         served: Names of the served model and fingerprints of its configuration that were not there at first.
     """
 
@@ -67,22 +49,17 @@ class Occasion:
     answers: int = 0
     evidence: dict[Aspect, float] = field(default_factory=dict)
     labels: Counter[str] = field(default_factory=Counter)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
     served: list[str] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
-        changes = [
-            {"item": change.item, "prompt": change.variant, "before": change.before, "after": change.after}
-            | {"differing": change.again[0], "answers": change.again[1]}
-            for change in self.changes
-        ]
         return {
             "occasion": self.number,
             "answers": self.answers,
             "evidence": {name: float(f"{value:.6g}") for name, value in self.evidence.items()},
             "labels": dict(self.labels),
-            "changes": changes,
+            "changes": self.changes,
             "new_configurations": self.served,
         }
 
@@ -173,42 +150,34 @@ class Drift:
     def _differs(self, answer: CanaryAnswer) -> bool:
         return answer.label != self._reference[answer.prompt].label
 
-    def _change(self, answer: CanaryAnswer) -> Change:
+    def _change(self, answer: CanaryAnswer) -> dict[str, Any]:
         """What a prompt with another answer than at first was answered."""
         item, variant, _ = self._canary.pool[answer.prompt]
         differ = self._differing[answer.prompt]
-        return Change(
-            item, variant, self._reference[answer.prompt].label, answer.label, (sum(differ), len(differ))
-        )
+        said = {"before": self._reference[answer.prompt].label, "after": answer.label}
+        return {"item": item, "prompt": variant, **said, "differing": sum(differ), "answers": len(differ)}
 
     def _values(self, name: Aspect, answers: Sequence[CanaryAnswer]) -> Floats:
-        values = [self._value(name, answer) for answer in answers]
-        return np.array([nan if value is None else value for value in values])
-
-    def _value(self, name: Aspect, answer: CanaryAnswer) -> float | None:
-        reference = self._reference[answer.prompt]
+        """What an aspect is measured by, an answer each; NaN where an answer says nothing of it."""
         if name == "answers":
-            return float(self._differs(answer))
+            return np.array([self._differs(answer) for answer in answers], float)
         if name == "refusals":
-            return float(answer.refused)
-        return answer.logprob(reference.response.tokens[0].text) if reference.response.tokens else None
+            return np.array([answer.refused for answer in answers], float)
+        values = np.full(len(answers), nan)
+        for index, answer in enumerate(answers):
+            if first := self._reference[answer.prompt].response.tokens[:1]:
+                values[index] = answer.logprob(first[0].text)
+        return values
 
     def _new_configurations(self, answers: Sequence[CanaryAnswer], *, first: bool) -> list[str]:
-        served = {
-            f"{kind} {value}"
-            for answer in answers
-            for kind, value in (
-                ("model", answer.response.served_model),
-                ("fingerprint", answer.response.fingerprint),
-            )
-            if value
-        }
-        kinds = {one.partition(" ")[0] for one in self._configurations}
-        new = sorted(one for one in served - self._configurations if one.partition(" ")[0] in kinds)
+        served = {("model", answer.response.served_model) for answer in answers}
+        served |= {("fingerprint", answer.response.fingerprint) for answer in answers}
+        named = {f"{kind} {value}" for kind, value in served if value}
         if first or not self._configurations:
-            self._configurations |= served
+            self._configurations |= named
             return []
-        return new
+        kinds = {one.partition(" ")[0] for one in self._configurations}
+        return sorted(one for one in named - self._configurations if one.partition(" ")[0] in kinds)
 
 
 _WORDS: Mapping[Aspect, str] = {
@@ -252,55 +221,39 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelLook:
-    """What the looks so far found of one model.
-
-    Attributes:
-        model: The model's name in the study.
-        occasions: What each look brought, the first one first.
-        alarms: Every reason for an alarm so far.
-    """
-
-    model: str
-    occasions: Sequence[Occasion]
-    alarms: Sequence[Alarm]
-
-
-@dataclass(frozen=True, slots=True)
 class Looked:
     """What a look found.
 
     Attributes:
         study: The study's name.
-        number: The look's, from 0, the first occasion.
         times: When each look was taken, up to this one.
-        models: Of every model, what each look found.
+        occasions: Of every model, by its name in the study, what each look brought, the first one first.
+        alarms: Every reason for an alarm so far.
         folder: Where it is kept.
     """
 
     study: str
-    number: int
     times: Sequence[str]
-    models: Sequence[ModelLook]
+    occasions: Mapping[str, Sequence[Occasion]]
+    alarms: Sequence[Alarm]
     folder: Path
 
     @property
-    def alarms(self) -> list[Alarm]:
-        """Every reason for an alarm so far."""
-        return [alarm for model in self.models for alarm in model.alarms]
+    def number(self) -> int:
+        """The look's, from 0, the first occasion."""
+        return len(self.times) - 1
 
     @property
     def text(self) -> str:
         """What happened, in a line or a few."""
         if self.alarms:
-            lines = [f"{alarm.model}: {alarm.words} (since {alarm.since})." for alarm in self.alarms]
-            return "\n".join(
-                [f"Alarm for {self.study}: the model may no longer be the one you measured.", *lines]
-            )
-        asked = sum(model.occasions[-1].answers for model in self.models)
+            lines = [f"Alarm for {self.study}: the model may no longer be the one you measured."]
+            lines += [f"{alarm.model}: {alarm.words} (since {alarm.since})." for alarm in self.alarms]
+            return "\n".join(lines)
+        asked = count(sum(looks[-1].answers for looks in self.occasions.values()), "answer")
         if self.number == 0:
-            return f"{self.study}: the first occasion, {count(asked, 'answer')} to hold later looks against."
-        return f"{self.study}: look {self.number}, {count(asked, 'answer')}, no sign of a change."
+            return f"{self.study}: the first occasion, {asked} to hold later looks against."
+        return f"{self.study}: look {self.number}, {asked}, no sign of a change."
 
     def document(self) -> dict[str, Any]:
         """It as a message for a webhook; ``text`` alone says what matters."""
@@ -314,7 +267,7 @@ class Looked:
             "since": self.times[0],
             "alarm": bool(self.alarms),
             "alarms": [alarm.document() for alarm in self.alarms],
-            "models": [{"model": model.model} | model.occasions[-1].document() for model in self.models],
+            "models": [{"model": name} | looks[-1].document() for name, looks in self.occasions.items()],
             "folder": str(self.folder),
         }
 
@@ -327,28 +280,22 @@ def alarms_of(
 ) -> list[Alarm]:
     """Every reason for an alarm about one model; one that was given stays, whatever comes later."""
     alarms: dict[str, Alarm] = {}
+    first = asked[0]["identities"].get(model)
     for one, occasion in zip(asked, occasions, strict=True):
-        for aspect, words in _facts(model, asked[0], one, occasion):
-            alarms.setdefault(aspect, Alarm(model, aspect, one["time"], occasion.number, words))
+        since, number = one["time"], occasion.number
+        if (identity := one["identities"].get(model)) != first:
+            alarms.setdefault(
+                "identity", Alarm(model, "identity", since, number, f"another model is asked: {identity}")
+            )
+        if occasion.served:
+            named = ", another ".join(map(_plain, occasion.served[:3]))
+            words = f"the server names another {named}"
+            alarms.setdefault("configuration", Alarm(model, "configuration", since, number, words))
         for name in reached(occasion, thresholds):
-            evidence = occasion.evidence[name]
             words = f"{_WORDS[name]}{_examples(occasion) if name in ('labels', 'answers') else ''}"
-            alarm = Alarm(model, name, one["time"], occasion.number, words, evidence, thresholds[name])
-            alarms.setdefault(name, alarm)
+            evidence = occasion.evidence[name]
+            alarms.setdefault(name, Alarm(model, name, since, number, words, evidence, thresholds[name]))
     return list(alarms.values())
-
-
-def _facts(
-    model: str, first: Mapping[str, Any], now: Mapping[str, Any], occasion: Occasion
-) -> list[tuple[str, str]]:
-    """What is not drawn from answers: it either is another than at first or is not."""
-    result = []
-    if now["identities"].get(model) != first["identities"].get(model):
-        result.append(("identity", f"another model is asked: {now['identities'].get(model)}"))
-    if occasion.served:
-        named = ", another ".join(map(_plain, occasion.served[:3]))
-        result.append(("configuration", f"the server names another {named}"))
-    return result
 
 
 def _plain(text: str) -> str:
@@ -358,7 +305,7 @@ def _plain(text: str) -> str:
 
 def _examples(occasion: Occasion) -> str:
     some = [
-        f"{_plain(change.item)}: {_plain(change.before)} → {_plain(change.after)}"
+        f"{_plain(change['item'])}: {_plain(change['before'])} → {_plain(change['after'])}"
         for change in occasion.changes[:3]
     ]
     more = len(occasion.changes) - len(some)

@@ -26,7 +26,6 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.score.annotation import Annotator
 from quaver.study.sources.model_demands import needs_of
-from quaver.study.sources.study_file_source import StudyFile
 
 PROMPTS, PARTS, FIRST, CONFIRMED = 20, 10, 6, 40
 """By default: prompts of a look; parts of the canary, one a look; how often each prompt is asked on the first
@@ -93,33 +92,22 @@ class Canary:
 
 def locked(experiment: Experiment, options: CanaryOptions, seed: int) -> Canary:
     """Draw the canary: items in a random order, the study's variants in turn."""
-    variants = experiment.variants
-    order = np.random.default_rng(derive(seed, "canary")).permutation(len(experiment.items))
-    pairs = [
-        (int(item), (turn + lap) % len(variants))
-        for lap in range(len(variants))
-        for turn, item in enumerate(order)
-    ]
+    variants, items = experiment.variants, experiment.items
+    order = np.random.default_rng(derive(seed, "canary")).permutation(len(items))
     writers = [PromptWriter(variant, experiment.labels) for variant in variants]
-    return Canary(
-        options,
-        [
-            (
-                experiment.items[item].id,
-                variants[variant].id,
-                _seen(writers[variant], experiment.items[item]),
-            )
-            for item, variant in pairs[: options.prompts * options.parts]
-        ],
-    )
+    pool: list[tuple[str, str, str]] = []
+    for lap in range(len(variants)):
+        for turn, at in enumerate(order[: options.prompts * options.parts - len(pool)]):
+            variant, item = (turn + lap) % len(variants), items[int(at)]
+            pool.append((item.id, variants[variant].id, _seen(writers[variant], item)))
+    return Canary(options, pool)
 
 
 def _seen(writer: PromptWriter, item: Item) -> str:
     """A hash of what a model sees."""
     messages = writer.write(item, writer.text(item)).messages
-    return blake2b(
-        repr([tuple(message) for message in messages]).encode("utf-8", "surrogatepass"), digest_size=8
-    ).hexdigest()
+    written = repr([tuple(message) for message in messages]).encode("utf-8", "surrogatepass")
+    return blake2b(written, digest_size=8).hexdigest()
 
 
 def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model]) -> Experiment:
@@ -313,34 +301,15 @@ class Occasions:
             answer = CanaryAnswer(index, about.model, occasion, number, said, status == "refused", response)
             self._known.setdefault((about.model, occasion), []).append(answer)
 
-    def _labels(self, rows: Sequence[Row]) -> Sequence[tuple[str | None, str]]:
+    def _labels(self, rows: Sequence[Row]) -> list[tuple[str | None, str]]:
         """Each answer's label and status; of several fields all in one label: ``tone=good, amount=12.5``."""
-        frame = self._annotator.frame(rows)
+        frame = self._annotator.frame(rows).with_columns(pl.col("label", "status").cast(pl.String))
         if FIELD not in frame.columns:
             return frame.select("label", "status").rows()
-        texts = pl.col("model", "variant", "item", FIELD, "label", "status").cast(pl.String)
-        frame = frame.with_columns(texts)
-        value = pl.concat_str(FIELD, pl.lit("="), pl.coalesce("label", "status"))
-        valid = pl.col("label").is_not_null()
-        places = ["model", "variant", "item", "repeat"]
-        whole = frame.group_by(places, maintain_order=True).agg(
-            pl.when(valid.any()).then(value.str.join(", ")).alias("label"),
-            pl.when(valid.any()).then(pl.lit("valid")).otherwise(pl.col("status").first()).alias("status"),
+        value = pl.concat_str(pl.col(FIELD).cast(pl.String), pl.lit("="), pl.coalesce("label", "status"))
+        is_valid = pl.col("label").is_not_null().any()
+        whole = frame.group_by("model", "variant", "item", "repeat", maintain_order=True).agg(
+            pl.when(is_valid).then(value.str.join(", ")).alias("label"),
+            pl.when(is_valid).then(pl.lit("valid")).otherwise(pl.col("status").first()).alias("status"),
         )
-        known = {tuple(row[:4]): (row[4], row[5]) for row in whole.iter_rows()}
-        conditions, items = self._experiment.conditions, self._experiment.items
-        asked = [(conditions[row[0]], items[row[1]].id, row[2]) for row in rows]
-        return [known[about.model, about.variant, item, repeat] for about, item, repeat in asked]
-
-
-def annotator_of(source: StudyFile, experiment: Experiment) -> Annotator:
-    """Reads answers with the study's first evaluator."""
-    known = source.plugins.evaluators()
-    return Annotator(
-        conditions=experiment.conditions,
-        items=experiment.items,
-        variants={variant.id: variant for variant in experiment.variants},
-        labels=experiment.labels,
-        evaluators=dict(list(known.items())[:1]),
-        decodings=experiment.decodings,
-    )
+        return whole.select("label", "status").rows()

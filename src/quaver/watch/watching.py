@@ -12,11 +12,12 @@ from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import ModelError, QuaverError
+from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
-from quaver.watch.drift import Alarm, Drift, Looked, ModelLook, Occasion, alarms_of, reached
-from quaver.watch.occasions import Canary, CanaryOptions, Occasions, annotator_of, locked, part_of
+from quaver.watch.drift import Alarm, Drift, Looked, Occasion, alarms_of, reached
+from quaver.watch.occasions import Canary, CanaryOptions, Occasions, locked, part_of
 
 _UNFINISHED = timedelta(hours=1)
 """A look that was cut off is finished within this time; later, a new one begins."""
@@ -42,7 +43,10 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
         store.take_in()
         canary = _canary(files, source, options)
         experiment = part_of(source.experiment, canary, source.models)
-        occasions = Occasions(canary, experiment, source.models, store, annotator_of(source, experiment))
+        evaluators = source.plugins.evaluators()
+        first = dict([next(iter(evaluators.items()))])
+        annotator = annotator_of(source, first, design=experiment)
+        occasions = Occasions(canary, experiment, source.models, store, annotator)
         look = _Look(source, files, canary, experiment, occasions)
         look.ask()
         return look.judged()
@@ -153,12 +157,11 @@ class _Look:
 
     def judged(self) -> Looked:
         """What the looks so far found of every model."""
-        models = []
+        found, alarms = dict[str, list[Occasion]](), list[Alarm]()
         for name in self.source.models:
-            drift, occasions = self._drift(name, self.known)
-            alarms: list[Alarm] = alarms_of(name, self.known, occasions, drift.thresholds())
-            models.append(ModelLook(name, occasions, alarms))
-        times = [one["time"] for one in self.known]
-        self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for model in models for alarm in model.alarms]
+            drift, found[name] = self._drift(name, self.known)
+            alarms += alarms_of(name, self.known, found[name], drift.thresholds())
+        self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for alarm in alarms]
         self._write()
-        return Looked(self.source.spec.name, self.now["number"], times, models, self.files.path)
+        times = [one["time"] for one in self.known]
+        return Looked(self.source.spec.name, times, found, alarms, self.files.path)
