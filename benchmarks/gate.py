@@ -13,17 +13,18 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from quaver.comparison.alignment import Sides, by_one_gold
+from quaver.comparison.alignment import Pair, by_one_gold
 from quaver.comparison.bounds import read_bounds
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.paired_comparison import Pair, Task
+from quaver.comparison.paired_comparison import Task
 from quaver.comparison.paired_comparison import compared as compared_task
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, Label, LabelSet
 from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.correctness.accuracy import accuracy
@@ -121,7 +122,7 @@ def planted(
     north: float = 0.0,
     refused: float = 0.0,
     corrected: float = 0.0,
-) -> Sides:
+) -> Pair:
     """The answers to so many items before and after a change, nine in ten of them right before.
 
     Twice ``churn`` of the items waver: each time, they are answered rightly or wrongly by a toss of a coin,
@@ -159,17 +160,19 @@ def planted(
         label = pl.when(~pl.col("quiet")).then(pl.col("label"))
         status = pl.when(pl.col("quiet")).then(pl.lit("refused")).otherwise(pl.lit("valid"))
         frames.append(frame.with_columns(label.alias("label"), status.alias("status")))
-    return by_one_gold(Sides(frames[0], frames[1], (), KEYS))[0]
+    return by_one_gold(Pair(frames[0], frames[1], (), KEYS))[0]
 
 
-def guarded(sides: Sides, fail_if: Sequence[str], fail_unless: Sequence[str]) -> Comparison:
+def guarded(sides: Pair, fail_if: Sequence[str], fail_unless: Sequence[str]) -> Comparison:
     """What `quaver compare` makes of two sides."""
 
     def asked(measure: Any, by: Sequence[str] = KEYS) -> Measurement:
         return Measurement(measure.name, measure, None, {"by": by, "seed": 0})
 
     family = [asked(accuracy), asked(recall), asked(compliance), asked(accuracy, (*KEYS, "region"))]
-    pair = Pair(sides, [asked(accuracy)], family, sides, LABELS)
+    evaluator = sides.before["evaluator"][0]
+    classes = LabelSet(tuple(Label(name, name) for name in LABELS))
+    pair = replace(sides, asked=[asked(accuracy)], family=family, evaluator=evaluator, classes=classes)
     task = Task("before", "after", [pair], sides.before.height)
     return compared_task(task, read_bounds(fail_if, fail_unless), Resampling(resamples=100))
 

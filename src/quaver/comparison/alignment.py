@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import polars as pl
 
@@ -13,6 +15,7 @@ from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.errors import MeasureError
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.session import Study
+from quaver.study.sources.study_plugins import Measurement
 
 CELLS = ("model", "decoding", "variant", "evaluator")
 """Columns whose levels both sides must share."""
@@ -26,9 +29,11 @@ ITEMS_ALIKE = {
 }
 """What two sides need to have items in common."""
 
+_NO_LABELS: Final = LabelSet(())
+
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class Pair:
     """Two frames, made alike: the columns in which they differ on purpose hold ``before → after``.
 
     Attributes:
@@ -36,12 +41,28 @@ class Sides:
         after: Those of the other.
         compared: The columns in which they differ on purpose.
         keys: The columns whose levels make a cell.
+        asked: The measures that are taken of both.
+        family: What users may lose by the change, in the annotations of the first evaluator.
+        evaluator: The first evaluator.
+        classes: The labels that both sides know, of sets each alone, of numbers none: their label set.
+        place: What a difference's cell says besides, such as the field.
     """
 
     before: pl.DataFrame
     after: pl.DataFrame
     compared: tuple[str, ...]
     keys: tuple[str, ...]
+    asked: Sequence[Measurement] = ()
+    family: Sequence[Measurement] = ()
+    evaluator: str = ""
+    classes: LabelSet = _NO_LABELS
+    place: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> Pair:
+        """The annotations in which users may lose something: those of the first evaluator."""
+        of_first = pl.col("evaluator") == self.evaluator
+        return replace(self, before=self.before.filter(of_first), after=self.after.filter(of_first))
 
 
 def strings_of(study: Study) -> pl.DataFrame:
@@ -56,39 +77,35 @@ def strings_of(study: Study) -> pl.DataFrame:
     return frame
 
 
-def made_alike(
-    before: pl.DataFrame, after: pl.DataFrame, left_out: list[str], by: str | None = None
-) -> Sides:
+def made_alike(before: pl.DataFrame, after: pl.DataFrame, left_out: list[str], by: str | None = None) -> Pair:
     """Give both sides the same levels: those that both have, or each side's only one.
 
     What only one side has goes to ``left_out``, in words. Within one study, ``by`` is the compared column.
     """
     compared = []
-    names = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
-    for name in (name for name in names if name not in ("item", *ANSWERED)):
-        levels = [frame[name].drop_nulls().unique(maintain_order=True).to_list() for frame in (before, after)]
-        if levels[0] == levels[1]:
+    shared = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
+    for name in shared:
+        first, second = (
+            frame[name].drop_nulls().unique(maintain_order=True).to_list() for frame in (before, after)
+        )
+        if first == second or name in ("item", *ANSWERED):
             continue
-        if len(levels[0]) == len(levels[1]) == 1:
-            pair = pl.lit(f"{levels[0][0]}{ARROW}{levels[1][0]}").alias(name)
-            before, after = before.with_columns(pair), after.with_columns(pair)
+        if len(first) == len(second) == 1:
+            change = pl.lit(f"{first[0]}{ARROW}{second[0]}").alias(name)
+            before, after = before.with_columns(change), after.with_columns(change)
             if name == by or (by is None and name in CELLS):
                 compared.append(name)
-            continue
-        if name not in CELLS:
-            continue
-        both = [level for level in levels[0] if level in levels[1]]
-        if not both:
-            expected = "the same names on both sides, or a single one on each"
-            same = (
-                "the same --prompts and --instruction" if name == "variant" else f"a {name} of the same name"
-            )
-            fix = f"give both sides {same}; `quaver compare STUDY --by {name}` compares within one study"
-            raise nothing_in_common(name, *levels, expected=expected, fix=fix)
-        left_out += _on_one_side(name, *levels)
-        before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))
-    keys = tuple(name for name in CELLS if name in names)
-    return Sides(before, after, tuple(compared), keys)
+        elif name in CELLS:
+            is_shared = pl.col(name).is_in([level for level in first if level in second])
+            before, after = before.filter(is_shared), after.filter(is_shared)
+            if before.is_empty():
+                names = "the same --prompts and --instruction"
+                fix = f"give both sides {names if name == 'variant' else f'a {name} of the same name'}; "
+                fix += f"`quaver compare STUDY --by {name}` compares within one study"
+                expected = "the same names on both sides, or a single one on each"
+                raise nothing_in_common(name, first, second, expected, fix)
+            left_out += _on_one_side(name, first, second)
+    return Pair(before, after, tuple(compared), tuple(name for name in CELLS if name in shared))
 
 
 def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
@@ -103,7 +120,7 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
     codes = [[one.code for one in single_labels(labels)] if sets else labels.codes for labels in both]
     if not set(codes[0]) & set(codes[1]):
         fix = "give one study the codes of the other; a label's name may be another one"
-        raise nothing_in_common("label", *codes, expected="the same label set on both sides", fix=fix)
+        raise nothing_in_common("label", codes[0], codes[1], "the same label set on both sides", fix)
     left_out += _on_one_side("label", *codes)
 
 
@@ -147,7 +164,7 @@ def _on_one_side(what: str, before: Sequence[str], after: Sequence[str]) -> list
 
 
 def nothing_in_common(
-    what: str, before: Sequence[str], after: Sequence[str], *, expected: str, fix: str
+    what: str, before: Sequence[str], after: Sequence[str], expected: str, fix: str
 ) -> MeasureError:
     """The error where two sides share no names of a kind."""
     return MeasureError(
@@ -159,13 +176,15 @@ def nothing_in_common(
     )
 
 
-def known_on_both(sides: Sides, *labels: LabelSet) -> None:
+def check_classes(pair: Pair, *labels: LabelSet) -> None:
     """Refuse gold labels that one side's label set lacks, as those of a class that was renamed.
 
     Without them the items of that class would count on neither side, and what is lost there would pass.
     """
-    gold = {*sides.before["gold"].drop_nulls().unique()} if "gold" in sides.before.columns else set[str]()
-    if strange := sorted(label for label in gold if any(label not in one.codes for one in labels)):
+    if "gold" not in pair.before.columns:
+        return
+    known = set(labels[0].codes).intersection(*(one.codes for one in labels))
+    if strange := sorted(set(pair.before["gold"].drop_nulls()) - known):
         raise MeasureError(
             "a class that only one of the studies knows",
             where="compare",
@@ -199,56 +218,56 @@ def _of_people(study: Study) -> list[str]:
     return [*items.coders, *([items.gold.column] if items.gold and items.gold.column else [])]
 
 
-def by_one_gold(sides: Sides) -> tuple[Sides, list[str]]:
+def by_one_gold(pair: Pair) -> tuple[Pair, list[str]]:
     """Both sides with the gold labels of the second, and a note where these are others than the first's."""
-    if not all("gold" in frame.columns for frame in (sides.before, sides.after)):
-        return sides, []
-    newer = sides.after.group_by("item").agg(pl.col("gold").first().alias("newer"))
-    before = sides.before.join(newer, on="item", how="left", maintain_order="left")
+    if "gold" not in pair.before.columns or "gold" not in pair.after.columns:
+        return pair, []
+    newer = pair.after.group_by("item").agg(pl.col("gold").first().alias("newer"))
+    before = pair.before.join(newer, on="item", how="left", maintain_order="left")
     changed = before.filter(pl.col("gold").ne_missing(pl.col("newer")))["item"].n_unique()
     if not changed or before["newer"].null_count() == before.height:
-        return sides, []
+        return pair, []
     before = before.with_columns(pl.col("newer").alias("gold")).drop("newer")
     note = f"{changed:,} gold label{'s' * (changed > 1)} changed since: both sides are judged by today's."
-    return replace(sides, before=before), [note]
+    return replace(pair, before=before), [note]
 
 
-def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which: str) -> tuple[Sides, int]:
-    """The items that both sides have, cell by cell, and how many they are."""
-    keys = [*sides.keys, "item"]
-    frames = [frame.filter(~pl.col("item").is_in(list(changed))) for frame in (sides.before, sides.after)]
-    here = [set(frame["item"].unique().to_list()) for frame in (sides.before, sides.after)]
-    both = here[0] & here[1]
-    if not both - changed:
-        error = nothing_in_common("items", *map(sorted, here), **ITEMS_ALIKE)
+def in_common(
+    pair: Pair, left_out: list[str], changed: Collection[str] = (), which: str = ""
+) -> tuple[Pair, int]:
+    """The items that both sides have, cell by cell, and how many they are; without those that changed."""
+    first, second = set(pair.before["item"]), set(pair.after["item"])
+    both = first & second
+    same = both.difference(changed)
+    if not same:
+        error = nothing_in_common("items", sorted(first), sorted(second), **ITEMS_ALIKE)
         error.found = f"{len(both)} items of the same id and other fields" if both else error.found
         raise error
-    for side, items in zip(("before", "after"), here, strict=True):
-        if items - both:
-            left_out.append(f"{which}{len(items - both):,} items: only {side}")
-    if both & changed:
-        left_out.append(f"{which}{len(both & changed):,} items: the same id, and other fields")
-    first, second = frames
-    kept = (
-        first.join(second.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
-        second.join(first.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
-    )
-    if kept[0].is_empty():
+    for side, items in (("before", first), ("after", second)):
+        if lone := items - both:
+            left_out.append(f"{which}{len(lone):,} items: only {side}")
+    if other := both - same:
+        left_out.append(f"{which}{len(other):,} items: the same id, and other fields")
+    keys = [*pair.keys, "item"]
+    before, after = (frame.filter(pl.col("item").is_in(same)) for frame in (pair.before, pair.after))
+    kept = before.join(after, on=keys, how="semi", maintain_order="left")
+    if kept.is_empty():
         raise MeasureError(
             "no item was answered in the same cell on both sides",
             where="compare",
-            expected=f"the same items for the same {', '.join(sides.keys)}",
+            expected=f"the same items for the same {', '.join(pair.keys)}",
             found=f"{len(both):,} items in common, none of them in a common cell",
             fix="finish both studies",
         )
-    return replace(sides, before=kept[0], after=kept[1]), len(both - changed)
+    others = after.join(before, on=keys, how="semi", maintain_order="left")
+    return replace(pair, before=kept, after=others), len(same)
 
 
 class Changes:
     """In how many items the labels of two sides differ, by cell: of each set of columns counted once."""
 
-    def __init__(self, sides: Sides) -> None:
-        self._sides = sides
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
         self._found: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
 
     def within(self, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
@@ -257,35 +276,34 @@ class Changes:
         A conclusion's cell names variants beside those columns; one that is about all of a column's levels
         together lacks the column.
         """
-        named = {*by, *self._sides.keys}
+        named = {*by, *self._pair.keys}
 
         def changed(cell: Mapping[str, str]) -> int:
             names = tuple(name for name in cell if name in named)
             if names not in self._found:
-                self._found[names] = _counted_changes(self._sides, names)
+                self._found[names] = _counted_changes(self._pair, names)
             return self._found[names].get(tuple(cell[name] for name in names), 0)
 
         return changed
 
 
-def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
+def _counted_changes(pair: Pair, by: Sequence[str]) -> dict[tuple[str, ...], int]:
     keys = [*by, "item"]
-    marked = [
-        frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
-        for frame in (sides.before, sides.after)
-    ]
-    both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
-    moved = both.filter(pl.col("labels") != pl.col("labels_after"))
-    counted = moved.group_by(pl.lit(0), *by).len().drop("literal").iter_rows()
+    labels = pl.col("label").fill_null("").sort()
+    before, after = (frame.group_by(keys).agg(labels) for frame in (pair.before, pair.after))
+    both = before.join(after, on=keys, suffix="_after", nulls_equal=True)
+    moved = both.filter(pl.col("label") != pl.col("label_after"))
     # A factor that does not apply has no level, which is "" in a cell.
-    return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
+    cells = moved.select("item", *(pl.col(name).cast(pl.String).fill_null("") for name in by))
+    return Counter(row[1:] for row in cells.iter_rows())
 
 
-def flips_of(sides: Sides) -> pl.DataFrame:
+def flips_of(pair: Pair) -> pl.DataFrame:
     """The items whose modal label differs, in every cell, and whether that is a gain or a loss."""
-    shown = [name for name in sides.compared if name not in sides.keys]
-    flipped = modal_labels(sides, shown).filter(pl.col("before").ne_missing(pl.col("after")))
-    gold = pl.col("gold") if "gold" in sides.before.columns else pl.lit(None, pl.String).alias("gold")
+    shown = [name for name in pair.compared if name not in pair.keys]
+    flipped = modal_labels(pair, shown).filter(pl.col("before").ne_missing(pl.col("after")))
+    gold = pl.col("gold") if "gold" in pair.before.columns else pl.lit(None, pl.String).alias("gold")
+    golds = pair.before.group_by("item").agg(gold.first())
     change = (
         pl.when(pl.col("gold").is_null())
         .then(None)
@@ -294,28 +312,19 @@ def flips_of(sides: Sides) -> pl.DataFrame:
         .when(pl.col("before").eq_missing(pl.col("gold")))
         .then(pl.lit("loss"))
     )
-    return (
-        flipped.join(
-            sides.before.group_by("item").agg(gold.first()), on="item", how="left", maintain_order="left"
-        )
-        .with_columns(change.alias("change"))
-        .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
-    )
+    judged = flipped.join(golds, on="item", how="left", maintain_order="left").with_columns(change=change)
+    place = [pl.lit(value).alias(name) for name, value in pair.place.items()]
+    return judged.select("item", *place, *pair.keys, *shown, "before", "after", "gold", "change")
 
 
-def modal_labels(sides: Sides, shown: Sequence[str] = ()) -> pl.DataFrame:
+def modal_labels(pair: Pair, shown: Sequence[str] = ()) -> pl.DataFrame:
     """Each item's modal label ``before`` and ``after``, in every cell."""
-    keys = [*sides.keys, *shown, "item"]
-    after = _modal(sides.after, keys, "after")
-    return _modal(sides.before, keys, "before").join(after, on=keys, maintain_order="left")
+    keys = [*pair.keys, *shown, "item"]
+    after = _modal(pair.after, keys, "after")
+    return _modal(pair.before, keys, "before").join(after, on=keys, maintain_order="left")
 
 
 def _modal(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
     """Each item's modal label in each cell, the first in the alphabet of several; null without any."""
-    counted = (
-        frame.group_by([*keys, "label"], maintain_order=True)
-        .len()
-        .with_columns(pl.col("label").is_not_null().alias("labelled"))
-        .sort(["labelled", "len", "label"], descending=[True, True, False], maintain_order=True)
-    )
-    return counted.group_by(keys, maintain_order=True).agg(pl.col("label").first().alias(name)).sort(keys)
+    modal = pl.col("label").drop_nulls().mode().sort().first()
+    return frame.group_by(keys).agg(modal.alias(name)).sort(keys)

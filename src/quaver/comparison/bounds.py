@@ -9,13 +9,13 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from quaver.comparison.alignment import Sides, modal_labels
+from quaver.comparison.alignment import Pair, modal_labels
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, worded
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import SEPARATOR
 from quaver.core.number_format import is_level, short_name
-from quaver.core.records import OF_SETS, Estimate, LabelSet, Numbers
+from quaver.core.records import OF_SETS, Estimate, Numbers
 from quaver.core.rows import defined, measure_of, of_measures, presented
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.intervals import clopper_pearson
@@ -248,40 +248,33 @@ _LOST: Final = ("accuracy", "recall", "compliance", "accuracy_mean_error")
 """The estimates of what users lose; the other ones that these measures give say it once more."""
 
 
-def family_of(study: Study, frame: pl.DataFrame, sides: Sides, left_out: list[str]) -> list[Measurement]:
+def family_of(study: Study, frame: pl.DataFrame, pair: Pair, left_out: list[str]) -> list[Measurement]:
     """The measures of what users lose.
 
     Accuracy and the share of answers with a label, overall; recall in each class; accuracy in each level of
     the declared groups, but for the groups that intervals resample. Accuracy of numbers says how far they are
     from the gold numbers too, and no number is a class.
     """
-    names: tuple[str, ...] = ("compliance",)
-    if _has_gold(sides.before):
-        numeric = isinstance(study.experiment.labels, Numbers)
-        names = ("accuracy", "compliance") if numeric else ("accuracy", "recall", "compliance")
-    first = {one.measure: one for one in reversed(measurements(study.source, names, frame))}
-    of = {name: _over(first[name], sides.keys) for name in names if first[name].failed is None}
-    found = list(of.values())
-    for name in study.spec.items.groups if "accuracy" in of else ():
+    names = ["compliance"]
+    if "gold" in pair.before.columns and pair.before["gold"].count():
+        names = ["accuracy", "recall", "compliance"]
+        if isinstance(study.experiment.labels, Numbers):
+            names.remove("recall")
+    found: dict[str, Measurement] = {}
+    for one in measurements(study.source, names, frame):
+        if one.failed is None:
+            found.setdefault(one.measure, _over(one, pair.keys))
+    family = [found[name] for name in names if name in found]
+    for name in study.spec.items.groups if "accuracy" in found else ():
         column = column_of("group", name)
-        if name == study.spec.group or column not in sides.before.columns:
+        if name == study.spec.group or column not in pair.before.columns:
             continue
-        levels = sides.before[column].n_unique()
+        levels = pair.before[column].n_unique()
         if levels > _MOST_LEVELS:
             left_out.append(f"losses by {name}, which has {levels} levels")
         elif levels > 1:
-            found.append(_over(of["accuracy"], (*sides.keys, column)))
-    return found
-
-
-def of_first_evaluator(study: Study, sides: Sides) -> Sides:
-    """The sides as the study's first evaluator reads them."""
-    there = set(sides.before["evaluator"])
-    first = next(
-        (evaluator.title for evaluator in study.spec.evaluators if evaluator.title in there), min(there)
-    )
-    expression = pl.col("evaluator") == first
-    return replace(sides, before=sides.before.filter(expression), after=sides.after.filter(expression))
+            family.append(_over(found["accuracy"], (*pair.keys, column)))
+    return family
 
 
 def _over(measurement: Measurement, by: Sequence[str]) -> Measurement:
@@ -289,11 +282,7 @@ def _over(measurement: Measurement, by: Sequence[str]) -> Measurement:
     return measurement._replace(options=options, named={}, only={}, evaluator=None)
 
 
-def _has_gold(frame: pl.DataFrame) -> bool:
-    return "gold" in frame.columns and frame["gold"].null_count() < frame.height
-
-
-def lost_classes(sides: Sides, classes: LabelSet, place: Mapping[str, str], tail: float) -> list[Verdict]:
+def lost_classes(pair: Pair, tail: float) -> list[Verdict]:
     """The classes that were answered before and are not any more, in each cell; of sets alone or in a set.
 
     Those of c items that had the label all changed. If items of the class change by themselves at most twice
@@ -301,45 +290,41 @@ def lost_classes(sides: Sides, classes: LabelSet, place: Mapping[str, str], tail
     either side is as likely to have the label, 0.5ᶜ. A loss is shown where the smaller of the two, times the
     number of classes and cells, is below the tail and c is at least three.
     """
-    both = modal_labels(sides)
-    cells = both.partition_by(sides.keys, as_dict=True, maintain_order=True)
-    several = classes.level in OF_SETS
-
-    def alone(column: str) -> pl.Expr:
-        return pl.col(column).str.split(SEPARATOR) if several else pl.concat_list(column)
-
-    after = sides.after.select(*sides.keys, alone("label")).explode("label").unique()
-    given = {tuple(row) for row in after.iter_rows()}
-    before = set(both.select(alone("before")).explode("before")["before"])
-    known = [label for label in classes.codes if label in before]
+    between = SEPARATOR if pair.classes.level in OF_SETS else "\n"
+    both = modal_labels(pair).with_columns(
+        had=pl.col("before").str.split(between), moved=pl.col("before").ne_missing(pl.col("after"))
+    )
+    cells = both.partition_by(pair.keys, as_dict=True, maintain_order=True)
+    after = pair.after.select(*pair.keys, pl.col("label").str.split(between)).explode("label")
+    given = set(after.unique().iter_rows())
+    before = set(both["had"].explode())
+    known = [label for label in pair.classes.codes if label in before]
     verdicts = []
     for key, items in cells.items():
+        cell = {**pair.place, **dict(zip(pair.keys, map(str, key), strict=True))}
         for label in known:
-            has = alone("before").list.contains(label).fill_null(value=False)
-            had = items.filter(has)
-            if had.is_empty() or (*key, label) in given:
+            has = items["had"].list.contains(label).fill_null(value=False)
+            count, others = int(has.sum()), items.filter(~has)
+            if not count or (*key, label) in given:
                 continue
-            others = items.filter(~has)
-            moved = int(others["before"].ne_missing(others["after"]).sum())
-            churn = clopper_pearson(moved, others.height, 0.9).high if others.height else 1.0
-            chance = min(min(1.0, _TWICE * churn), 0.5) ** had.height * len(known) * len(cells)
-            shown = had.height >= _FEWEST and chance < tail
-            cell = {**place, **dict(zip(sides.keys, map(str, key), strict=True)), "label": label}
-            details = {LOST: had.height, "before": had.height / items.height, "after": 0.0, "chance": chance}
-            estimate = Estimate(
-                "label_shares", -had.height / items.height, n=items.height, cell=cell, details=details
-            )
-            verdicts.append(Verdict("loss" if shown else "cannot tell", estimate, 0.0, "higher"))
+            churn = 1.0
+            if others.height:
+                churn = clopper_pearson(int(others["moved"].sum()), others.height, 0.9).high
+            chance = min(1.0, _TWICE * churn, 0.5) ** count * len(known) * len(cells)
+            share = count / items.height
+            details = {LOST: count, "before": share, "after": 0.0, "chance": chance}
+            where = {**cell, "label": label}
+            lost = Estimate("label_shares", -share, n=items.height, cell=where, details=details)
+            is_shown = count >= _FEWEST and chance < tail
+            verdicts.append(Verdict("loss" if is_shown else "cannot tell", lost, 0.0, "higher"))
     return verdicts
 
 
-def of_family(estimates: Sequence[Estimate], sides: Sides) -> list[Estimate]:
+def of_family(estimates: Sequence[Estimate], pair: Pair) -> list[Estimate]:
     """The differences, marked as those that the bound ``loss`` is about, with their class or group."""
-    return [
-        replace(
-            estimate,
-            details={**estimate.details, FAMILY: [name for name in estimate.cell if name not in sides.keys]},
-        )
-        for estimate in defined(estimates)
-        if estimate.measure in _LOST
-    ]
+    marked = []
+    for estimate in defined(estimates):
+        if estimate.measure in _LOST:
+            parts = [name for name in estimate.cell if name not in pair.keys]
+            marked.append(replace(estimate, details={**estimate.details, FAMILY: parts}))
+    return marked

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -11,12 +12,12 @@ import polars as pl
 from quaver.comparison.alignment import (
     ANSWERED,
     Changes,
-    Sides,
+    Pair,
     by_one_gold,
     changed_items,
+    check_classes,
     flips_of,
     in_common,
-    known_on_both,
     labels_in_common,
     made_alike,
     occurring_on_both,
@@ -30,7 +31,6 @@ from quaver.comparison.bounds import (
     judged,
     lost_classes,
     of_family,
-    of_first_evaluator,
     read_bounds,
 )
 from quaver.comparison.comparison_result import Comparison
@@ -48,6 +48,7 @@ from quaver.estimation.estimands import ORIGINAL
 from quaver.estimation.intervals import adjusted
 from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
+from quaver.study.analysis.annotation_frame import first_evaluator
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
@@ -97,19 +98,13 @@ def compare(
     """
     bounds = read_bounds(fail_if, fail_unless)
     resampling = Resampling(confidence_level, resamples)
+    how: dict[str, Any] = {"measures": measures, "bounds": bounds}
     if after is None:
-
-        def levels_of(one: Study, _: Study, place: Mapping[str, str]) -> Task:
-            return levels_of_one(one, by or "variant", reference, measures, bounds, place)
-
-        return compared(by_field(before, before, levels_of), bounds, resampling, margin)
+        levels = partial(levels_of_one, by=by or "variant", reference=reference, **how)
+        return compared(by_field(before, before, levels), bounds, resampling, margin)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
-
-    def both(one: Study, other: Study, place: Mapping[str, str]) -> Task:
-        return two_studies(one, other, measures, bounds, place)
-
-    return compared(by_field(before, after, both), bounds, resampling, margin)
+    return compared(by_field(before, after, partial(two_studies, **how)), bounds, resampling, margin)
 
 
 def both_asked(before: str, after: str, by: str | None) -> QuaverError:
@@ -128,21 +123,22 @@ def compared(
     """What differs between the two sides of each pair, and whether the bounds hold."""
 
     def differences(resampling: Resampling) -> list[Estimate]:
-        estimates = []
+        estimates = list[Estimate]()
         for pair in task.pairs:
-            estimates += _differences(pair, pair.sides, pair.asked, resampling)
+            estimates += _differences(pair, pair.asked, resampling)
         return estimates
 
     estimates, lost, gone = differences(resampling), list[Estimate](), list[Verdict]()
     for pair in task.pairs:
-        lost += of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
-        gone += lost_classes(pair.judged, pair.classes, pair.place, resampling.tail / len(task.pairs))
+        judged_by = pair.judged
+        lost += of_family(_differences(judged_by, pair.family, resampling), pair)
+        gone += lost_classes(judged_by, resampling.tail / len(task.pairs))
     lost = adjusted(lost)
     return Comparison(
         task.before,
         task.after,
         differences=estimates,
-        flips=pl.concat([_flips(pair) for pair in task.pairs], how="diagonal"),
+        flips=pl.concat([flips_of(pair) for pair in task.pairs], how="diagonal"),
         items=task.items,
         left_out=tuple(dict.fromkeys(task.left_out)),
         notes=tuple(dict.fromkeys(task.notes)),
@@ -152,20 +148,14 @@ def compared(
     )
 
 
-def _flips(pair: Pair) -> pl.DataFrame:
-    frame = flips_of(pair.sides)
-    expressions = [pl.lit(value).alias(name) for name, value in pair.place.items()]
-    return frame.select("item", *expressions, pl.exclude("item")) if expressions else frame
-
-
-def _differences(
-    pair: Pair, sides: Sides, measurements: Sequence[Measurement], resampling: Resampling
-) -> list[Estimate]:
-    estimates = []
-    first, second, changes = Gathered(sides.before), Gathered(sides.after), Changes(sides)
+def _differences(pair: Pair, measurements: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
+    """The paired differences of some measures, with what a cell says of the pair."""
+    estimates = list[Estimate]()
+    first, second, changes = Gathered(pair.before), Gathered(pair.after), Changes(pair)
+    shared = {*pair.before.columns} & {*pair.after.columns}
     for measurement in measurements:
-        by = tuple(dict.fromkeys((*measurement.options["by"], *sides.compared)))
-        by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
+        columns = dict.fromkeys((*measurement.options["by"], *pair.compared))
+        by = tuple(name for name in columns if name in shared)
         how: dict[str, Any] = {
             "by": by,
             "resamples": resampling.resamples,
@@ -175,38 +165,12 @@ def _differences(
         if isinstance(measurement.plugin, Measure):
             # A difference between two sides is one for the prompts that both have.
             how["estimand"] = "fixed"
-            measurement = measurement._replace(
-                named={name: v for name, v in measurement.named.items() if name != "estimand"}
-            )
+            named = {name: value for name, value in measurement.named.items() if name != "estimand"}
+            measurement = measurement._replace(named=named)
         seeded = replace(resampling, seed=measurement.options["seed"])
         before, after = measurement.of(first, **how), measurement.of(second, **how)
         estimates += adjusted(paired_differences(before, after, seeded, changes.within(by)))
-    return (
-        [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in estimates]
-        if pair.place
-        else estimates
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two sides, and what is measured on them.
-
-    Attributes:
-        sides: The annotations before and after.
-        asked: The measures.
-        family: What users may lose by the change.
-        judged: The annotations in which they may, those of the first evaluator.
-        classes: The labels that both sides know, of sets each alone, of numbers none: their label set.
-        place: What a difference's cell says besides, such as the study of a collection.
-    """
-
-    sides: Sides
-    asked: Sequence[Measurement]
-    family: Sequence[Measurement]
-    judged: Sides
-    classes: LabelSet
-    place: Mapping[str, str] = field(default_factory=dict)
+    return [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in estimates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,40 +197,41 @@ class Task:
 def two_studies(
     before: Study,
     after: Study,
+    place: Mapping[str, str],
+    *,
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
-    place: Mapping[str, str] | None = None,
 ) -> Task:
     """Two studies of the same items."""
     left_out: list[str] = []
     whole = {study: strings_of(study) for study in dict.fromkeys((before, after))}
-    frames = [whole[study] for study in (before, after)]
     labels_in_common(before, after, left_out)
-    frames, shared = occurring_on_both(before, after, frames)
+    (first, second), shared = occurring_on_both(before, after, [whole[before], whole[after]])
     for study, other in ((before, after), (after, before)):
         answered, calls = answered_calls(study.source)
         if 0 < answered < calls:
             left_out.append(f"{calls - answered:,} calls of {called(study, other)} that are not answered yet")
-    sides = made_alike(frames[0], frames[1], left_out)
-    sides, common = in_common(sides, changed_items(before, after), left_out, "")
-    sides, notes = by_one_gold(sides)
+    pair = made_alike(first, second, left_out)
+    pair, common = in_common(pair, left_out, changed_items(before, after))
+    pair, notes = by_one_gold(pair)
     if shared is None:
-        known_on_both(sides, before.experiment.labels, after.experiment.labels)
-    judged = of_first_evaluator(after, sides)
-    family = family_of(after, whole[after], judged, left_out)
-    asked = _asked(whole, measures, bounds)
+        check_classes(pair, before.experiment.labels, after.experiment.labels)
+    pair = _measured(pair, after, whole[after], _asked(whole, measures, bounds), left_out)
+    codes = after.experiment.labels.codes
+    known = [label for label in single_labels(before.experiment.labels) if label.code in codes]
+    pair = replace(pair, classes=replace(before.experiment.labels, labels=tuple(known)), place=place)
     if shared is not None:
-        family, asked = _by_labels(family, shared), _by_labels(asked, shared)
-    notes += _unlabelled(judged, asked)
-    classes = _classes(before.experiment.labels, after.experiment.labels.codes)
-    names = called(before, after), called(after, before)
-    pair = Pair(sides, asked, family, judged, classes, place or {})
-    return Task(*names, [pair], common, left_out, notes)
+        pair = replace(pair, family=_by_labels(pair.family, shared), asked=_by_labels(pair.asked, shared))
+    notes += _unlabelled(pair)
+    return Task(called(before, after), called(after, before), [pair], common, left_out, notes)
 
 
-def _classes(labels: LabelSet, known: Collection[str]) -> LabelSet:
-    """The labels that may be lost, those that are known to the other side too."""
-    return replace(labels, labels=tuple(one for one in single_labels(labels) if one.code in known))
+def _measured(
+    pair: Pair, study: Study, frame: pl.DataFrame, asked: Sequence[Measurement], left_out: list[str]
+) -> Pair:
+    """A pair with what is measured of it."""
+    pair = replace(pair, asked=asked, evaluator=first_evaluator(study.source, pair.before))
+    return replace(pair, family=family_of(study, frame, pair.judged, left_out))
 
 
 def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Measurement]:
@@ -277,90 +242,83 @@ def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Me
     ]
 
 
-def _unlabelled(sides: Sides, asked: Sequence[Measurement]) -> list[str]:
+def _unlabelled(pair: Pair) -> list[str]:
     """How accuracy takes the answers without a label, where there are any."""
-    before, after = (frame["label"].null_count() for frame in (sides.before, sides.after))
-    measurement = next((one for one in asked if one.measure == "accuracy"), None)
-    if measurement is None or not before + after:
+    judged = pair.judged
+    before, after = judged.before["label"].null_count(), judged.after["label"].null_count()
+    accuracy = [one for one in pair.asked if one.measure == "accuracy"]
+    if not accuracy or not before + after:
         return []
-    how = "leaves them out" if measurement.options.get("missing") == "drop" else "counts them as wrong"
+    is_left_out = accuracy[0].options.get("missing") == "drop"
+    how = "leaves them out" if is_left_out else "counts them as wrong"
     return [f"{before:,} answers before and {after:,} after have no label: accuracy {how}."]
 
 
 def levels_of_one(
     study: Study,
+    _: Study,
+    place: Mapping[str, str],
+    *,
     by: str,
     reference: str | None,
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
-    place: Mapping[str, str] | None = None,
 ) -> Task:
     """The levels of one column in one study, each beside the reference."""
     frame = whole = strings_of(study)
     by = column_among(by, frame.columns)
-    factors = study.experiment.variants[0].factors
-    if by in factors:  # the variants must not differ in what is compared
-        rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
-        frame = frame.with_columns(
-            (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
-        )
-    first, others = _levels(study, frame, by, reference)
-    asked = _asked({study: whole}, measures, bounds)
+    if by in study.experiment.levels:  # the variants must not differ in what is compared
+        rest = [name for name in study.experiment.levels if name != by]
+        parts = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in rest]
+        frame = frame.with_columns(variant=pl.concat_str(parts, separator=",") if parts else pl.lit("all"))
+    first, *others = _levels(study, frame, by, reference)
+    asked, labels = _asked({study: whole}, measures, bounds), study.experiment.labels
+    classes = replace(labels, labels=single_labels(labels))
     left_out: list[str] = []
     pairs, items = [], set[str]()
     for other in others:
-        here = [frame.filter(pl.col(by) == level) for level in (first, other)]
-        sides = made_alike(here[0], here[1], left_out, by)
-        sides, _ = in_common(sides, frozenset(), left_out, f"{other}: ")
-        items.update(sides.before["item"].unique().to_list())
-        judged = of_first_evaluator(study, sides)
-        family = family_of(study, whole, judged, left_out)
-        labels = study.experiment.labels
-        classes = _classes(labels, labels.codes)
-        pairs.append(Pair(sides, asked, family, judged, classes, place or {}))
+        reference_side, side = (frame.filter(pl.col(by) == level) for level in (first, other))
+        pair = made_alike(reference_side, side, left_out, by)
+        pair, _count = in_common(pair, left_out, which=f"{other}: ")
+        items.update(pair.before["item"])
+        measured = _measured(pair, study, whole, asked, left_out)
+        pairs.append(replace(measured, classes=classes, place=place))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)
 
 
-def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> tuple[str, list[str]]:
-    """The level that the others are compared with, and these."""
+def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> list[str]:
+    """A column's levels, the one that the others are compared with first.
+
+    That is the original; the others stand as the study names them, not as they were asked.
+    """
     columns = [
         name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
     ]
     if by not in columns:
         raise UnknownName("column", by, columns, where="--by")
-    levels = _in_design_order(study, frame, by)
-    if reference is not None and reference not in levels:
-        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
-    first = reference or (levels[0] if levels else "")
-    others = [level for level in levels if level != first]
-    if not others:
-        raise MeasureError(
-            f"there is only one {by}", where="--by", expected="two levels or more", found=first or "none"
-        )
-    return first, others
-
-
-def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
-    """A column's levels: the original first, then as the study names them, not as they were asked."""
     experiment = study.experiment
-    named: dict[str, Sequence[str | None]] = {
+    named: dict[str, Sequence[str]] = {
         "model": [condition.model for condition in experiment.conditions],
         "decoding": [condition.decoding for condition in experiment.conditions],
         "variant": [variant.id for variant in experiment.variants],
         "evaluator": [evaluator.title for evaluator in study.spec.evaluators],
     }
+    known = named.get(by, experiment.levels.get(by, ()))
     there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
-    known = named.get(by, [variant.factors.get(by) for variant in experiment.variants])
-    levels: list[str] = [level for level in dict.fromkeys(known) if level is not None and level in there]
-    levels += [level for level in there if level not in levels]
-    if ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
+    levels = [level for level in dict.fromkeys((*known, *there)) if level in there]
+    if reference is not None and reference not in levels:
+        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
+    originals = [reference or ORIGINAL]
+    if reference is None and ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
         alone = frame.group_by(by).agg(pl.col(ORIGINAL).fill_null(value=False).all())
         originals = alone.filter(pl.col(ORIGINAL) & pl.col(by).is_not_null())[by].to_list()
-    else:
-        originals = [ORIGINAL]
-    if len(originals) == 1 and originals[0] in levels:
+    if len(originals) == 1:
         levels.sort(key=lambda level: level != originals[0])
+    if len(levels) < 2:
+        found = levels[0] if levels else "none"
+        expected = "two levels or more"
+        raise MeasureError(f"there is only one {by}", where="--by", expected=expected, found=found)
     return levels
 
 
@@ -377,16 +335,14 @@ def _asked(
     """The measures that are taken of both sides; of one study, or of two, with their annotations."""
     found: dict[tuple[str, ...], Measurement] = {}
     for study, frame in whole.items():
-        for measurement in measurements(study.source, names, frame):
-            if measurement.failed is not None:
-                if names:
-                    raise measurement.failed
-                continue  # the study's own report says why it cannot be taken
-            found.setdefault(
-                (measurement.measure, str(measurement.evaluator), str(measurement.options["by"])), measurement
-            )
-    asked = list(found.values())
-    there = {measurement.measure for measurement in asked}
+        for one in measurements(study.source, names, frame):
+            if one.failed is None:
+                key = (one.measure, str(one.evaluator), str(one.options["by"]))
+                found.setdefault(key, one)
+            elif names:  # else the study's own report says why it cannot be taken
+                raise one.failed
+    asked = [*found.values()]
+    there = {one.measure for one in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
     if concluded and CONCLUSIONS not in there:
         drawing = [one for one in whole if one.spec.conclusions]
@@ -397,11 +353,11 @@ def _asked(
                 fix="name one under conclusions in the study file",
             )
         asked += measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
-    rest = [bound.measure for bound in bounds if bound.measure not in (*CONCLUDED, LOSS)]
-    more = dict.fromkeys(measure_of(name) or name for name in rest)
+    bounded = [bound.measure for bound in bounds if bound.measure not in (*CONCLUDED, LOSS)]
+    further = dict.fromkeys(measure_of(name) or name for name in bounded)
     before, frame = next(iter(whole.items()))
-    further = [name for name in more if name not in there]
-    return [*asked, *(measurements(before.source, further, frame) if further else ())]
+    more = [name for name in further if name not in there]
+    return [*asked, *(measurements(before.source, more, frame) if more else ())]
 
 
 def by_field(before: Study, after: Study, task_of: Callable[[Study, Study, Mapping[str, str]], Task]) -> Task:
@@ -418,24 +374,17 @@ def by_field(before: Study, after: Study, task_of: Callable[[Study, Study, Mappi
             found=f"{', '.join(own) or 'none'}; {', '.join(others) or 'none'}",
         )
     tasks = {name: task_of(own[name], others[name], {FIELD: name}) for name in common}
+    whole = next(iter(tasks.values()))
+    if before is not after:
+        whole = replace(whole, before=called(before, after), after=called(after, before))
     lone = [name for name in {**own, **others} if name not in common]
-    left_out = [f"field {name}, which only one of them has" for name in lone]
-    names = None if before is after else (called(before, after), called(after, before))
-    return replace(together(tasks, names, left_out), items=max(task.items for task in tasks.values()))
-
-
-def together(
-    tasks: Mapping[str, Task], names: tuple[str, str] | None = None, left_out: Sequence[str] = ()
-) -> Task:
-    """The comparisons of several studies, or of several fields of one, as one."""
-    first = next(iter(tasks.values()))
-    same = all((task.before, task.after) == (first.before, first.after) for task in tasks.values())
-    before, after = names or ((first.before, first.after) if same else (first.before, "the others"))
-    return Task(
-        before,
-        after,
-        [pair for task in tasks.values() for pair in task.pairs],
-        sum(task.items for task in tasks.values()),
-        [*left_out, *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out)],
-        [f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
+    return replace(
+        whole,
+        pairs=[pair for task in tasks.values() for pair in task.pairs],
+        items=max(task.items for task in tasks.values()),
+        left_out=[
+            *(f"field {name}, which only one of them has" for name in lone),
+            *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out),
+        ],
+        notes=[f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
     )
