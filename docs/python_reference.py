@@ -50,7 +50,6 @@ GROUPS = (
             "quaver.study.gold_sample.gold_status.GoldStatus",
             "quaver.collect.run.progress.Outcome",
             "quaver.study.collection.study_status.StudyStatus",
-            "quaver.study.collection.study_status.BatchStatus",
             "quaver.study.sources.study_source.StudySource",
             "quaver.acceptance.accepted_labels.Acceptance",
             "quaver.acceptance.accepted_labels.Accepted",

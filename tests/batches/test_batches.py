@@ -36,7 +36,7 @@ def test_what_is_handed_over_today_is_collected_tomorrow(one: World) -> None:
     first = one.run()
     assert (first.ended, first.done, first.missing) == ("batches", 0, 12)
     (out,) = one.study().status().batches
-    assert (out.state, out.calls, out.done, out.since) == ("running", 12, 0, one.clock.now)
+    assert (out["state"], out["calls"], out["done"], out["since"]) == ("running", 12, 0, one.clock.now)
     one.clock.now += DAY / 2
     again = one.run()
     assert (again.ended, again.before, again.done, again.missing) == ("finished", 0, 12, 0)
@@ -254,9 +254,9 @@ def test_answers_from_batches_cost_half(one: World) -> None:
 def test_status_of_what_is_out_has_its_expected_cost(one: World) -> None:
     one.run()
     (out,) = one.study().status().batches
-    assert out.money is not None
-    assert 0 < out.money < 0.01
-    assert out.expires == pytest.approx(one.clock.now + DAY, abs=1)
+    assert out["money"] is not None
+    assert 0 < out["money"] < 0.01
+    assert out["expires"] == pytest.approx(one.clock.now + DAY, abs=1)
 
 
 def test_a_run_that_got_no_answer_to_some_says_that_they_are_left(name: str, tmp_path: Path) -> None:

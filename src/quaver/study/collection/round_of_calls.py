@@ -23,7 +23,7 @@ from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, Unavailable
-from quaver.study.collection.pilot import STORED_BY_MODEL, check_pilot, first_of_longest, is_worth_a_pilot
+from quaver.study.collection.pilot import PILOT, STORED_BY_MODEL, check_pilot, is_worth_a_pilot
 from quaver.study.collection.study_batches import StudyBatches, expected_out
 from quaver.study.sources.model_demands import needs_of
 from quaver.study.sources.prices import FREE
@@ -185,26 +185,25 @@ class Collecting:
         )
 
     def _pilot(self, names: Sequence[str], budget: Budget) -> None:
-        """Ask each model that costs money about a few of the longest texts, and look at the answers.
+        """Ask each model that costs money a few requests, spread over the study, and look at the answers.
 
         Raises:
             ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
         """
         stored = Counter(dict(self._store.rows(STORED_BY_MODEL)))
-        functions = {model.name for model in self._study.spec.models if model.use == "function"}
-        pilots = {
-            name: first_of_longest(self._requests(name), self._study.experiment.items)
-            for name in names
-            if name not in functions
-            and self._prices.get(name) != FREE
-            and is_worth_a_pilot(self._study, name, stored[name])
-        }
-        if any(pilots.values()):
-            self._collected(
-                {name: iter(some) for name, some in pilots.items() if some}, budget, is_pilot=True
-            )
-            for name, some in pilots.items():
-                check_pilot(self._study, self._store, name, [request.calls[0] for request in some])
+        free = {model.name for model in self._study.spec.models if model.use == "function"}
+        free.update(name for name in names if self._prices.get(name) == FREE)
+        pilots: dict[str, list[Request]] = {}
+        for name in names:
+            if name not in free and is_worth_a_pilot(self._study, name, stored[name]):
+                requests = islice(self._requests(name, PILOT), PILOT)
+                pilots[name] = [request.part(request.calls[:1]) for request in requests]
+        asked = {name: iter(requests) for name, requests in pilots.items() if requests}
+        if asked:
+            self._collected(asked, budget, is_pilot=True)
+        for name in asked:
+            calls = [request.calls[0] for request in pilots[name]]
+            check_pilot(self._study, self._store, name, calls)
 
     def close(self) -> None:
         """End what answered elsewhere; what is loaded in this process stays."""

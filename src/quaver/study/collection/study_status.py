@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from quaver.collect.run.ledger import (
     Entry,
@@ -19,61 +19,9 @@ from quaver.collect.run.ledger import (
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import collected_since, who_collects
-from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.study.analysis.annotation_frame import changed_models
 from quaver.study.sources.study_source import StudySource
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionStatus:
-    """One condition's part.
-
-    Attributes:
-        condition: Model, variant, decoding, repeats.
-        answered: Calls that are answered.
-        wanted: All of its calls.
-    """
-
-    condition: Condition
-    answered: int
-    wanted: int
-
-
-@dataclass(frozen=True, slots=True)
-class BatchStatus:
-    """One batch that is out.
-
-    Attributes:
-        name: Its name.
-        model: The model's name in the study.
-        state: ``written``, ``uploaded``, ``running`` or ``partly done``; or how it ended, if its results have
-            yet to be stored.
-        calls: Its calls.
-        done: Requests that its provider says are answered, as of ``looked``.
-        refused: Requests that it says ended with an error.
-        since: When it was handed over, or written if it was not yet; in seconds since 1970.
-        expires: When its provider gives up; None if it does not say.
-        looked: When it was last looked at; None before the first time.
-        tokens: Tokens that it is expected to take.
-        money: US dollars that it is expected to cost; None where the price is not known.
-        remote: What its provider calls it; None before it is started.
-        note: What its provider said last; None if nothing.
-    """
-
-    name: str
-    model: str
-    state: str
-    calls: int
-    done: int
-    refused: int
-    since: float
-    expires: float | None
-    looked: float | None
-    tokens: float
-    money: float | None
-    remote: str | None
-    note: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +38,8 @@ class StudyStatus(Rows):
         reused: Answers that were taken from other studies, by the study.
         tokens: Read and written by what was asked.
         money: US dollars spent; None where a price is not known.
-        conditions: What is answered of each condition.
+        conditions: Of each condition its ``model``, ``variant`` and ``decoding``, how many of its calls are
+            ``answered``, and how many are ``wanted``.
         configurations_changed: A sentence for each model that answered from more than one configuration.
         process: The process that collects now; None where none does.
         rate: Calls a second in the last minute of the present run; 0 where nobody collects.
@@ -104,8 +53,12 @@ class StudyStatus(Rows):
         discarded_tokens: What these took, which is among the other tokens.
         waiting: Answers of a run that was killed, which the next run takes in.
         last: When the last answer arrived, in seconds since 1970; None where there is none.
-        batches: The batches that are out; their calls are not among the answered ones, nor their tokens and
-            money among what was spent.
+        batches: The batches that are out, by ``model`` and ``name`` (``remote``: what its provider calls it).
+            ``state`` is ``written``, ``uploaded``, ``running``, ``partly done``, or how it ended, if its
+            results have yet to be stored. Of its ``calls`` the provider says that so many are ``done`` or
+            ``refused``, and it may ``note`` something. ``since``, ``expires`` and ``looked`` are in seconds
+            since 1970, ``tokens`` and ``money`` (None where the price is not known) what it is expected to
+            take; these calls, tokens and dollars are not among the others.
     """
 
     total: int
@@ -117,7 +70,7 @@ class StudyStatus(Rows):
     reused: Mapping[str, int] = field(default_factory=dict)
     tokens: float = 0.0
     money: float | None = 0.0
-    conditions: Sequence[ConditionStatus] = ()
+    conditions: Sequence[Mapping[str, Any]] = ()
     configurations_changed: Sequence[str] = ()
     process: int | None = None
     rate: float = 0.0
@@ -129,7 +82,7 @@ class StudyStatus(Rows):
     discarded_tokens: float = 0.0
     waiting: int = 0
     last: float | None = None
-    batches: Sequence[BatchStatus] = ()
+    batches: Sequence[Mapping[str, Any]] = ()
 
     def __repr__(self) -> str:
         failed = f", {self.errors:,} with an error" if self.errors else ""
@@ -138,16 +91,7 @@ class StudyStatus(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each condition: model, variant, decoding, answered and wanted calls."""
-        return [
-            {
-                "model": condition.condition.model,
-                "variant": condition.condition.variant,
-                "decoding": condition.condition.asked_as,
-                "answered": condition.answered,
-                "wanted": condition.wanted,
-            }
-            for condition in self.conditions
-        ]
+        return [dict(condition) for condition in self.conditions]
 
     @property
     def warnings(self) -> list[str]:
@@ -186,44 +130,50 @@ def status(study: StudySource) -> StudyStatus:
 
 def status_in(study: StudySource, store: Store | None, process: int | None) -> StudyStatus:
     """The status of a study of calls by what a store holds; without one, before the first answer."""
-    made = study.spent_on_paraphrases()
-    entries = [*made, *(ledger(store) if store else ())]
-    prices = study.prices
+    made, prices = study.spent_on_paraphrases(), study.prices
+    conditions = _conditions(study, store)
+    total, answered = (sum(one[name] for one in conditions) for name in ("wanted", "answered"))
+    facts: dict[str, Any] = {}
+    entries = [*made]
+    if store is not None:
+        entries += ledger(store)
+        kinds = errors_by_kind(store)
+        others = outside(study, entries)
+        facts = {
+            "errors": kinds.total(),
+            "by_kind": kinds,
+            "unplaced": store.calls.counts().unplaced,
+            "outside": outside_in_words(study, others, changed_models(study, store)),
+            "rate": pace(store, since=collected_since(study.folder)) if process else 0.0,
+            "waiting": store.waiting() if process is None else 0,
+            "batches": _batches(study, store),
+        }
+        total -= store.calls.unfollowed()
     used = spent(entries, prices)
     known = all(prices.get(entry.model) is not None for entry in entries if entry.reused is None)
-    conditions = _conditions(study, store)
-    kinds = errors_by_kind(store) if store else Counter[str]()
+    placed = [entry for entry in entries if entry.placed]
+    discarded = [entry for entry in entries if entry.discarded]
     reused = Counter[str]()
-    for entry in entries:
-        if entry.reused is not None and entry.placed:
+    for entry in placed:
+        if entry.reused is not None:
             reused[entry.reused] += entry.calls
     return StudyStatus(
-        total=sum(part.wanted for part in conditions) - (store.calls.unfollowed() if store else 0),
-        answered=sum(part.answered for part in conditions),
-        errors=kinds.total(),
-        by_kind=kinds,
-        unplaced=store.calls.counts().unplaced if store else 0,
-        outside=outside_in_words(
-            study, outside(study, entries), changed_models(study, store) if store else ()
-        ),
+        total=total,
+        answered=answered,
         reused=dict(reused),
         tokens=used.tokens,
         money=used.money if known else None,
         conditions=conditions,
         configurations_changed=changed(entries),
         process=process,
-        rate=pace(store, since=collected_since(study.folder)) if store and process else 0.0,
         paraphrases=sum(entry.calls for entry in made),
         without_words=without_words(entries),
         sent=sum(entry.sent for entry in entries),
         received=sum(entry.received for entry in entries),
-        discarded=sum(entry.discarded for entry in entries),
-        discarded_tokens=sum(
-            entry.prompt_tokens + entry.completion_tokens for entry in entries if entry.discarded
-        ),
-        waiting=store.waiting() if store and process is None else 0,
-        batches=_batches(study, store) if store else (),
-        last=max((entry.last for entry in entries if entry.placed and entry.last), default=None),
+        discarded=sum(entry.discarded for entry in discarded),
+        discarded_tokens=sum(entry.prompt_tokens + entry.completion_tokens for entry in discarded),
+        last=max((entry.last for entry in placed if entry.last), default=None),
+        **facts,
     )
 
 
@@ -246,51 +196,48 @@ def outside_study(study: StudySource) -> dict[str, int]:
 
 def outside_in_words(study: StudySource, answers: Mapping[str, int], changed: Sequence[str] = ()) -> str:
     """How many answers are no part of the study, of which models, and whether they are still there."""
-    if not answers:
-        return ""
     asked = {condition.model for condition in study.experiment.conditions}
-    gone = {model: n for model, n in answers.items() if model not in asked}
-    parts = [f"{n:,} of the model “{model}”, which is not in it" for model, n in gone.items()]
-    parts += [
-        f"{n:,} of “{model}” as it was before its code or options changed"
-        if model in changed
-        else f"{n:,} of “{model}” to prompts, items, settings or repeats that are not in it"
-        for model, n in answers.items()
-        if model in asked
-    ]
-    n = sum(answers.values())
+    parts, total = [], sum(answers.values())
+    for model, n in sorted(answers.items(), key=lambda counted: counted[0] in asked):
+        if model not in asked:
+            parts.append(f"{n:,} of the model “{model}”, which is not in it")
+        elif model in changed:
+            parts.append(f"{n:,} of “{model}” as it was before its code or options changed")
+        else:
+            parts.append(f"{n:,} of “{model}” to prompts, items, settings or repeats that are not in it")
+    if not total:
+        return ""
     kept = "They were left out of the bundle." if study.left_out else "They are kept in responses.db."
-    are = "stored answer is" if n == 1 else "stored answers are"
-    return f"{n:,} {are} not part of this study: {'; '.join(parts)}. {kept}"
+    are = "stored answer is" if total == 1 else "stored answers are"
+    return f"{total:,} {are} not part of this study: {'; '.join(parts)}. {kept}"
 
 
-def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
+_OF_BATCH: Final = (
+    "name",
+    "model",
+    "state",
+    "calls",
+    "done",
+    "refused",
+    "expires",
+    "looked",
+    "remote",
+    "note",
+)
+
+
+def _batches(study: StudySource, store: Store) -> list[dict[str, Any]]:
     """The batches that are out."""
     batches = []
     for row in StoredBatches(store).rows():
-        price = study.prices.get(row.model)
-        expected = (row.expected_prompt, 0, row.expected_completion)
-        batches.append(
-            BatchStatus(
-                name=row.name,
-                model=row.model,
-                state=row.state,
-                calls=row.calls,
-                done=row.done,
-                refused=row.refused,
-                since=row.sent or row.written,
-                expires=row.expires,
-                looked=row.looked,
-                tokens=row.expected_prompt + row.expected_completion,
-                money=None if price is None else price.in_batch.of(*expected),
-                remote=row.remote,
-                note=row.note,
-            )
-        )
+        price, (read, written) = study.prices.get(row.model), (row.expected_prompt, row.expected_completion)
+        facts = {name: getattr(row, name) for name in _OF_BATCH}
+        money = None if price is None else price.in_batch.of(read, 0, written)
+        batches.append(facts | {"since": row.sent or row.written, "tokens": read + written, "money": money})
     return batches
 
 
-def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:
+def _conditions(study: StudySource, store: Store | None) -> list[dict[str, Any]]:
     """What is answered of each condition; calls are counted one by one only where some are missing."""
     wanted = [study.calls_of(index) for index in range(len(study.experiment.conditions))]
     answered: dict[int, int] = {}
@@ -298,7 +245,8 @@ def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus
         answered = dict(enumerate(wanted))
     elif store:
         answered = dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition"))
-    return [
-        ConditionStatus(condition, answered.get(index, 0), wanted[index])
-        for index, condition in enumerate(study.experiment.conditions)
-    ]
+    rows = []
+    for index, condition in enumerate(study.experiment.conditions):
+        about = {"model": condition.model, "variant": condition.variant, "decoding": condition.asked_as}
+        rows.append(about | {"answered": answered.get(index, 0), "wanted": wanted[index]})
+    return rows
