@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import polars as pl
 
-from quaver.core.records import Estimate, Item, Label, LabelSet, Variant
+from quaver.core.records import Condition, Estimate, Item, Label, LabelSet, Variant
+from quaver.design.calls.experiment import Experiment
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.sources.study_source import StudySource
 
@@ -21,12 +22,12 @@ def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Esti
 def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> MeasuredStudy:
     """Annotations made by hand as those of the study that a lock document describes."""
     items = annotations["item"].cast(pl.String).unique() if annotations.width else []
-    experiment = SimpleNamespace(
+    experiment = Experiment(
         labels=LabelSet(tuple(Label(one["code"], one["name"]) for one in lock["labels"]["labels"])),
         variants=[Variant("", one["factors"], "", "", "", "", "", {}) for one in lock["variants"]],
         decodings=lock["decodings"],
         items=[Item(name, {}) for name in items],
-        conditions=[SimpleNamespace(model=name) for name in lock["models"]],
+        conditions=[Condition(name, "", "", 1) for name in lock["models"]],
     )
     spec = SimpleNamespace(
         seed=lock["study"]["seed"],

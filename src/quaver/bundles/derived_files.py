@@ -27,7 +27,7 @@ from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of
 from quaver.report.tables.printed_tables import markdown_text
 from quaver.report.tables.written_tables import write_estimates
-from quaver.study.analysis.measured_fields import MeasuredFields
+from quaver.study.analysis.measured_study import MeasuredFields
 from quaver.study.sources.archive import members_in
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.study_report import resolved, written_pages

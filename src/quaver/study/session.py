@@ -327,7 +327,7 @@ class Study:
             SpecError: The measure has no such option, or not with this value.
             MeasureError: The annotations do not allow it.
         """
-        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
+        from quaver.study.analysis.measured_study import MeasuredFields  # loads measures
 
         return Estimates(MeasuredFields(self.source).measure(name, options))
 
@@ -354,12 +354,12 @@ class Study:
             StoreError: Nothing is stored yet.
             UnknownName: No measure of that name is registered.
         """
-        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
+        from quaver.study.analysis.measured_study import MeasuredFields, MeasuredStudy  # loads measures
 
         study, wanted = MeasuredFields(self.source), (names,) if isinstance(names, str) else names
         if of == "study":
             return Estimates(study.estimates(wanted))
-        estimates = study.audit() if of == "audit" else study.charts()
+        estimates = study.each(MeasuredStudy.audit if of == "audit" else MeasuredStudy.charts)
         return Estimates(estimate for estimate in estimates if wanted is None or estimate.measure in wanted)
 
     def quality(self) -> Quality:
@@ -368,7 +368,7 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
+        from quaver.study.analysis.measured_study import MeasuredFields  # loads measures
 
         return MeasuredFields(self.source).quality()
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from quaver.collect.run.ledger import instruments
-from quaver.core.annotations import FIELD
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
 from quaver.report.estimate_index import Results
@@ -18,8 +16,7 @@ from quaver.report.page.fields_page import write_fields_page
 from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.tables.study_tables import cost_table
-from quaver.study.analysis.measured_fields import MeasuredFields
-from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.analysis.measured_study import MeasuredFields, MeasuredStudy, in_field
 from quaver.study.analysis.report_evidence import evidence_of
 from quaver.study.analysis.study_acceptance import shown_acceptance
 from quaver.study.collection.study_status import StudyStatus, status
@@ -105,8 +102,7 @@ def written_pages(
             return [page], own
         pages.append(page)
         cards[name], links[name] = _card(measured, lock), page.relative_to(folder).as_posix()
-        for estimate in own:
-            estimates.append(replace(estimate, cell={FIELD: name, **estimate.cell}))
+        estimates += in_field(own, name)
     study = fields.study
     first = write_fields_page(folder, study.spec.name, cards, links, estimates, study.experiment.notes)
     return [first, *pages], estimates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 from tests.studies import STUDY, written
 
 from quaver import Study
-from quaver.core.records import Estimate, IntervalWarning, Variant
+from quaver.core.records import Estimate, IntervalWarning, LabelSet, Variant
+from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, SpecError
 from quaver.report.findings.quality import clusters
-from quaver.study.analysis.hidden_clusters import Prompts, hidden_clusters
+from quaver.study.analysis.hidden_clusters import hidden_clusters
+from quaver.study.analysis.study_measures import sampled_factors
 
 GROUPS, SIZE, PROMPTS = 15, 10, 4
 WORDS = [
@@ -229,8 +232,9 @@ def test_imported_prompts_are_told_apart_by_name() -> None:
         Variant(f"{at}", {"paraphrase": f"{at}", "temperature": f"{at % 2}"}, "", "", "", "", "", {})
         for at in range(3)
     ]
-    assert Prompts.of(imported) == Prompts(("paraphrase",), ("temperature",), 3)
-    assert Prompts.of(imported[:1]) == Prompts((), (), 0)
+    design = Experiment(LabelSet(()), [], imported, {}, [])
+    assert sampled_factors(design) == ["paraphrase"]
+    assert sampled_factors(replace(design, variants=imported[:1])) == []
 
 
 def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path: Path) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.studies import STUDY, written
 
-from quaver.collect.run.progress import Price
-from quaver.study.analysis.report_evidence import StoredBehind
+from quaver.study.analysis.report_evidence import StoredBehind, evidence_of
 from quaver.study.session import Study
-from quaver.study.sources.study_folder import StudyFolder
 
 PARAPHRASES = 'repeats: 2\nvariants: [{use: instructions, texts: {b: "Good or bad?"}}]\n'
 
@@ -23,16 +19,15 @@ def annotate(text: str, prompt: str) -> str:
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    study = Study.open(
-        written(tmp_path_factory.mktemp("behind"), STUDY + PARAPHRASES), functions={"fake": annotate}
-    )
+    priced = STUDY.replace("use: function", "use: function, price: {input: 1, output: 4}")
+    folder = written(tmp_path_factory.mktemp("behind"), priced + PARAPHRASES)
+    study = Study.open(folder, functions={"fake": annotate})
     study.run()
     return study
 
 
 def test_texts_and_costs(study: Study) -> None:
-    with StudyFolder(study.folder).store() as store:
-        behind = StoredBehind(study.experiment, store, {"fake": Price(input=1.0, output=4.0, cached=1.0)})
+    with evidence_of(study.source) as behind:
         assert behind.texts(["a", "nobody"]) == {"a": "I like it."}
         (cost,) = behind.costs()
         assert (cost.model, cost.calls, cost.reused, cost.errors) == ("fake", 12, 0, 4)
@@ -45,6 +40,5 @@ def test_texts_and_costs(study: Study) -> None:
         assert sum(one.money or 0 for one in parts) == pytest.approx(cost.money)
 
 
-def test_labels_alone_have_nothing_behind_them(study: Study, tmp_path: Path) -> None:
-    behind = StoredBehind(study.experiment, None, {})
-    assert behind.costs() == []
+def test_without_answers_there_are_no_costs(study: Study) -> None:
+    assert StoredBehind(study.source, None).costs() == []

@@ -60,6 +60,20 @@ class Experiment:
         """How many calls the whole design takes."""
         return len(self.items) * sum(condition.repeats for condition in self.conditions)
 
+    @cached_property
+    def groups(self) -> list[str]:
+        """The columns that group the items."""
+        return [*dict.fromkeys(name for item in self.items for name in item.groups)]
+
+    @cached_property
+    def levels(self) -> dict[str, list[str]]:
+        """The levels of each factor, in the variants' order."""
+        levels: dict[str, dict[str, None]] = {}
+        for variant in self.variants:
+            for factor, level in variant.factors.items():
+                levels.setdefault(factor, {})[level] = None
+        return {factor: [*some] for factor, some in levels.items()}
+
     def decoding(self, condition: Condition) -> Decoding:
         """The decoding of a condition's calls."""
         variant = self._variants[condition.variant]

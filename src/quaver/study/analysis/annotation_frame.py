@@ -43,6 +43,13 @@ def scan(study: StudySource) -> pl.LazyFrame:
     return rescored(study) if kept is None else kept
 
 
+def first_evaluator(study: StudySource, frame: pl.DataFrame) -> str:
+    """The first of the study's evaluators that has annotations; of a frame without any of them, its own."""
+    there = frame["evaluator"].cast(pl.String).unique(maintain_order=True).to_list()
+    own = [one.title for one in study.spec.evaluators if one.title in there]
+    return (own or there)[0]
+
+
 def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
     """Read the stored answers with evaluators, the study's own by default, and keep the annotation frame."""
     return rescored(study, evaluators).collect()
@@ -198,7 +205,7 @@ def _mark(study: StudySource, store: Store) -> str:
     parts.append(study.gold_files.digest())
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
-    if columns := list(dict.fromkeys(name for item in study.experiment.items for name in item.groups)):
+    if columns := study.experiment.groups:
         parts.append(["groups", *columns])
     if (items := study.spec.items).coders:
         parts.append(["coders", *items.coders, items.gold.map if items.gold else {}])

@@ -6,7 +6,8 @@ no call; where they disagree so far that the verdict would be another one, that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import polars as pl
@@ -22,6 +23,7 @@ from quaver.score.parsing.label_forms import Forms, forms_of
 from quaver.score.parsing.label_marks import marks_of
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.study.analysis.annotation_frame import annotator_of, with_gold_of
+from quaver.study.analysis.call_export import KEYS, raw_answers
 from quaver.study.sources.study_source import StudySource
 
 MEASURE: Final = "reader_disagreement"
@@ -59,30 +61,28 @@ def read_by_several(study: StudySource, own: list[Estimate], judged: Judge) -> l
     if not _names_labels(study):
         return []
     title = study.spec.evaluators[0].title
-    evaluators = {name: registry.load("evaluators", name)() for name in _READERS}
-    evaluators = {_OWN: study.plugins.evaluators()[title], **evaluators}
+    readers = {name: registry.load("evaluators", name)() for name in _READERS}
+    evaluators = {_OWN: study.plugins.evaluators()[title], **readers}
     with study.answers() as store:
         frame = annotate(store.read(), annotator_of(study, evaluators)).collect()
     if frame.is_empty():
         return []
-    by = {str(name): part for (name,), part in frame.group_by("evaluator", maintain_order=True)}
-    sides = _beside(by)
-    found = []
-    for (model,), part in sides.group_by("model", maintain_order=True):
-        read = part.filter("read")
-        if read.is_empty():
-            continue
-        details: dict[str, Any] = {"alone": int(read["alone"].sum()), "several": int(read["several"].sum())}
-        share = float(read["differ"].mean())  # type: ignore[arg-type]
-        details |= {name: int(read[name].sum()) for name in ("misread", "unmarked")}
+    readings = {str(name): part for (name,), part in frame.group_by("evaluator", maintain_order=True)}
+    answers = _beside(readings).filter("read")
+    verdicts = _verdicts(study, readings, answers, own, judged)
+    estimates = []
+    for (model,), some in answers.group_by("model", maintain_order=True):
+        details = some.select(pl.col("alone", "several", "misread", "unmarked").sum()).row(0, named=True)
         details["evaluator"] = title
-        found.append(
-            Estimate(
-                MEASURE, share, n=read.height, unit="answer", cell={"model": str(model)}, details=details
-            )
-        )
-    deciding = _deciding(study, by, sides, own, judged)
-    return [_with_kinds(study, sides, one, deciding) for one in found]
+        kinds = {name: of_models[model] for name, of_models in verdicts.items() if model in of_models}
+        if len(set(kinds.values())) > 1 or details["misread"] > _MISREAD * some.height:
+            details["evaluators"] = kinds
+            details["marked"] = MARKED if MARKED in kinds else ""
+            details["examples"] = _examples(study, some.filter(pl.col("misread") | pl.col("unmarked")))
+        share = float(some["differ"].sum()) / some.height
+        cell = {"model": str(model)}
+        estimates.append(Estimate(MEASURE, share, n=some.height, unit="answer", cell=cell, details=details))
+    return estimates
 
 
 def _names_labels(study: StudySource) -> bool:
@@ -97,48 +97,48 @@ def _names_labels(study: StudySource) -> bool:
     return is_text and labels and title not in study.plugins.follow_ups()
 
 
-def _beside(by: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def _beside(readings: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """A row an answer: what each evaluator reads, and how they differ."""
-    label = {name: part["label"].cast(pl.String).fill_null("") for name, part in by.items()}
-    own = by[_OWN]
-    misread = (label[_OWN] != label[MARKED]) & (label[MARKED] != "")
-    unmarked = by[MARKED]["status"].cast(pl.String) == "ambiguous"
-    differ = misread | unmarked
-    for name in _OTHERS:
-        differ |= label[name] != label[_OWN]
-    return pl.DataFrame(
-        {
-            "model": own["model"].cast(pl.String),
-            "item": own["item"].cast(pl.String),
-            "read": ~own["status"].cast(pl.String).is_in(_NOT_READ),
-            "alone": label["exact"] != "",
-            "several": by["label_match"]["status"].cast(pl.String) == "ambiguous",
-            "misread": misread,
-            "unmarked": unmarked,
-            "differ": differ,
-            _OWN: label[_OWN],
-            MARKED: label[MARKED],
-        }
+    texts = {
+        name: part.select(pl.col("label", "status").cast(pl.String)).with_columns(
+            pl.col("label").fill_null("")
+        )
+        for name, part in readings.items()
+    }
+    own = readings[_OWN].select(pl.col(KEYS).cast(pl.String))
+    labels = own.with_columns(part["label"].alias(name) for name, part in texts.items())
+    misread = (pl.col(_OWN) != pl.col(MARKED)) & (pl.col(MARKED) != "")
+    unmarked = texts[MARKED]["status"] == "ambiguous"
+    others = [pl.col(name) != pl.col(_OWN) for name in _OTHERS]
+    return labels.with_columns(
+        ~texts[_OWN]["status"].is_in(_NOT_READ).alias("read"),
+        (texts["label_match"]["status"] == "ambiguous").alias("several"),
+        unmarked.alias("unmarked"),
+        alone=pl.col("exact") != "",
+        misread=misread,
+        differ=pl.any_horizontal(misread, unmarked, *others),
     )
 
 
-def _deciding(
+def _verdicts(
     study: StudySource,
-    by: Mapping[str, pl.DataFrame],
-    sides: pl.DataFrame,
+    readings: Mapping[str, pl.DataFrame],
+    answers: pl.DataFrame,
     own: list[Estimate],
     judged: Judge,
 ) -> dict[str, Kinds]:
     """By evaluator what the verdict on each model would be; empty where no other one need be tried."""
-    shares = sides.filter("read").group_by("model").agg(pl.col("misread", "unmarked").mean())
-    others = [MARKED] if shares["misread"].max() else []
-    if not others and float(shares["unmarked"].max() or 0) >= _UNMARKED:  # type: ignore[arg-type]
-        others = [*_OTHERS]
+    others: Sequence[str] = ()
+    unmarked = answers.group_by("model").agg(pl.col("unmarked").mean())["unmarked"]
+    if answers["misread"].any():
+        others = [MARKED]
+    elif (unmarked >= _UNMARKED).any():
+        others = _OTHERS
     if not others:
         return {}
     kinds = {study.spec.evaluators[0].title: _kinds(own)}
     for name in others:
-        kinds[name] = _kinds(judged(with_gold_of(study, by[name], study.gold_files)))
+        kinds[name] = _kinds(judged(with_gold_of(study, readings[name], study.gold_files)))
     return kinds
 
 
@@ -146,60 +146,32 @@ def _kinds(estimates: Sequence[Estimate]) -> Kinds:
     return {one.model: one.kind for one in recommendations(estimates)}
 
 
-def _with_kinds(
-    study: StudySource, sides: pl.DataFrame, estimate: Estimate, deciding: Mapping[str, Kinds]
-) -> Estimate:
-    """The estimate of one model, with the verdicts by evaluator and examples where these differ."""
-    model = estimate.cell["model"]
-    kinds = {name: some[model] for name, some in deciding.items() if model in some}
-    details: dict[str, Any] = dict(estimate.details)
-    if len(set(kinds.values())) > 1 or details["misread"] > _MISREAD * estimate.n:
-        marked = MARKED if MARKED in kinds else ""
-        details |= {"evaluators": kinds, "marked": marked, "examples": [*_examples(study, sides, model)]}
-    return Estimate(
-        MEASURE, estimate.value, n=estimate.n, unit=estimate.unit, cell=estimate.cell, details=details
-    )
+def _examples(study: StudySource, answers: pl.DataFrame) -> list[dict[str, Any]]:
+    """Answers that are read differently, one an item: the text around what was read, and what that was."""
+    some = answers.unique("item", keep="first", maintain_order=True).head(_SHOWN)
+    texts = raw_answers(study, some["item"].to_list()).with_columns(pl.col("repeat").cast(pl.String))
+    shown = some.join(texts, on=KEYS, how="left", maintain_order="left")
+    variants = {variant.id: variant for variant in study.experiment.variants}
+    examples = []
+    for row in shown.iter_rows(named=True):
+        forms = forms_of(study.experiment.labels, variants[row["variant"]])
+        text = _shown(Answer(Response(row["output"] or "")), forms, row[_OWN])
+        read = {"read": row[_OWN] or None, "marked": row[MARKED] or None}
+        examples.append({"item": row["item"], "text": text, **read})
+    return examples
 
 
-def _examples(study: StudySource, sides: pl.DataFrame, model: str) -> Iterator[dict[str, Any]]:
-    """Answers that are read differently: the item, the text around, and what was read where."""
-    wanted = (pl.col("model") == model) & pl.col("read") & (pl.col("misread") | pl.col("unmarked"))
-    rows = (
-        sides.with_row_index("at")
-        .filter(wanted)
-        .unique("item", keep="first", maintain_order=True)
-        .head(_SHOWN)
-    )
-    places = dict(zip(rows["at"].to_list(), rows.iter_rows(named=True), strict=True))
-    forms = {variant.id: forms_of(study.experiment.labels, variant) for variant in study.experiment.variants}
-    conditions, at = study.experiment.conditions, 0
-    with study.answers() as store:
-        for chunk in store.read():
-            for index, condition in enumerate(chunk.conditions):
-                if conditions[condition].follow_up:
-                    continue
-                if at in places:
-                    answer = Answer(Response(chunk.said.texts[index]))
-                    yield {
-                        "item": places[at]["item"],
-                        **_shown(answer, forms[conditions[condition].variant], places[at]),
-                    }
-                at += 1
-            if at > max(places, default=-1):
-                return
-
-
-def _shown(answer: Answer, forms: Forms, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of an answer with what was read in it in ‹…›: by the study's evaluator, and by its marks."""
+def _shown(answer: Answer, forms: Forms, own: str) -> str:
+    """A part of an answer, with what was read in it in ‹…›: by the study's evaluator, and by its marks."""
     mentions = [one for one in forms.mentions(answer) if one.codes]
-    strongest = min(marks_of(answer, forms), key=lambda mark: mark[0], default=None)
-    read = [one for one in mentions if row[_OWN] in one.codes][:1]
-    read += [strongest[1]] if strongest else mentions[:2] if not read else []
-    text, shift = answer.text, 0
-    for place in sorted({(one.start, one.end) for one in read}):
-        start, end = place[0] + shift, place[1] + shift
-        text, shift = f"{text[:start]}‹{text[start:end]}›{text[end:]}", shift + 2
-    first, last = text.find("‹"), text.rfind("›")
-    begin, end = max(0, first - _AROUND), min(len(text), last + _AROUND)
-    text = ("…" if begin else "") + " ".join(text[begin:end].split()) + ("…" if end < len(text) else "")
-    return {"text": text, "read": row[_OWN] or None, "marked": row[MARKED] or None}
+    read = [one for one in mentions if own in one.codes][:1]
+    if marks := marks_of(answer, forms):
+        _, strongest = min(marks, key=itemgetter(0))
+        read.append(strongest)
+    places = {(one.start, one.end) for one in read or mentions[:2]}
+    text = answer.text
+    for start, end in sorted(places, reverse=True):
+        text = f"{text[:start]}‹{text[start:end]}›{text[end:]}"
+    begin, end = max(0, text.find("‹") - _AROUND), text.rfind("›") + _AROUND
+    cut_off = "…" if end < len(text) else ""
+    return f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{cut_off}"

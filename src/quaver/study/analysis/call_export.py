@@ -30,6 +30,9 @@ KEYS: Final = ("model", "variant", "decoding", "item", "repeat")
 READ: Final = ("label", "status", "reason", "confidence")
 """What is shown of a reading."""
 
+_CALL: Final = (*KEYS, "follow_up")
+"""Which call a stored answer belongs to; annotations are of answers that follow no other."""
+
 FORMATS = (".jsonl", ".csv", ".parquet")
 
 _CHUNK = 50_000
@@ -49,6 +52,8 @@ _STORED: Final[Mapping[str, str]] = {
     "key": "lower(hex(r.key))",
 }
 """What is stored of a call, and where."""
+_FIRST, _LAST = [*_STORED][:4], [*_STORED][6:]
+"""The columns before those of the design, and after them."""
 _SQL = f"""
     SELECT {", ".join(_STORED.values())}
     FROM calls a JOIN responses r ON r.id = a.response LEFT JOIN prompts p ON p.id = r.prompt
@@ -84,9 +89,6 @@ def export(path: Path, study: StudySource) -> int:
 
 
 def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
-    if fields_in(study.experiment.labels):
-        read = pl.concat_str(pl.col("evaluator", FIELD).cast(pl.String), separator=".")
-        annotations = annotations.with_columns(read.cast(pl.Categorical).alias("evaluator")).drop(FIELD)
     written, rows_of = 0, _call_table(study, annotations)
 
     def frames(store: Store) -> Iterator[pl.DataFrame]:
@@ -128,35 +130,32 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
     """What makes rows of stored calls: with factors, groups and gold labels, and the readings beside."""
     experiment = study.experiment
     fields = [field.name for field in fields_in(experiment.labels)]
-    golds = {name: f"gold.{name}".strip(".") for name in fields or [""]}
-    known = annotations.select(*KEYS, "evaluator", *READ).with_columns(pl.col(pl.Categorical).cast(pl.String))
-    evaluators = known.select(pl.col("evaluator").unique(maintain_order=True)).collect().to_series()
+    golds = [f"gold.{name}" for name in fields] or ["gold"]
+    reader = pl.concat_str("evaluator", FIELD, separator=".") if fields else pl.col("evaluator")
+    texts = annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    known = texts.select(*KEYS, *READ, reader.alias("reader"), follow_up=pl.lit(""))
     factors = _texts([{"variant": one.id, **one.factors} for one in experiment.variants])
-    items = _texts(
-        [
-            {"item": item.id, **item.groups}
-            | {column: item.golds.get(name) if name else item.gold for name, column in golds.items()}
-            for item in experiment.items
-        ]
-    )
-    groups = [name for name in items.columns if name not in golds.values()]
-    columns = [*[*_STORED][:4], *factors.columns[1:], *groups, "repeat", *golds.values(), *[*_STORED][6:]]
+    items = _texts([{"item": item.id, **item.groups} for item in experiment.items])
+    of_items = [[item.golds.get(name) for name in fields] or [item.gold] for item in experiment.items]
+    labelled = items.hstack(pl.DataFrame(of_items, schema=dict.fromkeys(golds, pl.String), orient="row"))
+    columns = [*_FIRST, *factors.columns[1:], *items.columns, "repeat", *golds, *_LAST]
+    readings, correct = list[pl.Expr](), list[pl.Expr]()
+    for name in known.select(pl.col("reader").unique(maintain_order=True)).collect().to_series():
+        own = pl.col("reader") == name
+        readings += [pl.col(column).filter(own).first().alias(f"{name}.{column}") for column in READ]
+        gold = pl.col(f"gold.{name.rpartition('.')[2]}" if fields else "gold")
+        is_right = pl.col(f"{name}.label").eq_missing(gold)
+        is_known = gold.is_not_null() & (pl.col("follow_up") == "")
+        correct.append(pl.when(is_known).then(is_right).alias(f"{name}.correct"))
+        columns += [f"{name}.{column}" for column in (*READ, "correct")]
 
     def rows_of(chunk: Sequence[Any]) -> pl.DataFrame:
         frame = _stored(chunk, str(study.files.responses))
         frame = frame.join(factors, on="variant", how="left", maintain_order="left")
-        frame = frame.join(items, on="item", how="left", maintain_order="left").select(columns)
-        is_read = pl.col("follow_up") == ""  # readings stand beside the answer itself
-        readings = known.join(frame.lazy().filter(is_read).select(KEYS), on=KEYS, how="semi").collect()
-        for name in evaluators:
-            own = readings.filter(pl.col("evaluator") == name).unique(KEYS, keep="first").drop("evaluator")
-            own = own.rename({column: f"{name}.{column}" for column in READ})
-            gold = pl.col(golds[name.rpartition(".")[2] if fields else ""])
-            right = pl.when(gold.is_not_null()).then(pl.col(f"{name}.label").eq_missing(gold))
-            frame = frame.join(own, on=KEYS, how="left", maintain_order="left")
-            frame = frame.with_columns(right.alias(f"{name}.correct"))
-        added = [name for name in frame.columns if name not in columns]
-        return frame.with_columns(pl.when(is_read).then(pl.col(name)).alias(name) for name in added)
+        frame = frame.join(labelled, on="item", how="left", maintain_order="left")
+        own = known.join(frame.lazy(), on=_CALL, how="semi").group_by(_CALL).agg(readings).collect()
+        read = frame.join(own, on=_CALL, how="left", maintain_order="left")
+        return read.with_columns(correct).select(columns)
 
     return rows_of
 

@@ -40,9 +40,7 @@ OTHERS: Final = "other"
 
 def item_table(study: StudySource) -> pl.DataFrame:
     """A row an item in the table's order: its id, its columns, how many words it has and where it stands."""
-    items = study.experiment.items
-    columns = item_columns(study)
-    table = pl.DataFrame({"item": [item.id for item in items], **columns}, strict=False)
+    items, table = study.experiment.items, item_columns(study)
     if study.has_texts:
         writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
         try:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Final
 
 import polars as pl
 
-from quaver.core.column_names import column_of
 from quaver.core.label_values import is_coded_again
-from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning, Item, Variant
+from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning
 from quaver.core.rows import presented
 from quaver.core.seeds import derive
 from quaver.design.items.item_table import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
-from quaver.design.spec import MeasureSpec
-from quaver.design.spec.task_spec import IMPORTED
 from quaver.errors import QuaverError
-from quaver.estimation.declaration import Measure
 from quaver.measures.validity.item_clusters import WIDER, item_clusters
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.study_source import StudySource
@@ -33,39 +29,38 @@ def hidden_clusters(
 ) -> list[Estimate]:
     """Whether items of one author, day, thread …, or with nearly the same text, are labelled alike.
 
-    Columns that the items' text shows are parts of the items, not groups in which these were drawn; so are
-    those that a conclusion is about, and those with another person's codes of a variable. They are left out,
-    and so is what a bundle was packed without.
-
     Returns:
         An estimate for each column of the items (see `validity.item_clusters`), ``near_duplicates`` among
         them where texts repeat each other; none where the study declares its groups.
     """
     if group is not None:
         return []
-    items, columns = study.experiment.items, item_columns(study)
-    if NEAR_DUPLICATES not in columns and (len(items) <= IN_PASSING or not in_passing):
-        columns |= _copies(study, items)
-    if not columns:
+    table = item_columns(study)
+    if NEAR_DUPLICATES not in table.columns and (table.height <= IN_PASSING or not in_passing):
+        table = table.with_columns(_copies(study))
+    if table.width == 1:
         return []
-    table = pl.DataFrame({"item": [item.id for item in items], **columns}, strict=False)
     seed = derive(study.spec.seed, "permutations", "item_clusters")
-    under = "items" if study.spec.annotations is None else "annotations"
+    under = {"under": "items" if study.spec.annotations is None else "annotations"}
     estimates = item_clusters(frame, table, seed=seed)
-    return [replace(estimate, details={**estimate.details, "under": under}) for estimate in estimates]
+    return [replace(estimate, details={**estimate.details, **under}) for estimate in estimates]
 
 
-def item_columns(study: StudySource) -> dict[str, list[str | None]]:
-    """The columns of the items that may group them, as text; not those that their text shows (see above)."""
+def item_columns(study: StudySource) -> pl.DataFrame:
+    """A row an item, in the study's order: its id, and the columns that may group the items, as text.
+
+    Columns that the items' text shows are parts of the items, not groups in which these were drawn; so are
+    those that a conclusion is about, and those with another person's codes of a variable. They are left out,
+    and so is what a bundle was packed without.
+    """
     items = study.experiment.items
-    shown = {name for variant in study.experiment.variants for name in names_in(variant.text)}
-    without = {*shown, *_settled(study)}
-    names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
-    return {
-        name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
-        for name in names
-        if name not in without and name != "item" and not _is_coded_again(study, name)
-    }
+    columns: dict[str, list[str | None]] = {"item": [item.id for item in items]}
+    names = dict.fromkeys([*study.experiment.groups, *(name for item in items for name in item.fields)])
+    without = {"item", *_settled(study)}
+    for name in names:
+        if name not in without and not _is_coded_again(study, name):
+            columns[name] = [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
 def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
@@ -77,57 +72,56 @@ def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate]) -> list[Es
     real = [estimate for estimate in found if estimate.details.get("clustered")]
     result = []
     for estimate in estimates:
-        most = max(real, key=lambda cluster: _effect(cluster, estimate.measure), default=None)
-        effect = 1.0 if most is None else _effect(most, estimate.measure)
-        if most is not None and estimate.unit.removesuffix(AND_PROMPT) == "item" and effect >= WIDER**2:
-            column = most.cell["column"]
-            who = (
-                "items whose texts are nearly the same"
-                if column == NEAR_DUPLICATES
-                else f"items of one {column}"
-            )
+        of_items = estimate.low is not None and estimate.unit.removesuffix(AND_PROMPT) == "item"
+        effects = {one.cell["column"]: _effect(one, estimate.measure) for one in real if of_items}
+        column = max(effects, key=effects.__getitem__, default="")
+        if column and effects[column] >= WIDER**2:
+            of_one = f"items of one {column}"
+            who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else of_one
             warning = IntervalWarning(
-                f"{who} are labelled alike (design effect {effect:.1f}): the interval may be too narrow "
-                f"until the study declares group: {column}"
+                f"{who} are labelled alike (design effect {effects[column]:.1f}): the interval may be too "
+                f"narrow until the study declares group: {column}"
             )
-            if estimate.low is not None:
-                estimate = replace(estimate, warnings=(*estimate.warnings, warning))
+            estimate = replace(estimate, warnings=(*estimate.warnings, warning))
         result.append(estimate)
     return result
+
+
+_ABOUT: Final = {"accuracy": "accuracy", "stability": "disagreement", "sensitivity": "disagreement"}
+"""What measures of a section are about; all others are about the shares of labels."""
 
 
 def _effect(cluster: Estimate, measure: str) -> float:
     """The design effect of what a measure is about: being right, changing labels, or labels as such."""
     known: Mapping[str, Mapping[str, float]] = cluster.details.get("quantities", {})
     how = presented(measure)
-    about = {"accuracy": "accuracy", "stability": "disagreement", "sensitivity": "disagreement"}
-    name = about.get(how.section if how else "", next((one for one in known if one.startswith("share")), ""))
-    return float(known[name]["effect"] if name in known else cluster.details["effect"])
+    about = _ABOUT.get(how.section if how else "", "share")
+    effects = [one["effect"] for name, one in known.items() if name.startswith(about)]
+    return float(next(iter(effects), cluster.details["effect"]))
 
 
 def with_column(study: StudySource, frame: pl.DataFrame, column: str) -> pl.DataFrame:
     """Annotations with the group of each item that a column of the items gives, or its text."""
-    items = [item.id for item in study.experiment.items]
-    table = pl.DataFrame({"item": items, column: groups_of(study, column)}, strict=False)
+    items = pl.Series("item", [item.id for item in study.experiment.items])
+    table = pl.DataFrame([items, groups_of(study, column)])
     keyed = frame.drop(column, strict=False).with_columns(pl.col("item").cast(pl.String))
     return keyed.join(table, on="item", how="left", maintain_order="left")
 
 
-def groups_of(study: StudySource, column: str) -> list[Any]:
+def groups_of(study: StudySource, column: str) -> pl.Series:
     """The group of each item that a column of the items gives, or its text."""
-    groups = _copies(study, study.experiment.items) if column == NEAR_DUPLICATES else {}
-    return groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
+    copies = _copies(study) if column == NEAR_DUPLICATES else []
+    values = [_text(item.fields.get(column)) for item in study.experiment.items]
+    return copies[0] if copies else pl.Series(column, values, pl.String)
 
 
 def clustered(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The column whose groups make intervals widest, and texts that are nearly the same, where they do."""
-    real = sorted(
-        (estimate for estimate in estimates if estimate.details.get("clustered")),
-        key=lambda estimate: -float(estimate.details["effect"]),
-    )
+    real = [estimate for estimate in estimates if estimate.details.get("clustered")]
     copies = [estimate for estimate in real if estimate.cell["column"] == NEAR_DUPLICATES]
-    columns = [estimate for estimate in real if estimate.cell["column"] != NEAR_DUPLICATES]
-    return [*columns[:1], *copies]
+    columns = [estimate for estimate in real if estimate not in copies]
+    widest = sorted(columns, key=lambda estimate: -float(estimate.details["effect"]))[:1]
+    return [*widest, *copies]
 
 
 def widened(
@@ -139,27 +133,29 @@ def widened(
     for estimate in estimates:
         other = over.get((estimate.measure, *estimate.cell.items()))
         one_group = estimate.cell.get("group") == column  # its items are all there is of it
-        if other is not None and estimate.interval is not None and not one_group:
-            details = {**estimate.details, "grouped": column, "groups": groups}
-            (low, high), own = estimate.interval, other.interval
-            if own is None:
-                estimate = replace(estimate, low=None, high=None, details=details)
-            elif own[1] - own[0] > high - low:
-                low, high = min(low, own[0]), max(high, own[1])
-                estimate = replace(estimate, low=low, high=high, details=details)
-        wider.append(estimate)
+        if other is None or estimate.interval is None or one_group:
+            wider.append(estimate)
+            continue
+        (low, high), own = estimate.interval, other.interval
+        ends: tuple[float | None, float | None] = (low, high)
+        if own is None:
+            ends = (None, None)
+        elif own[1] - own[0] > high - low:
+            ends = (min(low, own[0]), max(high, own[1]))
+        details = {**estimate.details, "grouped": column, "groups": groups}
+        wider.append(replace(estimate, low=ends[0], high=ends[1], details=details))
     return wider
 
 
 def _settled(study: StudySource) -> set[str]:
     """Columns that are known to be something else: ids, gold labels, options, what conclusions are about."""
     spec = study.spec
-    asked = spec.items if spec.annotations is None else spec.annotations
-    own = spec.items.id if spec.annotations is None else spec.annotations.item
-    text = "" if spec.annotations is None else spec.annotations.text
+    asked = spec.annotations or spec.items
+    own = [spec.items.id] if spec.annotations is None else [spec.annotations.item, spec.annotations.text]
     gold = asked.gold.column if asked.gold else None
-    named = {own, text, gold, *study.gold_columns, *asked.coders, *study.experiment.labels.options}
-    return {name for name in named if name} | concluded_about(spec)
+    named = {*own, gold, *study.gold_columns, *asked.coders, *study.experiment.labels.options}
+    shown = {name for variant in study.experiment.variants for name in names_in(variant.text)}
+    return {*shown, *(name for name in named if name), *concluded_about(spec)}
 
 
 def _is_coded_again(study: StudySource, name: str) -> bool:
@@ -176,84 +172,15 @@ def _text(value: object) -> str | None:
     return None if value is None or isinstance(value, (list, dict)) else str(value)
 
 
-def _copies(study: StudySource, items: Sequence[Item]) -> dict[str, Any]:
-    """The groups of texts that are nearly the same; nothing where no text repeats another."""
-    imported = study.spec.annotations
+def _copies(study: StudySource) -> list[pl.Series]:
+    """The groups of texts that are nearly the same, as a column; none where no text repeats another."""
+    items, imported = study.experiment.items, study.spec.annotations
     if not study.has_texts or (imported is not None and imported.text is None):
-        return {}
+        return []
     try:
         writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
         found = with_near_duplicates(items, [writer.text(item) for item in items])
     except QuaverError:  # an item has no text, which asking about it reports
-        return {}
-    names = [item.groups[NEAR_DUPLICATES] for item in found]
-    return {NEAR_DUPLICATES: names} if len(set(names)) < len(names) else {}
-
-
-_FAMILIES = frozenset({"paraphrases", "instructions"})
-_NAMES = frozenset({"paraphrase", "variant", "prompt_id", "prompt"})
-"""Columns of imported labels that tell paraphrases apart; nothing is known there of how prompts were made."""
-
-
-class Prompts(NamedTuple):
-    """The factors in which a study's prompts differ.
-
-    Attributes:
-        sampled: Those whose levels are a sample: paraphrases.
-        designed: The others.
-        paraphrases: How many there are, taken over the sampled factors.
-    """
-
-    sampled: tuple[str, ...]
-    designed: tuple[str, ...]
-    paraphrases: int = 0
-
-    @classmethod
-    def of(cls, variants: Sequence[Variant]) -> Prompts:
-        """The factors that have several levels."""
-        levels: dict[str, set[str]] = {}
-        families: dict[str, set[str]] = {}
-        for variant in variants:
-            for factor, level in variant.factors.items():
-                levels.setdefault(factor, set()).add(level)
-                origin = variant.origin.get(factor) or {}
-                families.setdefault(factor, set()).add(str(origin.get("family", "")))
-        varied = [factor for factor, some in levels.items() if len(some) > 1]
-        sampled = [factor for factor in varied if _is_sample(factor, families[factor])]
-        found = {tuple(variant.factors.get(factor) for factor in sampled) for variant in variants}
-        designed = [factor for factor in varied if factor not in sampled]
-        return cls(tuple(sampled), tuple(designed), len(found) if sampled else 0)
-
-
-def _is_sample(factor: str, families: set[str]) -> bool:
-    known = families - {"", IMPORTED}
-    return bool(known & _FAMILIES) if known else factor in {column_of("factor", name) for name in _NAMES}
-
-
-def with_estimand(
-    spec: MeasureSpec, measure: Measure, options: Mapping[str, Any], prompts: Prompts
-) -> tuple[MeasureSpec, dict[str, Any]]:
-    """A measure as a study asks for it, with what its intervals are to hold for.
-
-    By default a measure that would speak of prompts in general speaks of these alone where none are a sample.
-    Where paraphrases are crossed with other factors, they are the prompts. A measure that is taken of every
-    prompt is taken of all of them together, where it is to speak of others; what is no sample stays apart.
-    """
-    found = dict(options)
-    if measure.estimands == ("fixed",) and spec.estimand is None:
-        return spec, found
-    wanted = spec.estimand or measure.estimands[0]
-    if spec.estimand is None and wanted != "fixed" and not prompts.sampled:
-        wanted = "fixed"
-        found["estimand"] = wanted
-    elif spec.estimand is not None:
-        found["estimand"] = spec.estimand
-    if wanted == "fixed":
-        return spec, found
-    if prompts.sampled and prompts.designed:
-        found["columns"] = {"prompt": list(prompts.sampled), **(found.get("columns") or {})}
-    if spec.by is None and "variant" not in measure.compared(options):
-        apart = prompts.designed if prompts.sampled else ()
-        by = tuple(name for name in spec.columns((), ("variant",)) if name != "variant")
-        spec = spec.model_copy(update={"by": (*by, *apart)})
-    return spec, found
+        return []
+    names = pl.Series(NEAR_DUPLICATES, [item.groups[NEAR_DUPLICATES] for item in found])
+    return [names] if names.n_unique() < len(names) else []

@@ -14,7 +14,6 @@ import polars as pl
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.core.annotations import Row
 from quaver.core.arguments import excerpt
-from quaver.core.number_format import percent, promised
 from quaver.core.records import Item
 from quaver.design.calls.call_plan import Plan
 from quaver.design.prompts.templates import names_in
@@ -106,29 +105,20 @@ class Labeller:
             for model in self._study.models.values():
                 model.close()
 
-    def __repr__(self) -> str:
-        rule = f"accepts where {percent(self.least)} of the answers agree"
-        if self.promise is not None:
-            rule += f", at most {promised(self.promise)} wrong among texts like those of the study"
-        return f"<Labeller of {self._study.spec.name!r}: {rule}>"
-
     def _fields(self, text: str | Mapping[str, Any], index: int) -> Mapping[str, Any]:
         """The columns of a text."""
-        if isinstance(text, Mapping):
-            if missing := sorted(self._columns - text.keys()):
-                raise ItemError("this row lacks a column", where=f"texts[{index}]", expected=missing[0])
+        row = f"a row with {', '.join(sorted(self._columns))}"
+        if isinstance(text, Mapping) and self._columns <= text.keys():
             return text
-        if not isinstance(text, str) or not text.strip() or len(self._columns) > 1:
-            row = f"a row with {', '.join(sorted(self._columns))}"
-            expected = row if len(self._columns) > 1 else f"a text, or {row}"
-            where = f"texts[{index}]"
-            raise ItemError("this is no text to label", where=where, expected=expected, found=excerpt(text))
-        return dict.fromkeys(self._columns, text)
+        if isinstance(text, str) and text.strip() and len(self._columns) == 1:
+            return dict.fromkeys(self._columns, text)
+        expected = row if len(self._columns) > 1 else f"a text, or {row}"
+        where = f"texts[{index}]"
+        raise ItemError("this is no text to label", where=where, expected=expected, found=excerpt(text))
 
     def _labelled(self, rows: Sequence[Mapping[str, Any]]) -> list[LabelledText]:
         """Ask about texts, read the answers, and take the most frequent labels."""
-        study = self._study
-        items = [Item(str(index), row) for index, row in enumerate(rows)]
+        study, items = self._study, [Item(str(index), row) for index, row in enumerate(rows)]
         design = replace(self._design, items=items)
         plan = Plan(design, {name: str(facts["identity"]) for name, facts in study.served.items()})
         answers: list[Row] = []
@@ -138,20 +128,22 @@ class Labeller:
                 for call, response in zip(request.calls, responses, strict=True):
                     answers.append((call.condition, call.item, call.repeat, response, None))
         annotator = annotator_of(study, study.plugins.evaluators([self._evaluator]), design=design)
-        frame = annotator.frame(answers)
-        codes, columns = design.labels.codes, ("label", "times", "confidence")
+        frame, codes = annotator.frame(answers), design.labels.codes
         modal = most_frequent(frame.select(pl.col("item", "label").cast(pl.String)), codes)
         sure = mean_confidence(frame, modal, codes)
-        known = modal.join(sure, on="item", how="left")
-        labels = {row[0]: row[1:] for row in known.select("item", *columns).iter_rows()}
-        asked = sum(condition.repeats for condition in design.conditions)
-        result = []
-        for item in items:
-            label, times, confidence = labels.get(item.id, (None, 0, None))
-            share = times / asked
-            accepted = label is not None and share >= self.least
-            result.append(LabelledText(label, share, confidence, accepted))
-        return result
+        share = pl.col("times").fill_null(0) / sum(condition.repeats for condition in design.conditions)
+        labelled = (
+            pl.DataFrame({"item": [item.id for item in items]})
+            .join(modal, on="item", how="left", maintain_order="left")
+            .join(sure, on="item", how="left", maintain_order="left")
+            .select(
+                "label",
+                share.alias("agreement"),
+                "confidence",
+                (pl.col("label").is_not_null() & (share >= self.least)).alias("accepted"),
+            )
+        )
+        return [LabelledText(*row) for row in labelled.iter_rows()]
 
 
 def _rule(study: StudyFile) -> tuple[float | None, float]:

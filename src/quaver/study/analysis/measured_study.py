@@ -1,8 +1,12 @@
-"""What is measured of a study: what its file asks for, the audit, and what report and verdict rest on."""
+"""What is measured of a study: what its file asks for, the audit, and what report and verdict rest on.
+
+A study has fields, each with labels of its own; one of a single label set has one, which no cell names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -11,22 +15,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.core.annotations import few_items, rows_with
+from quaver.core.annotations import FIELD, few_items, rows_with
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.core.rows import defined
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.spec import ConclusionSpec
 from quaver.design.spec.study_file import Positions, read_part
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, UnknownName
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
 from quaver.measures.evidence.verdict_evidence import answer_quality, evidence_of_groups, verdict_evidence
 from quaver.measures.variation.label_movement import deviation_shares, deviations, label_movement
 from quaver.report.findings.decision import ELSEWHERE, wrong_groups
 from quaver.report.findings.judged_model import EXCEPTED
+from quaver.report.findings.quality import Quality, quality
+from quaver.study.analysis.annotation_frame import first_evaluator
 from quaver.study.analysis.answer_readings import read_by_several
 from quaver.study.analysis.explained_errors import explaining_columns, hand_labelled, item_table
+from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.hidden_clusters import (
     IN_PASSING,
     clustered,
@@ -37,16 +44,14 @@ from quaver.study.analysis.hidden_clusters import (
 )
 from quaver.study.analysis.study_measures import (
     CORRECTED,
-    MEASURES_OF_CODERS,
     audit,
-    gold_coders,
     measurable,
     measurement,
     measurements,
     measures_of,
     told_apart,
 )
-from quaver.study.sources.conclusion_measures import Conclusions
+from quaver.study.sources.conclusion_measures import CONCLUSIONS, Conclusions
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
@@ -77,17 +82,17 @@ _MOST_NUMBERS = 300
 
 
 class MeasuredStudy:
-    """A study's annotations, with what is measured of them.
+    """The annotations of one field of a study, with what is measured of them.
 
     The report's charts and the verdict rest on the labels of the first of the study's evaluators.
 
     Args:
-        study: The study.
+        study: The field, or a study of one label set.
         frame: Annotations in place of the study's own, less those of evaluators that had nothing to read.
         group: The column whose groups of items are resampled; that of the study's measures if left out.
 
     Raises:
-        SpecError: The study has fields (see `MeasuredFields`), and this is not one of them.
+        SpecError: The study has several fields, and none is named.
     """
 
     def __init__(
@@ -98,7 +103,6 @@ class MeasuredStudy:
         self.every = Gathered(measurable(study) if frame is None else frame)
         self._is_whole = frame is None
         self.beside = [item.id for item in study.experiment.items if item.beside]
-        self.evaluators = [evaluator.title for evaluator in study.spec.evaluators]
         if group is not None:
             self.group = group
 
@@ -114,17 +118,9 @@ class MeasuredStudy:
         return Gathered(self.frame) if self.beside else self.every
 
     def _of(self, one: Measurement) -> Gathered:
-        """The annotations that a measure is taken of.
-
-        Measures of correctness count all gold labels; those of coders have the gold sample's coders beside.
-        """
+        """The annotations that a measure is taken of; measures of correctness count all gold labels."""
         section = one.plugin.presentation.section if isinstance(one.plugin, Measure) else ""
-        found = self.every if section == "accuracy" and one.measure not in CORRECTED else self.whole
-        table = gold_coders(self.study, self.frame) if one.measure in MEASURES_OF_CODERS else None
-        if table is None or not {*table.columns[1:]} & {*one.options.get("coders", ())}:
-            return found
-        columns = table.with_columns(pl.col("item").cast(found.frame.schema["item"]))
-        return Gathered(found.frame.join(columns, on="item", how="left", maintain_order="left"))
+        return self.every if section == "accuracy" and one.measure not in CORRECTED else self.whole
 
     # ---------------------------------------------------------------- what the study says of them
 
@@ -147,28 +143,22 @@ class MeasuredStudy:
         return self._first_of(self.frame)
 
     def _first_of(self, frame: pl.DataFrame) -> pl.DataFrame:
-        read = pl.col("evaluator").cast(pl.String)
-        there = set(frame["evaluator"].cast(pl.String).unique().to_list())
-        own = [name for name in self.evaluators if name in there]
-        return frame.filter(read == (own[0] if own else str(frame["evaluator"][0])))
+        return rows_with(frame, "evaluator", first_evaluator(self.study, frame))
 
     @cached_property
     def several(self) -> dict[str, list[str]]:
         """The levels of each factor that has several, decoding and model among them."""
-        levels: dict[str, dict[str, None]] = {}
-        for variant in self.experiment.variants:
-            for factor, level in variant.factors.items():
-                levels.setdefault(factor, {})[level] = None
-        kinds = {
-            "decoding": [*self.experiment.decodings],
-            "model": [*dict.fromkeys(condition.model for condition in self.experiment.conditions)],
-        }
-        for name, known in kinds.items():
-            seen = set(self.first[name].cast(pl.String).unique().to_list())
-            levels[name] = dict.fromkeys(level for level in known if level in seen)
-        return {
-            name: [*some] for name, some in levels.items() if len(some) > 1 and name in self.first.columns
-        }
+        models = dict.fromkeys(condition.model for condition in self.experiment.conditions)
+        levels = dict(self.experiment.levels)
+        for name, known in (("decoding", self.experiment.decodings), ("model", models)):
+            seen = set(self.first[name].cast(pl.String).unique())
+            levels[name] = [level for level in known if level in seen]
+        return {name: some for name, some in levels.items() if len(some) > 1 and name in self.first.columns}
+
+    @cached_property
+    def _factors(self) -> list[str]:
+        """The factors that have several levels, and the decoding, if it has."""
+        return [name for name in self.several if name != "model"]
 
     @cached_property
     def clusters(self) -> list[Estimate]:
@@ -193,13 +183,13 @@ class MeasuredStudy:
         return self._doubted([estimate for one in asked for estimate in one.of(self._of(one).frame)])
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
-        """The measures that the study's file asks for.
-
-        Args:
-            names: These alone.
-        """
+        """The measures that the study's file asks for, or those of some names."""
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
-        return self._doubted([estimate for one in asked for estimate in one.or_why(self._of(one))])
+        return self._doubted(self._taken(asked))
+
+    def _taken(self, asked: Sequence[Measurement]) -> list[Estimate]:
+        """What measures give; one that cannot be taken says why."""
+        return [estimate for one in asked for estimate in one.or_why(self._of(one))]
 
     def _conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
         """A conclusion that the study's file does not name."""
@@ -216,20 +206,15 @@ class MeasuredStudy:
 
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
-        estimates = [
-            estimate for one in audit(self.study, self.frame) for estimate in one.or_why(self._of(one))
-        ]
-        if self.frame.is_empty():
-            return estimates
-        return [*estimates, *self.clusters]
+        estimates = self._taken(audit(self.study, self.frame))
+        return estimates if self.frame.is_empty() else [*estimates, *self.clusters]
 
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
         return [] if self.frame.is_empty() else [*self._answered(), *self.seen_clusters]
 
     def _answered(self) -> list[Estimate]:
-        asking = [name for name in self.several if name != "model"]
-        return answer_quality(self.first, asking, group=self.group)
+        return answer_quality(self.first, self._factors, group=self.group)
 
     def charts(self) -> list[Estimate]:
         """What the report's charts show beyond what the file asks for."""
@@ -243,23 +228,28 @@ class MeasuredStudy:
         """
         if self.frame.is_empty():
             return []
-        frame, group, seed = self.first, self.group, self.seed
-        found = deviations(frame, group=group)
-        shares = [] if found is None else deviation_shares(found)
-        models = frame["model"].unique().cast(pl.String).sort() if "model" in self.several else ()
+        shares = self._deviating(self.first)
+        models = self.first["model"].unique().cast(pl.String).sort() if "model" in self.several else ()
         for model in models:
-            own = deviations(rows_with(frame, "model", model), group=group)
-            for estimate in deviation_shares(own) if own else []:
+            for estimate in self._deviating(rows_with(self.first, "model", model)):
                 if "variant" in estimate.cell:
                     shares.append(replace(estimate, cell={"model": model, **estimate.cell}))
         labels = self.experiment.labels
         if not isinstance(labels, Numbers):  # no label's share moves
-            shares += label_movement(frame, self.several, labels=labels, group=group, seed=seed)
+            shares += label_movement(
+                self.first, self.several, labels=labels, group=self.group, seed=self.seed
+            )
         return [*shares, *self.judged()]
+
+    def _deviating(self, frame: pl.DataFrame) -> list[Estimate]:
+        found = deviations(frame, group=self.group)
+        return [] if found is None else deviation_shares(found)
 
     def deviations(self) -> Deviations | None:
         """The answers that deviate from their item's modal label; None without any."""
         return None if self.frame.is_empty() else deviations(self.first)
+
+    # ------------------------------------------------------------------- what the verdict rests on
 
     def judged(self) -> list[Estimate]:
         """What verdict and recommendation rest on: the answers' quality, how labels flip, with which prompt.
@@ -272,61 +262,57 @@ class MeasuredStudy:
         own = self._judged()
         if not self._is_whole:
             return own
-        others = lambda frame: MeasuredStudy(self.study, frame, self.group)._judged()  # noqa: E731
-        return [*own, *read_by_several(self.study, own, others)]
+
+        def of_others(frame: pl.DataFrame) -> list[Estimate]:
+            return MeasuredStudy(self.study, frame, self.group)._judged()
+
+        return [*own, *read_by_several(self.study, own, of_others)]
 
     def _judged(self) -> list[Estimate]:
-        few = few_items(self.first, self.seed)
-        known = few_items(self._first_of(self.every.frame), self.seed) if self.beside else few
+        few = known = few_items(self.first, self.seed)
         estimates = self._evidence(few)
         if self.beside:  # gold labels count, of whichever items
+            known = few_items(self._first_of(self.every.frame), self.seed)
             estimates = [one for one in estimates if one.measure not in _OF_GOLD]
             estimates += [one for one in self._evidence(known) if one.measure in _OF_GOLD]
         if few is not self.first:
             answered = self._answered()
-            quality = {estimate.measure for estimate in answered}
-            estimates = [*answered, *(one for one in estimates if one.measure not in quality)]
-        gold = self.study.spec.items.gold or (
-            self.study.spec.annotations and self.study.spec.annotations.gold
-        )
+            counted = {estimate.measure for estimate in answered}
+            estimates = [*answered, *(one for one in estimates if one.measure not in counted)]
+        gold = (self.study.spec.annotations or self.study.spec.items).gold
         return [*estimates, *hand_labelled(known, self.items, gold.drawn if gold else None)]
 
     def _evidence(self, frame: pl.DataFrame) -> list[Estimate]:
         """What is known of the labels of some annotations."""
         coders = self.study.spec.items.coders
-        explained = self._explained(self._judged_apart(frame))
-        compared = (*self._compared, *self._explaining.columns[1:])
+        labels, told_apart = self._told_apart(frame)
+        compared = [*self.experiment.groups, *self._explaining.columns[1:]]
         return verdict_evidence(
-            explained,
-            [name for name in self.several if name != "model"],
-            labels=self._apart[0],
+            self._explained(told_apart),
+            self._factors,
+            labels=labels,
             compared=[name for name in compared if name not in coders],
             coders=coders,
             group=self.group,
             seed=self.seed,
         )
 
-    @cached_property
-    def _apart(self) -> tuple[LabelSet, Mapping[str, str]]:
-        """The labels that a verdict tells apart, and which of them stands for each number.
+    def _told_apart(self, frame: pl.DataFrame) -> tuple[LabelSet, pl.DataFrame]:
+        """The labels that a verdict tells apart, and annotations with them.
 
         Of many different numbers, neighbours count as the same, since each two that differ are compared.
         """
         labels = self.experiment.labels
         if not isinstance(labels, Numbers) or len(labels.codes) <= _MOST_NUMBERS:
-            return labels, {}
-        groups = np.array_split(np.array(labels.labels, object), _MOST_NUMBERS)
-        middle = {one.code: group[len(group) // 2] for group in groups for one in group}
-        kept = Numbers(tuple(dict.fromkeys(middle.values())), labels.level)
-        return kept, {code: one.code for code, one in middle.items()}
-
-    def _judged_apart(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Annotations with the labels that a verdict tells apart."""
-        stands = self._apart[1]
-        if not stands:
-            return frame
-        columns = [pl.col(name).cast(pl.String).replace(stands) for name in ("label", "gold")]
-        return frame.with_columns(expression.cast(pl.Categorical) for expression in columns)
+            return labels, frame
+        middles, stands = [], dict[str, str]()
+        for neighbours in np.array_split(np.array(labels.labels, object), _MOST_NUMBERS):
+            middle = neighbours[len(neighbours) // 2]
+            middles.append(middle)
+            stands |= dict.fromkeys((one.code for one in neighbours), middle.code)
+        kept = [name for name in ("label", "gold") if name in frame.columns]
+        texts = pl.col(kept).cast(pl.String).replace(stands).cast(pl.Categorical)
+        return Numbers(tuple(middles), labels.level), frame.with_columns(texts)
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -338,7 +324,7 @@ class MeasuredStudy:
         """The columns of items, beside those that the study compares, that surely explain wrong labels."""
         of_numbers = isinstance(self.experiment.labels, Numbers)
         table = self.items.select("item") if of_numbers else self.items
-        return explaining_columns(self.first, table, {self.group or "", *self._compared})
+        return explaining_columns(self.first, table, {self.group or "", *self.experiment.groups})
 
     def _explained(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Annotations with the columns that explain wrong labels, and how many words each text has."""
@@ -346,16 +332,10 @@ class MeasuredStudy:
         keyed = frame.drop(more.columns[1:], strict=False).with_columns(pl.col("item").cast(pl.String))
         return keyed.join(more, on="item", how="left", maintain_order="left")
 
-    @cached_property
-    def _compared(self) -> list[str]:
-        """The columns whose groups of items the study compares."""
-        return [*dict.fromkeys(name for item in self.experiment.items for name in item.groups)]
-
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
         profiles = [one for one in self.asked if one.measure == "readiness"]
-        more = [estimate for one in profiles for estimate in one.or_why(self.whole)]
-        return [*self._as_judged(self.judged()), *more]
+        return [*self._as_judged(self.judged()), *self._taken(profiles)]
 
     def _as_judged(self, estimates: list[Estimate]) -> list[Estimate]:
         """What a verdict rests on, with intervals of clustered items.
@@ -366,16 +346,13 @@ class MeasuredStudy:
         """
         if self.frame.is_empty():
             return estimates
-        study, declared = self.study, {NEAR_DUPLICATES, self.group, *self._compared}
+        declared = {NEAR_DUPLICATES, self.group, *self.experiment.groups}
         estimates = self._allowing_for_clusters(estimates)
-        of_groups = sorted(
-            defined(self.seen_clusters),
-            key=lambda estimate: estimate.details["p"],
-        )
+        of_groups = sorted(defined(self.seen_clusters), key=lambda estimate: estimate.details["p"])
         for estimate in of_groups[:_COLUMNS]:
             column = estimate.cell["column"]
             if column not in declared:
-                frame = with_column(study, self.first, column)
+                frame = with_column(self.study, self.first, column)
                 parts = evidence_of_groups(frame, column, labels=self.experiment.labels, seed=self.seed)
                 estimates += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
         return [*estimates, *self._elsewhere(estimates)]
@@ -391,6 +368,8 @@ class MeasuredStudy:
     def _elsewhere(self, estimates: Sequence[Estimate]) -> list[Estimate]:
         """What a verdict on texts outside the groups that go wrong rests on, where these have few texts."""
         wrong = wrong_groups(estimates)
+        if not wrong:
+            return []
         model = pl.col("model").cast(pl.String)
         whole = rest = self._explained(self.every.frame).filter(
             model.is_in({estimate.cell["model"] for estimate in wrong})
@@ -398,7 +377,7 @@ class MeasuredStudy:
         for estimate in wrong:
             inside = pl.col(estimate.cell["group"]).cast(pl.String) == estimate.cell["level"]
             rest = rest.filter(~((model == estimate.cell["model"]) & inside).fill_null(value=False))
-        if not wrong or rest.height < (1 - EXCEPTED) * whole.height:
+        if rest.height < (1 - EXCEPTED) * whole.height:
             return []
         others = MeasuredStudy(self.study, rest, self.group)
         again = others._allowing_for_clusters(others.judged())
@@ -415,3 +394,76 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estim
             with suppress(QuaverError):  # what the file asks for says why it is not measured
                 estimates += one.of(whole, by=kept)
     return estimates
+
+
+# ------------------------------------------------------------------------------------ of each field
+
+
+def in_field(estimates: Sequence[Estimate], field: str) -> list[Estimate]:
+    """Estimates with the field in their cells; that of a single label set has no name."""
+    if not field:
+        return [*estimates]
+    return [replace(estimate, cell={FIELD: field, **estimate.cell}) for estimate in estimates]
+
+
+class MeasuredFields:
+    """A study's measures, field by field.
+
+    Args:
+        study: The study.
+
+    Attributes:
+        study: The study.
+        parts: What is measured of each field, by its name; empty that of a study of one label set.
+    """
+
+    def __init__(self, study: StudySource) -> None:
+        self.study = study
+        self.parts = {name: MeasuredStudy(one) for name, one in fields_of(study).items()}
+
+    def each(
+        self, taken: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] = ()
+    ) -> list[Estimate]:
+        """What is taken of some fields, or of each, with the field in the cells."""
+        estimates = list[Estimate]()
+        for field in fields or self.parts:
+            estimates += in_field(taken(self.parts[field]), field)
+        return estimates
+
+    def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
+        """One measure, of the fields that the option ``field`` names, or of all."""
+        rest = dict(options)
+        asked = rest.pop(FIELD, None) or ()
+        fields = [asked] if isinstance(asked, str) else asked
+        known = [field for field in self.parts if field]
+        for field in fields:
+            if field not in known:
+                raise UnknownName("field", field, known, where=name)
+        return self.each(lambda part: part.measure(name, rest), fields)
+
+    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
+        """The measures that the study's file asks for; conclusions of the fields that they are about."""
+        of_study = self.study.spec.conclusions
+
+        def taken(part: MeasuredStudy) -> list[Estimate]:
+            elsewhere = bool(of_study) and not part.study.spec.conclusions
+            own = [name for name in names or () if not (elsewhere and name == CONCLUSIONS)]
+            return part.estimates(None if names is None else own)
+
+        return self.each(taken)
+
+    def quality(self) -> Quality:
+        """The gate before every number; of several fields, of each issue the worst, or each that differs."""
+        found: dict[tuple[str, ...], dict[str, Estimate]] = defaultdict(dict)
+        for field, part in self.parts.items():
+            for estimate in part.quality():
+                found[estimate.measure, *map(str, estimate.cell.values())][field] = estimate
+        judged: list[Estimate] = []
+        for (measure, *_), own in found.items():
+            shares = {estimate.number for estimate in own.values()}
+            if measure == "unlabelled_answers" and len(shares) > 1:
+                for field, estimate in own.items():
+                    judged += in_field([estimate], field)
+            else:
+                judged.append(max(own.values(), key=lambda estimate: estimate.number))
+        return quality(judged)

@@ -13,6 +13,7 @@ from quaver.acceptance.item_scores import evidence_of
 from quaver.core.records import Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
+from quaver.study.analysis.annotation_frame import first_evaluator
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.sources.study_source import StudySource
 
@@ -121,7 +122,7 @@ def _accepted(
     if evaluator is not None and evaluator not in known:
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)
-    own = frame.filter(named == (evaluator or _first(known, frame)))
+    own = frame.filter(named == (evaluator or first_evaluator(study, frame)))
     # The evaluator with the most token probabilities, else with the most confidences.
     counted = (
         frame.group_by(pl.col("evaluator").cast(pl.String), maintain_order=True)
@@ -130,8 +131,7 @@ def _accepted(
         .sort("probabilities", "confidence", descending=True, maintain_order=True)
     )
     sure = None if counted.is_empty() else str(counted["evaluator"][0])
-    own_groups = dict.fromkeys(name for item in study.experiment.items for name in item.groups)
-    groups = [name for name in own_groups if name in frame.columns]
+    groups = [name for name in study.experiment.groups if name in frame.columns]
     evidence = evidence_of(
         own,
         study.experiment.labels.codes,
@@ -167,9 +167,3 @@ def _no_labels(study: StudySource) -> MeasureError:
         if others
         else "collect answers first: quaver run",
     )
-
-
-def _first(evaluators: list[str], frame: pl.DataFrame) -> str:
-    """The study's first evaluator that has annotations."""
-    there = set(frame["evaluator"].cast(pl.String).unique().to_list())
-    return next((name for name in evaluators if name in there), evaluators[0])

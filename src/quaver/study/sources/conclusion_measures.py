@@ -105,7 +105,7 @@ class Conclusions:
 
     @property
     def _groups(self) -> list[str]:
-        return list(dict.fromkeys(name for item in self._experiment.items for name in item.groups))
+        return self._experiment.groups
 
     def _items(self, conclusion: ConclusionSpec) -> tuple[pl.DataFrame, list[str]]:
         """The items' columns that a conclusion names, and which of them are groups."""
