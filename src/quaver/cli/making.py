@@ -248,7 +248,8 @@ def _show_batches(status: StudyStatus) -> None:
     for batch in status.batches:
         expires = moment(batch["expires"]) if batch["expires"] else "unknown"
         cost = "unknown" if batch["money"] is None else str(Range(batch["money"], batch["money"]))
-        about = batch["model"], batch["remote"] or batch["name"], batch["state"], batch["calls"], batch["done"]
+        name = batch["remote"] or batch["name"]
+        about = batch["model"], name, batch["state"], batch["calls"], batch["done"]
         rows.append((*about, moment(batch["since"]), expires, cost))
     heads = ("model", "batch", "state", "calls", "done", "since", "given up at", "expected cost")
     print_status("batches", status.batches)
