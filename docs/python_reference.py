@@ -42,7 +42,7 @@ GROUPS = (
         (
             "quaver.study.checking.check_options.CheckOptions",
             "quaver.study.collection.study_variants.StudyVariants",
-            "quaver.study.forecasts.forecast.Forecast",
+            "quaver.study.collection.forecast.Forecast",
             "quaver.study.gold_sample.study_gold.StudyGold",
             "quaver.study.gold_sample.gold_options.GoldOptions",
             "quaver.study.gold_sample.gold_plan.GoldRound",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.batches.cases import CASES, document
 
-from quaver.study.forecasts.forecast import ModelForecast, Range
+from quaver.study.collection.forecast import ModelForecast, Range
 from quaver.study.session import Study
 
 

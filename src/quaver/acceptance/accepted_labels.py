@@ -176,12 +176,11 @@ def accepted_labels(
     error: float = 0.05,
     confidence_level: float = 0.95,
     by: str | None = None,
-    learned: bool = True,
     seed: int = 0,
 ) -> Acceptance:
     """Which labels may be accepted so that few of them are wrong, and which need a person.
 
-    Items are in the order of `scored`, or where nothing is ``learned`` of their agreement.
+    Items are in the order of `scored`.
     """
     columns = {**({CLASSES: evidence.label} if evidence.has_classes else {}), **evidence.groups}
     for name, value in (("error", error), ("confidence_level", confidence_level)):
@@ -189,7 +188,7 @@ def accepted_labels(
             raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
     if by is not None and by not in columns:
         raise UnknownName("group", by, tuple(columns), where="by")
-    risk, scores = 1 - confidence_level, scored(evidence, seed) if learned else evidence.agreement
+    risk, scores = 1 - confidence_level, scored(evidence, seed)
     able = evidence.candidates
     every = Candidates(scores, evidence.checked, evidence.wrong, evidence.probability)
     candidates = every.some(able)

@@ -242,7 +242,7 @@ def _show(opened: Study, path: Path) -> None:
 
 
 def _show_batches(status: StudyStatus) -> None:
-    from quaver.study.forecasts.forecast import Range
+    from quaver.study.collection.forecast import Range
 
     rows = []
     for batch in status.batches:

@@ -127,7 +127,7 @@ def show_outcome(outcome: Outcome, study: Study) -> StudyStatus:
 
 def print_status(text: str, *about: Any) -> None:
     """Print a text about how far a study is, one of those in ``status.txt``."""
-    from quaver.study.forecasts.forecast import Range
+    from quaver.study.collection.forecast import Range
 
     printer("status", Range=Range)(text, *about)
 

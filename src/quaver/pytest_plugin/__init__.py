@@ -59,14 +59,12 @@ def quaver_study(pytestconfig: pytest.Config) -> OpenStudy:
         functions: Mapping[str, Callable[..., Any]] | None = None,
         field: str | None = None,
     ) -> Study:
-        from quaver.pytest_plugin.prompt_assertions import field_of
-
         place = (pytestconfig.rootpath / path).resolve()
         # An opened study holds its functions, so that no other one gets the id of one of them.
         known = place, frozenset((name, id(one)) for name, one in (functions or {}).items())
         if known not in opened:
             opened[known] = _answered(place, functions, offline=pytestconfig.getoption("--quaver-offline"))
-        return field_of(opened[known], field)
+        return opened[known] if field is None else opened[known].field(field)
 
     return open_study
 

@@ -52,7 +52,7 @@ def assert_stable(
         raise MeasureError(
             "more of this measure is not better", where="assert_stable", expected="inter_pss, for instance"
         )
-    study = field_of(study, field)
+    study = study if field is None else study.field(field)
     estimates = list(study.measure(measure, **options))
     failed = [estimate for estimate in estimates if estimate.low is None or estimate.low < at_least]
     if failed or not estimates:
@@ -104,10 +104,10 @@ def assert_no_loss(
     from quaver.study.analysis.field_source import FieldSource
     from quaver.study.session import Study
 
-    study = field_of(study, field)
+    study = study if field is None else study.field(field)
     before = Study.open(baseline) if isinstance(baseline, str | Path) else baseline
     if before is not None and isinstance(study.source, FieldSource):
-        before = field_of(before, study.source.field.name)
+        before = before.field(study.source.field.name)
     if measure is None:
         numeric = isinstance(study.experiment.labels, Numbers)
         measure = "accuracy_mean_error" if numeric else "accuracy"
@@ -123,16 +123,6 @@ def assert_no_loss(
     if not comparison.held:
         raise AssertionError(_loss(comparison))
     return comparison
-
-
-def field_of(study: Study, name: str | None) -> Study:
-    """One field of a study; the study itself where none is named, or it is that field already."""
-    from quaver.study.analysis.field_source import FieldSource
-    from quaver.study.session import Study
-
-    if name is None or (isinstance(study.source, FieldSource) and study.source.field.name == name):
-        return study
-    return Study(FieldSource(study.source, name))
 
 
 def _loss(comparison: Comparison) -> str:

@@ -21,8 +21,8 @@ from quaver.start.page_frame import (
 )
 from quaver.study.checking.check_design import MOST, left_to_ask, spends
 from quaver.study.checking.check_options import READERS
+from quaver.study.collection.forecast import Forecast
 from quaver.study.collection.study_status import StudyStatus
-from quaver.study.forecasts.forecast import Forecast
 
 _SECONDS: Final = 1.0
 """Between two looks at a run."""

@@ -30,7 +30,7 @@ from quaver.start.page_frame import (
 )
 from quaver.start.verdict_page import open_viewer
 from quaver.study.checking.check_design import left_to_ask, spends
-from quaver.study.forecasts.forecast import Forecast
+from quaver.study.collection.forecast import Forecast
 from quaver.study.labelling.labelling import Labelled, Labelling
 
 _MADE: Final = "study.labels.yaml"

@@ -21,11 +21,11 @@ from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError, UnknownName
 from quaver.report.findings.quality import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
+from quaver.study.collection.forecast import Forecast
 from quaver.study.collection.round_of_calls import RunAsked
 from quaver.study.collection.study_run import planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.collection.study_variants import StudyVariants
-from quaver.study.forecasts.forecast import Forecast
 from quaver.study.sources.opening import list_of_studies, open_checked, studies_in
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate
@@ -34,7 +34,6 @@ from quaver.study.sources.study_source import StudySource
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
     from quaver.report.page.paper_parts import Paper
-    from quaver.study.analysis.labeller import Labeller
     from quaver.study.gold_sample.study_gold import StudyGold
 
 
@@ -97,17 +96,23 @@ class Study:
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
         opened = cls(open_checked(study, folder, functions, small=small))
-        return opened if field is None else opened._field(field)
+        return opened if field is None else opened.field(field)
 
     @property
     def fields(self) -> dict[str, Study]:
         """Its fields by name, each as a study of its labels; empty where the task has one label set."""
-        return {name: self._field(name) for name in self.spec.task.fields}
+        return {name: self.field(name) for name in self.spec.task.fields}
 
-    def _field(self, name: str) -> Study:
+    def field(self, name: str) -> Study:
+        """One field of a task with fields, as a study that has this field's labels and no others.
+
+        Raises:
+            UnknownName: The task has no field of that name.
+        """
         from quaver.study.analysis.field_source import FieldSource  # most studies have one label set
 
-        return Study(FieldSource(self.source, name))
+        own = self.source.field.name if isinstance(self.source, FieldSource) else ""
+        return self if own == name else Study(FieldSource(self.source, name))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"
@@ -266,25 +271,6 @@ class Study:
         from quaver.study.analysis.text_labels import labels_by_field
 
         return labels_by_field(self.source, model=model, variants=variants, evaluator=evaluator)
-
-    @guarded
-    def labeller(self, *, variants: Sequence[str] | None = None) -> Labeller:
-        """Its prompts, model and evaluator as a function, for texts that keep coming.
-
-        ``labeller(texts)`` and ``await labeller.label(texts)`` give each text's label, the prompts'
-        agreement, and whether it is accepted: by the rule of ``gold.accept`` where that was asked for, whose
-        promise holds for texts like the study's.
-
-        Args:
-            variants: The prompts to ask, by their ids; all if left out.
-
-        Raises:
-            StoreError: This source asks no model, or nothing is stored yet.
-            UnknownName: No prompt has that id.
-        """
-        from quaver.study.analysis.labeller import Labeller
-
-        return Labeller(asking(self.source), variants)
 
     @guarded
     def export(self, path: str | Path) -> int:

@@ -78,7 +78,7 @@ def test_an_evaluator_that_reads_another_label_than_is_marked_decides(tmp_path: 
     assert (card.kind, only.reason, card.step) == ("cannot tell", "reading", "choose the evaluator")
     assert "`marked_label`" in card.verdict
     assert 0 < len(card.misread) <= 10
-    assert all("‹" in line for line in card.misread)
+    assert all("Let me think" in line for line in card.misread)
     readers = only.known("reader_disagreement")
     assert readers is not None
     assert readers.details["misread"] > 80

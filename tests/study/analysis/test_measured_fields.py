@@ -213,7 +213,7 @@ def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path: Path) -> None:
 
 
 def test_what_takes_one_label_set_refuses_fields(study: Study) -> None:
-    for ask in (study.charts, study.paper, study.labeller, study.gold.accept):
+    for ask in (study.charts, study.paper, study.gold.accept):
         with pytest.raises(SpecError, match="one field") as caught:
             ask()
         assert "tone, stance" in (caught.value.expected or "")

@@ -7,21 +7,17 @@ no call; where they disagree so far that the verdict would be another one, that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any, Final
 
 import polars as pl
 
 from quaver.core import registry
 from quaver.core.label_values import fields_in
-from quaver.core.records import Estimate, Response
+from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
 from quaver.score.annotation import annotate
 from quaver.score.distinct_readings import reads_of
 from quaver.score.parsing.evaluator import reads_fields
-from quaver.score.parsing.label_forms import Forms, forms_of
-from quaver.score.parsing.label_marks import marks_of
-from quaver.score.parsing.parsed_answer import Answer
 from quaver.study.analysis.annotation_frame import annotator_of, with_gold_of
 from quaver.study.analysis.call_export import KEYS, raw_answers
 from quaver.study.sources.study_source import StudySource
@@ -36,8 +32,8 @@ _MISREAD: Final = 0.1
 """Where so many answers are read as another label than they mark, the labels are not the model's."""
 _UNMARKED: Final = 0.05
 """Where so many answers name several labels and mark none, other evaluators are tried for the verdict."""
-_SHOWN, _AROUND = 10, 120
-"""Answers that are shown, and characters of them around what was read."""
+_SHOWN, _PART = 10, 150
+"""Answers that are shown, and characters of their beginning and of their end."""
 
 Kinds = Mapping[str, str]
 Judge = Callable[[pl.DataFrame], list[Estimate]]
@@ -147,31 +143,18 @@ def _kinds(estimates: Sequence[Estimate]) -> Kinds:
 
 
 def _examples(study: StudySource, answers: pl.DataFrame) -> list[dict[str, Any]]:
-    """Answers that are read differently, one an item: the text around what was read, and what that was."""
+    """Answers that are read differently, one an item: how they begin and end, and what was read."""
     some = answers.unique("item", keep="first", maintain_order=True).head(_SHOWN)
     texts = raw_answers(study, some["item"].to_list()).with_columns(pl.col("repeat").cast(pl.String))
     shown = some.join(texts, on=KEYS, how="left", maintain_order="left")
-    variants = {variant.id: variant for variant in study.experiment.variants}
     examples = []
     for row in shown.iter_rows(named=True):
-        forms = forms_of(study.experiment.labels, variants[row["variant"]])
-        text = _shown(Answer(Response(row["output"] or "")), forms, row[_OWN])
         read = {"read": row[_OWN] or None, "marked": row[MARKED] or None}
-        examples.append({"item": row["item"], "text": text, **read})
+        examples.append({"item": row["item"], "text": _ends(row["output"] or ""), **read})
     return examples
 
 
-def _shown(answer: Answer, forms: Forms, own: str) -> str:
-    """A part of an answer, with what was read in it in ‹…›: by the study's evaluator, and by its marks."""
-    mentions = [one for one in forms.mentions(answer) if one.codes]
-    read = [one for one in mentions if own in one.codes][:1]
-    if marks := marks_of(answer, forms):
-        _, strongest = min(marks, key=itemgetter(0))
-        read.append(strongest)
-    places = {(one.start, one.end) for one in read or mentions[:2]}
-    text = answer.text
-    for start, end in sorted(places, reverse=True):
-        text = f"{text[:start]}‹{text[start:end]}›{text[end:]}"
-    begin, end = max(0, text.find("‹") - _AROUND), text.rfind("›") + _AROUND
-    cut_off = "…" if end < len(text) else ""
-    return f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{cut_off}"
+def _ends(text: str) -> str:
+    """How an answer begins and ends, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= 2 * _PART else f"{line[:_PART]} … {line[-_PART:]}"

@@ -19,7 +19,6 @@ from quaver.errors import QuaverError
 from quaver.measures.validity.item_clusters import (
     LENGTH,
     ROW,
-    Association,
     Mask,
     Trait,
     associated,
@@ -132,30 +131,20 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
         looked_at = traits(known.drop("item", "by_hand"))
         everyone = np.ones(len(by_hand), bool)
         differing = associated(by_hand, everyone, looked_at, CHOSEN)
-        estimates.append(_selection(str(model), by_hand, differing, drawn))
-    return estimates
-
-
-def _selection(model: str, by_hand: Mask, differing: list[Association], drawn: str | None) -> Estimate:
-    details: dict[str, object] = {"drawn": drawn or "", "texts": int(by_hand.sum()), "of": len(by_hand)}
-    if differing:
-        more = (
-            one.trait for one in differing if _shares(one.trait, by_hand)[0] > _shares(one.trait, by_hand)[1]
+        details: dict[str, object] = {"drawn": drawn or "", "texts": int(by_hand.sum()), "of": len(by_hand)}
+        if differing:
+            trait = next((one for one in differing if one.inside > one.outside), differing[0]).trait
+            inside, outside = float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
+            details |= {"trait": trait.words, "inside": inside, "outside": outside}
+        estimates.append(
+            Estimate(
+                "hand_labels",
+                differing[0].p if differing else 1.0,
+                n=len(by_hand),
+                unit="item",
+                method="Fisher's exact tests of each trait of the items, with Bonferroni's correction",
+                cell={"model": str(model)},
+                details=details,
+            )
         )
-        trait = next(more, differing[0].trait)
-        inside, outside = _shares(trait, by_hand)
-        details |= {"trait": trait.words, "inside": inside, "outside": outside}
-    return Estimate(
-        "hand_labels",
-        differing[0].p if differing else 1.0,
-        n=len(by_hand),
-        unit="item",
-        method="Fisher's exact tests of each trait of the items, with Bonferroni's correction",
-        cell={"model": model},
-        details=details,
-    )
-
-
-def _shares(trait: Trait, by_hand: Mask) -> tuple[float, float]:
-    """The share of the texts with hand labels that have a trait, and that of the others."""
-    return float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
+    return estimates

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import isclose
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -18,7 +18,6 @@ from quaver.study.analysis.study_measures import measurable
 from quaver.study.sources.study_source import StudySource
 
 FILE: Final = "accepted.json"
-_ASKED: Final = ("error", "confidence_level", "by", "evaluator")
 
 
 def accept(
@@ -28,16 +27,13 @@ def accept(
     confidence_level: float = 0.95,
     by: str | None = None,
     evaluator: str | None = None,
-    learned: bool = True,
     keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
-    acceptance = _accepted(study, measurable(study), error, confidence_level, by, evaluator, learned)
+    asked = {"error": error, "confidence_level": confidence_level, "by": by, "evaluator": evaluator}
+    acceptance = _accepted(study, measurable(study), asked)
     if keep and study.keeps_results:
-        asked = (error, confidence_level, by, evaluator)
-        study.files.write(
-            FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": acceptance.document()}
-        )
+        study.files.write(FILE, {"asked": asked, "found": acceptance.document()})
     return acceptance
 
 
@@ -50,7 +46,7 @@ def kept_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
     if asked is None:
         return {}
     try:
-        acceptance = _accepted(study, frame, *(asked.get(name) for name in _ASKED))
+        acceptance = _accepted(study, frame, asked)
     except (MeasureError, UnknownName):
         return {}
     return {"asked": asked, "found": acceptance.document()}
@@ -61,31 +57,21 @@ def acceptance_differences(study: StudySource, frame: pl.DataFrame) -> list[str]
     kept = study.files.read(FILE)
     if not kept:
         return []
-    again = json.loads(json.dumps(kept_acceptance(study, frame).get("found")))
-    if again is None:
+    again = kept_acceptance(study, frame)
+    if not again:
         return [f"{FILE}: no label can be accepted from these answers and gold labels"]
+    stands, comes = _rounded(kept["found"]), _rounded(again["found"])
     return [
-        f"{FILE}: {name} {_short(kept['found'].get(name))} stands there, {_short(again.get(name))} comes out"
-        for name in dict.fromkeys([*again, *kept["found"]])
-        if not _same(kept["found"].get(name), again.get(name))
+        f"{FILE}: {name} {str(stands.get(name))[:80]} stands there, {str(comes.get(name))[:80]} comes out"
+        for name in dict.fromkeys([*comes, *stands])
+        if stands.get(name) != comes.get(name)
     ]
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two documents are the same, up to what another machine's sums may differ by."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, float) or isinstance(other, float):
-        numbers = isinstance(one, int | float) and isinstance(other, int | float)
-        return numbers and isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)
-    return bool(one == other)
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+def _rounded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with as many digits as sums on any machine agree in."""
+    found: dict[str, Any] = json.loads(json.dumps(document), parse_float=lambda text: round(float(text), 6))
+    return found
 
 
 def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
@@ -99,7 +85,7 @@ def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
     asked = study.files.read(FILE).get("asked", {})
     given = {"error": 0.05, "confidence_level": 0.95} | asked
     try:
-        acceptance = _accepted(study, frame, *(given.get(name) for name in _ASKED))
+        acceptance = _accepted(study, frame, given)
     except (MeasureError, UnknownName) as error:
         return {
             "accepted": {"headline": error.problem, "curve": [], "groups": [], "accepted": [], "notes": []}
@@ -107,18 +93,11 @@ def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
     return {"accepted": acceptance.document()}
 
 
-def _accepted(
-    study: StudySource,
-    frame: pl.DataFrame,
-    error: Any,
-    confidence_level: Any,
-    by: Any,
-    evaluator: Any,
-    learned: bool = True,
-) -> Acceptance:
+def _accepted(study: StudySource, frame: pl.DataFrame, asked: Mapping[str, Any]) -> Acceptance:
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
     known = [one.title for one in study.spec.evaluators]
+    evaluator = asked.get("evaluator")
     if evaluator is not None and evaluator not in known:
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)
@@ -141,10 +120,9 @@ def _accepted(
     )
     return accepted_labels(
         evidence,
-        error=error,
-        confidence_level=confidence_level,
-        by=by,
-        learned=learned,
+        error=asked["error"],
+        confidence_level=asked["confidence_level"],
+        by=asked.get("by"),
         seed=derive(study.spec.seed, "accept"),
     )
 

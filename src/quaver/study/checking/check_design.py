@@ -31,7 +31,7 @@ from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_i
 from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.table_audit import doubts_about
 from quaver.study.checking.text_table import TextTable, read_text_table
-from quaver.study.forecasts.forecast import Forecast
+from quaver.study.collection.forecast import Forecast
 from quaver.study.imports.columns import Table, table_of
 from quaver.study.session import Study
 from quaver.study.sources.prices import price_given

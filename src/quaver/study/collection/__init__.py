@@ -1,1 +1,1 @@
-"""A study's run: checked, asked in rounds and watched."""
+"""A study's run: forecast, checked, asked in rounds and watched."""

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import polars as pl
 
 from quaver.collect.run.driver import collect
 from quaver.collect.run.journal import Journal
@@ -17,13 +19,15 @@ from quaver.collect.run.progress import Budget, Ended, Outcome, Progress, Spent
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
+from quaver.core.annotations import Row, rows_with
 from quaver.core.model import Model, Probed
-from quaver.core.records import Request, Response
+from quaver.core.records import Call, Request, Response
 from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
-from quaver.errors import SpecError, Unavailable
-from quaver.study.collection.pilot import PILOT, STORED_BY_MODEL, check_pilot, is_worth_a_pilot
+from quaver.errors import ModelError, SpecError, Unavailable
+from quaver.study.analysis.annotation_frame import annotator_of, first_evaluator
+from quaver.study.analysis.call_export import KEYS
 from quaver.study.collection.study_batches import StudyBatches, expected_out
 from quaver.study.sources.model_demands import needs_of
 from quaver.study.sources.prices import FREE
@@ -190,20 +194,20 @@ class Collecting:
         Raises:
             ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
         """
-        stored = Counter(dict(self._store.rows(STORED_BY_MODEL)))
+        stored = Counter(dict(self._store.rows(_STORED_BY_MODEL)))
         free = {model.name for model in self._study.spec.models if model.use == "function"}
         free.update(name for name in names if self._prices.get(name) == FREE)
         pilots: dict[str, list[Request]] = {}
         for name in names:
-            if name not in free and is_worth_a_pilot(self._study, name, stored[name]):
-                requests = islice(self._requests(name, PILOT), PILOT)
+            if name not in free and _is_worth_a_pilot(self._study, name, stored[name]):
+                requests = islice(self._requests(name, _PILOT), _PILOT)
                 pilots[name] = [request.part(request.calls[:1]) for request in requests]
         asked = {name: iter(requests) for name, requests in pilots.items() if requests}
         if asked:
             self._collected(asked, budget, is_pilot=True)
         for name in asked:
             calls = [request.calls[0] for request in pilots[name]]
-            check_pilot(self._study, self._store, name, calls)
+            _check_pilot(self._study, self._store, name, calls)
 
     def close(self) -> None:
         """End what answered elsewhere; what is loaded in this process stays."""
@@ -318,3 +322,67 @@ class Collecting:
         used = spent(ledger(self._store), self._prices, estimated=estimated)
         made = spent(self._made, self._prices)
         return Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)
+
+
+_PILOT: Final = 10
+"""Answers that are looked at."""
+
+_WORTH = 60
+"""Calls of a model from which on a pilot saves something."""
+
+_LONGEST = 300
+"""Characters of what a model said that are shown."""
+
+_STORED_BY_MODEL: Final = """SELECT c.model, count(*) FROM calls a
+    JOIN conditions c ON c.position = a.condition GROUP BY c.model"""
+
+
+def _is_worth_a_pilot(study: StudyFile, model: str, stored: int) -> bool:
+    """Whether a model has hardly been asked, and is to be asked much."""
+    conditions = enumerate(study.experiment.conditions)
+    calls = sum(study.calls_of(at) for at, condition in conditions if condition.model == model)
+    return stored < _PILOT and calls >= _WORTH
+
+
+def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call]) -> None:
+    """See that a pilot's answers are of use.
+
+    Raises:
+        ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
+    """
+    found = store.answered([call.key for call in calls])
+    rows = [(one.condition, one.item, one.repeat, found[one.key], None) for one in calls if one.key in found]
+    if not rows:  # the model was given up
+        return
+    responses = [response for *_, response, _ in rows]
+    faults = Counter(
+        _FAULTS.get(response.finish, "without a label")
+        for response, is_valid in zip(responses, _are_valid(study, rows), strict=True)
+        if not is_valid
+    )
+    if (wrong := faults.total()) > len(rows) / 10:
+        counted = ", ".join(f"{count} {kind}" for kind, count in faults.most_common())
+        said = next((response.error for response in responses if response.error), "")
+        raise ModelError(
+            f"{wrong} of the first {len(rows)} answers of {model} are of no use",
+            where=study.where,
+            expected="a label in nine of ten answers, before the rest is paid for",
+            found=f"{counted}: {said[:_LONGEST]}" if said else counted,
+            fix="read them with `quaver export`, and change prompt, labels or `max_tokens`; to go on as it "
+            "is, run again: nothing is asked twice",
+        )
+
+
+_FAULTS: Final = {"length": "cut off", "content_filter": "filtered", "error": "with an error"}
+"""Why an answer is of no use, by how it finished."""
+
+
+def _are_valid(study: StudyFile, rows: Sequence[Row]) -> list[bool]:
+    """Whether the first evaluator finds a label in each answer; of several fields, in one of them.
+
+    An answer that gives one field is of use: the verdict judges the others by themselves.
+    """
+    frame = annotator_of(study, study.plugins.evaluators()).frame(rows)
+    first = rows_with(frame, "evaluator", first_evaluator(study, frame))
+    is_valid = (pl.col("status").cast(pl.String) == "valid").any()
+    return first.group_by(KEYS, maintain_order=True).agg(is_valid)["status"].to_list()

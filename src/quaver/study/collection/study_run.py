@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -18,9 +17,9 @@ from quaver.core.model import Model, Probed
 from quaver.design.spec import RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
+from quaver.study.collection.forecast import Forecast, forecast, paraphrases_to_make
 from quaver.study.collection.round_of_calls import Collecting, RunAsked, reused_folders
 from quaver.study.collection.study_variants import StudyVariants
-from quaver.study.forecasts.forecast import Forecast, forecast, paraphrases_to_make
 from quaver.study.sources.prices import check_money
 from quaver.study.sources.study_file_source import StudyFile
 
@@ -132,38 +131,20 @@ _SECONDS = 0.5
 
 
 def watching_in_notebook() -> Callable[[Progress], None]:
-    """What shows a run's progress: a bar in a notebook, nothing anywhere else."""
-    display = _notebook_display()
-    return (lambda _: None) if display is None else _Bar(display)
-
-
-def _notebook_display() -> Callable[..., Any] | None:
-    """IPython's ``display`` inside a notebook's kernel; a terminal's IPython has none that is updated."""
+    """What shows a run's progress: a line in a notebook, nothing anywhere else."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if getattr(shell, "kernel", None) is None:
-        return None
-    result: Callable[..., Any] = import_module("IPython.display").display
-    return result
+    if getattr(shell, "kernel", None) is None:  # a terminal's IPython has no line that is updated
+        return lambda _: None
+    display: Callable[..., Any] = import_module("IPython.display").display
+    shown, last = display({"text/plain": ""}, raw=True, display_id=True), 0.0
 
+    def show(progress: Progress) -> None:
+        nonlocal last
+        is_over = progress.before + progress.done >= progress.total
+        if is_over or time.monotonic() - last >= _SECONDS:
+            last = time.monotonic()
+            given_up = [f"{name} is given up: {why}" for name, why in progress.given_up.items()]
+            shown.update({"text/plain": "\n".join([str(progress), *given_up])}, raw=True)
 
-class _Bar:
-    """Shows progress in the output of a cell."""
-
-    def __init__(self, display: Callable[..., Any]) -> None:
-        self._display, self._handle, self._last = display, None, 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        answered = progress.before + progress.done
-        now = time.monotonic()
-        if answered < progress.total and now - self._last < _SECONDS:
-            return
-        self._last = now
-        given_up = [f"{name} is given up: {why}" for name, why in progress.given_up.items()]
-        text = "\n".join([str(progress), *given_up])
-        bar = f'<progress value="{answered}" max="{max(1, progress.total)}" style="width:20em"></progress>'
-        shown = {"text/plain": text, "text/html": f"{bar}<pre>{escape(text)}</pre>"}
-        if self._handle is None:
-            self._handle = self._display(shown, raw=True, display_id=True)
-        else:
-            self._handle.update(shown, raw=True)
+    return show

@@ -11,7 +11,7 @@ from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Vari
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.models.python_function import Function
-from quaver.study.forecasts.forecast import Range, expected_cost, forecast
+from quaver.study.collection.forecast import Range, expected_cost, forecast
 
 LABELS = LabelSet((Label("a", "A"), Label("b", "B")))
 SHORT = Variant(

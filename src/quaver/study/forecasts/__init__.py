@@ -1,1 +1,0 @@
-"""What a study will take: calls, tokens, time, money, and the sizes that an interval needs."""
