@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,11 +45,12 @@ def show_comparison(comparison: Comparison, most: int) -> None:
     tell = printer("compare", found=comparison)
     tell("head")
     screen.print()
-    rows = [row for row in rows_of(comparison.verdicts) if row.verdict.estimate.value is not None]
+    rows = [row for row in rows_of(comparison.verdicts) if row.estimate.value is not None]
     if rows:
-        level = f"{100 * rows[0].verdict.estimate.confidence_level:.4g}% interval"
+        level = f"{100 * rows[0].estimate.confidence_level:.4g}% interval"
         heads = ["measure", "where", "before", "after", "difference", level, "unpaired"]
-        cells = [[row.measure, *row[1:7]] for row in rows]
+        numbers = attrgetter("measure", "where", "before", "after", "difference", "interval", "unpaired")
+        cells = [[*numbers(row)] for row in rows]
         if not any(row.where for row in rows):
             for line in (heads, *cells):
                 del line[1]
@@ -65,7 +67,7 @@ def show_comparison(comparison: Comparison, most: int) -> None:
         screen.print()
         tell("bounds")
         for row in (row for row in judged_rows(comparison) if row.failed):
-            say(f"  {row.measure}{f' ({row.where})' * bool(row.where)}: {row.words}")
+            say(f"  {row.measure}{f' ({row.where})' * bool(row.where)}: {row.sentence}")
         screen.print()
         say(f"{headline(comparison)}.", style="bold")
 

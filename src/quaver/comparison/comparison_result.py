@@ -9,25 +9,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 import polars as pl
 
-from quaver.comparison.bounds import LOSS, Bound, Judgement
+from quaver.comparison.bounds import LOSS, Judgement
 from quaver.comparison.difference_verdict import (
     FAMILY,
     KINDS,
     LOST,
     Verdict,
     gravest,
-    size_of,
     verdict_on,
     worded,
 )
-from quaver.core.number_format import decimals, short_name, visible, visible_line
+from quaver.core.number_format import short_name, visible, visible_line
 from quaver.core.records import NO_LABEL, Estimate
-from quaver.core.rows import Rows, presented
+from quaver.core.rows import Rows
 from quaver.report.page_templates import template
 
 FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
@@ -151,123 +150,43 @@ class Comparison(Rows):
         }
 
 
-class Row(NamedTuple):
-    """A difference as it is shown: its verdict, where it holds, and its numbers as texts.
-
-    Attributes:
-        verdict: What it amounts to.
-        where: Its cell in one line: the columns that tell rows of its measure apart.
-        before: The measure before.
-        after: The measure after.
-        difference: After less before.
-        interval: The interval of the difference.
-        unpaired: The interval that two samples of their own would allow.
-        bound: The bound that it was judged by; None where it was not.
-        failed: Whether the bound fails for it.
-    """
-
-    verdict: Verdict
-    where: str
-    before: str
-    after: str
-    difference: str
-    interval: str
-    unpaired: str
-    bound: Bound | None
-    failed: bool
-
-    @property
-    def measure(self) -> str:
-        """Whose difference it is."""
-        return self.verdict.estimate.measure
-
-    @property
-    def words(self) -> str:
-        """All of it in a sentence."""
-        parts = [self.verdict.words]
-        parts += [f"{self.before} before, {self.after} after"] if self.before and self.after else []
-        parts += [f"difference {self.difference} ({self.interval})"] if self.interval else []
-        shown = "; ".join(parts)
-        return f"{shown[:1].upper()}{shown[1:]}."
-
-
-Judged = tuple[Verdict, Bound | None, bool]
-"""A verdict, the bound that it was judged by, and whether that fails."""
-
-
-def rows_of(verdicts: Iterable[Verdict]) -> list[Row]:
-    """A row for each difference."""
-    return _rows([(verdict, None, False) for verdict in verdicts])
-
-
-def judged_rows(comparison: Comparison) -> list[Row]:
-    """A row for each class that is lost, and each bound and each difference that judged it."""
-    margin = comparison.verdicts[0].margin if comparison.verdicts else 0.0
-    judged: list[Judged] = [
-        (verdict_on(estimate, margin), judgement.bound, estimate in judgement.failed)
-        for judgement in comparison.judgements
-        for estimate in judgement.judged
-    ]
-    lost: list[Judged] = [(verdict, None, verdict.kind == "loss") for verdict in comparison.lost]
-    return _rows([*lost, *judged]) if judged else []
-
-
-def _rows(judged: Sequence[Judged]) -> list[Row]:
+def rows_of(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Verdicts that say where they hold: by the columns that tell those on one measure apart."""
+    shown = [*verdicts]
     levels: dict[tuple[str, str], set[str]] = {}
-    for verdict, _, _ in judged:
+    for verdict in shown:
         for column, level in verdict.estimate.cell.items():
-            levels.setdefault((verdict.estimate.measure, column), set()).add(level)
+            levels.setdefault((verdict.measure, column), set()).add(level)
     rows = []
-    for verdict, bound, failed in judged:
-        estimate = verdict.estimate
-        measure = estimate.measure
-        where = ", ".join(
+    for verdict in shown:
+        parts = [
             f"{column} {short_name(level)}"
-            for column, level in estimate.cell.items()
-            if level and len(levels[measure, column]) > 1
-        )
-        before, after = (_number(measure, estimate.details.get(side)) for side in ("before", "after"))
-        ends = [(estimate.low, estimate.high), estimate.details.get("unpaired") or (None, None)]
-        spans = [_span(measure, low, high) for low, high in ends]
-        difference = _signed(measure, estimate.value)
-        rows.append(Row(verdict, where, before, after, difference, spans[0], spans[1], bound, failed))
+            for column, level in verdict.estimate.cell.items()
+            if level and len(levels[verdict.measure, column]) > 1
+        ]
+        rows.append(replace(verdict, where=", ".join(parts)))
     return rows
 
 
-def _signed(measure: str, value: float | None) -> str:
-    """A difference with its sign.
-
-    >>> _signed("accuracy", -0.0792), _signed("accuracy", 0.0), _signed("inter_pss", 0.1)
-    ('−7.9 points', '0 points', '+0.10')
-    """
-    if value is None:
-        return ""
-    size = size_of(measure, abs(value))
-    return f"{'−' if value < 0 else '+'}{size}" if size.strip("0. points") else size
-
-
-def _span(measure: str, low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return ""
-    start = _signed(measure, low).removesuffix(" points").removesuffix(" point")
-    return f"{start} to {_signed(measure, high)}"
-
-
-def _number(measure: str, value: float | None) -> str:
-    how = presented(measure)
-    if value is None:
-        return ""
-    return f"{100 * value:.1f}%" if how is not None and how.in_percent else decimals(value)
+def judged_rows(comparison: Comparison) -> list[Verdict]:
+    """Each class that is lost, and for each bound each difference that judged it."""
+    margin = comparison.verdicts[0].margin if comparison.verdicts else 0.0
+    rows = [replace(verdict, failed=verdict.kind == "loss") for verdict in comparison.lost]
+    for judgement in comparison.judgements:
+        for estimate in judgement.judged:
+            failed = estimate in judgement.failed
+            rows.append(replace(verdict_on(estimate, margin), bound=judgement.bound, failed=failed))
+    return rows_of(rows) if len(rows) > len(comparison.lost) else []
 
 
 def headline(comparison: Comparison) -> str:
     """The comparison in one line: classes and groups that are lost, then what came of the bounds."""
     rows = judged_rows(comparison)
-    failed = [row.verdict for row in rows if row.failed] if comparison.outcome == "fail" else []
+    failed = [row for row in rows if row.failed] if comparison.outcome == "fail" else []
     parts = [verdict for verdict in comparison.losses if verdict.of_part and verdict.is_lost]
     parts.sort(key=lambda verdict: "label" in verdict.estimate.cell)
     leading = [*comparison.lost, *failed, *parts]
-    overall = [row.verdict for row in rows if row.bound and not row.verdict.estimate.details.get(FAMILY)]
+    overall = [row for row in rows if row.bound and not row.estimate.details.get(FAMILY)]
     main = gravest(overall or comparison.verdicts)
     widest = None
     if any(judgement.bound.measure == LOSS for judgement in comparison.judgements):
@@ -294,7 +213,7 @@ def markdown(comparison: Comparison, *, flips: int = _MOST_FLIPS) -> str:
     Returns:
         Markdown in GitHub's flavour, which GitLab reads as well, of at most 60,000 characters.
     """
-    rows = sorted(rows_of(comparison.verdicts), key=lambda row: KINDS.index(row.verdict.kind))
+    rows = sorted(rows_of(comparison.verdicts), key=lambda row: KINDS.index(row.kind))
     failed = [row for row in judged_rows(comparison) if row.failed]
     shown = template("comparison/comment.txt").make_module(
         {

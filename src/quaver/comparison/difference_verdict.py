@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from quaver.core.number_format import rounded, short_name
+from quaver.core.number_format import decimals, rounded, short_name
 from quaver.core.records import Estimate
 from quaver.core.rows import Better, presented
 from quaver.report.page_templates import template
+
+if TYPE_CHECKING:
+    from quaver.comparison.bounds import Bound
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -38,12 +41,59 @@ class Verdict:
         estimate: The difference.
         margin: The largest loss that is taken for none.
         better: Which way is better, as the measure declares it.
+        where: Its cell in one line, as far as it tells it from the verdicts beside it.
+        bound: The bound that it was judged by; None where it was not.
+        failed: Whether the bound fails for it.
     """
 
     kind: Kind
     estimate: Estimate
     margin: float
     better: Better | None
+    where: str = ""
+    bound: Bound | None = None
+    failed: bool = False
+
+    @property
+    def measure(self) -> str:
+        """Whose difference it is."""
+        return self.estimate.measure
+
+    @property
+    def before(self) -> str:
+        """The measure before."""
+        return _number(self.measure, self.estimate.details.get("before"))
+
+    @property
+    def after(self) -> str:
+        """The measure after."""
+        return _number(self.measure, self.estimate.details.get("after"))
+
+    @property
+    def difference(self) -> str:
+        """After less before."""
+        return _signed(self.measure, self.estimate.value)
+
+    @property
+    def interval(self) -> str:
+        """The interval of the difference."""
+        return _span(self.measure, self.estimate.interval)
+
+    @property
+    def unpaired(self) -> str:
+        """The interval that two samples of their own would allow."""
+        return _span(self.measure, self.estimate.details.get("unpaired"))
+
+    @property
+    def sentence(self) -> str:
+        """What it amounts to, with its numbers."""
+        parts = [self.words]
+        if self.before and self.after:
+            parts.append(f"{self.before} before, {self.after} after")
+        if self.interval:
+            parts.append(f"difference {self.difference} ({self.interval})")
+        shown = "; ".join(parts)
+        return f"{shown[:1].upper()}{shown[1:]}."
 
     @property
     def words(self) -> str:
@@ -143,6 +193,32 @@ def _bare(measure: str, value: float, *, up: bool = False) -> str:
     parts = 10 if value < 0.1 else 1  # tenths of a point, below ten points
     whole = value * 100 * parts
     return f"{(ceil(whole - 1e-6) if up else round(whole)) / parts:g}"
+
+
+def _signed(measure: str, value: float | None) -> str:
+    """A difference with its sign.
+
+    >>> _signed("accuracy", -0.0792), _signed("accuracy", 0.0), _signed("inter_pss", 0.1)
+    ('−7.9 points', '0 points', '+0.10')
+    """
+    if value is None:
+        return ""
+    size = size_of(measure, abs(value))
+    return f"{'−' if value < 0 else '+'}{size}" if size.strip("0. points") else size
+
+
+def _span(measure: str, ends: tuple[float, float] | None) -> str:
+    if ends is None:
+        return ""
+    start = _signed(measure, ends[0]).removesuffix(" points").removesuffix(" point")
+    return f"{start} to {_signed(measure, ends[1])}"
+
+
+def _number(measure: str, value: float | None) -> str:
+    how = presented(measure)
+    if value is None:
+        return ""
+    return f"{100 * value:.1f}%" if how is not None and how.in_percent else decimals(value)
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict | None:

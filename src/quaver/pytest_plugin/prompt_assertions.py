@@ -136,7 +136,7 @@ def _loss(comparison: Comparison) -> str:
         f"  {comparison.items:,} items in both: {comparison.before}, then {comparison.after}.",
     ]
     rows = [row for row in judged_rows(comparison) if row.failed]
-    lines += [f"  {row.where + ': ' if row.where else ''}{row.words}" for row in rows[:_SHOWN]]
+    lines += [f"  {row.where + ': ' if row.where else ''}{row.sentence}" for row in rows[:_SHOWN]]
     flips = comparison.flips
     for row in flips.head(_SHOWN).iter_rows(named=True):
         before, after, gold = (NO_LABEL if row[name] is None else row[name] for name in _SIDES)
