@@ -31,7 +31,7 @@ from quaver.gold.gold_draw import (
 from quaver.report.page_templates import template
 from quaver.study.analysis.annotation_frame import scan
 from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.sources.gold_files import DesignFile, GoldState, Round
+from quaver.study.sources.gold_files import DesignFile, GoldState
 from quaver.study.sources.study_source import StudySource
 
 CODER: Final = "coder"
@@ -126,7 +126,7 @@ def next_round(source: StudySource, state: GoldState, given: GoldOptions) -> tup
         number=number,
         worth=None if simple else worth.fill_null(worth.mean()).to_numpy(),
     )
-    about: Round = {
+    about: dict[str, Any] = {
         "round": number,
         "when": now(),
         "asked": {"n": size},

@@ -25,7 +25,7 @@ from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, Re
 from quaver.report.page_templates import template
 from quaver.study.gold_sample.coder_sheets import OWN_TABLE, drawn_texts
 from quaver.study.gold_sample.gold_plan import CODER, now
-from quaver.study.sources.gold_files import DesignFile, GoldState, Taken
+from quaver.study.sources.gold_files import DesignFile, GoldState
 from quaver.study.sources.study_source import StudySource
 
 
@@ -259,7 +259,7 @@ def noted(design: DesignFile | None, path: Path, labels: int) -> DesignFile | No
     """The design with a file that was taken back, unless it has it already."""
     if design is None:
         return None
-    about: Taken = {"file": path.name, "sha256": sha256(read_file(path)).hexdigest()}  # type: ignore[typeddict-item]
+    about = {"file": path.name, "sha256": sha256(read_file(path)).hexdigest()}
     if any(one["sha256"] == about["sha256"] for one in design["taken"]):
         return design
     return {**design, "taken": [*design["taken"], {**about, "when": now(), "labels": labels}]}

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
 from quaver.core.annotations import FIELD
@@ -29,50 +28,37 @@ from quaver.core.transaction import Transaction, current
 from quaver.errors import StoreError
 from quaver.gold.gold_draw import DRAW_COLUMNS, Design
 from quaver.gold.returned_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
-from quaver.study.sources.study_folder import FIELDS, shaped
-
-_SUMS: Final = "checksums.json"
-
+from quaver.study.sources.study_folder import FIELDS, shape, shaped
 
 DESIGN: Final = "design.json"
 DRAW: Final = "draw.csv"
 LABELS: Final = "labels.csv"
 NAMES: Final = (DESIGN, DRAW, LABELS)
+_SUMS: Final = "checksums.json"
+_LABELS: Final[Mapping[str, Any]] = {FIELD: pl.String, **CODED_COLUMNS}
+_NEEDED: Final = ("item", "probability", "drawn", "coder", "label")
+"""Columns of either table in which no cell may be empty."""
 
+DesignFile = dict[str, Any]
+"""``design.json``: how the sample was drawn, its rounds, and the files of labels that were taken back."""
 
-class Round(TypedDict):
-    """One round of the sample."""
-
-    round: int
-    when: str
-    asked: dict[str, Any]
-    size: int
-    drawn: int
-    coders: list[str]
-    overlap: float
-
-
-class Taken(TypedDict):
-    """A file of labels that was taken back."""
-
-    file: str
-    sha256: str
-    when: str
-    labels: int
-
-
-class DesignFile(TypedDict):
-    """``design.json``."""
-
-    form: str
-    seed: int
-    design: Design
-    by: list[str]
-    floor: float
-    how: str
-    rounds: list[Round]
-    rule: Rule
-    taken: list[Taken]
+_ROUND = {"round": int, "when": str, "asked": dict[str, Any], "size": int, "drawn": int}
+_TAKEN = {"file": str, "sha256": str, "when": str, "labels": int}
+_several: Any = list
+_DESIGN = shape(
+    "_DESIGN",
+    {
+        "form": str,
+        "seed": int,
+        "design": Design,
+        "by": list[str],
+        "floor": float,
+        "how": str,
+        "rounds": _several[shape("_ROUND", {**_ROUND, "coders": list[str], "overlap": float})],
+        "rule": Rule,
+        "taken": _several[shape("_TAKEN", _TAKEN)],
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -135,12 +121,15 @@ class GoldFiles:
 
     def states(self, fields: Iterable[str]) -> dict[str, GoldState]:
         """What is kept of some fields, by their names: the same draw, and each field's labels."""
-        design, draw = self._design(), self._table(DRAW, DRAW_COLUMNS)
+        design, draw, coded = self._design(), self._table(DRAW, DRAW_COLUMNS), self._coded()
         if (design is None) != (draw is None):
             lacking = self.path(DESIGN if design is None else DRAW)
             raise _damaged(lacking, "nothing, though the other files are there")
-        coded = self._coded()
-        return {name: GoldState(design, draw, rows_of(coded, name)) for name in fields}
+        states = {}
+        for name in fields:
+            own = coded.filter(pl.col(FIELD) == name).select([*CODED_COLUMNS])
+            states[name] = GoldState(design, draw, own)
+        return states
 
     def state(self) -> GoldState:
         """What is kept of the field; of a study with one label set, all of it."""
@@ -148,18 +137,18 @@ class GoldFiles:
 
     def put(self, change: Transaction, states: Mapping[str, GoldState]) -> None:
         """Keep what is known of some fields; labels of others stay as they are."""
-        coded = self._coded().filter(~pl.col(FIELD).is_in([*states]))
-        parts = [own.coded.with_columns(pl.lit(name).alias(FIELD)) for name, own in states.items()]
-        coded = pl.concat([coded, *(part.select(coded.columns) for part in parts)])
+        parts = [self._coded().filter(~pl.col(FIELD).is_in([*states]))]
+        for name, own in states.items():
+            parts.append(own.coded.select(pl.lit(name).alias(FIELD), *CODED_COLUMNS))
+        coded = pl.concat(parts)
         (state, *_) = states.values()
         contents = {LABELS: _as_csv(coded)} if coded.height else {}
         if state.draw is not None:
             contents[DRAW] = _as_csv(state.draw)
         if state.design is not None:
-            text = json.dumps(state.design, indent=1, ensure_ascii=False) + "\n"
-            contents[DESIGN] = text.encode("utf-8", "backslashreplace")
+            contents[DESIGN] = _as_json(state.design)
         sums = self._sums() | {name: zlib.crc32(content) for name, content in contents.items()}
-        contents[_SUMS] = (json.dumps(sums, indent=1) + "\n").encode()
+        contents[_SUMS] = _as_json(sums)
         for name, content in contents.items():
             change.write(self.folder / name, content)
 
@@ -171,22 +160,40 @@ class GoldFiles:
 
     def _coded(self) -> pl.DataFrame:
         """Every label that was taken back, with its field."""
-        columns = {FIELD: pl.String, **CODED_COLUMNS}
-        coded = self._table(LABELS, columns)
-        return pl.DataFrame(schema=columns) if coded is None else coded
+        coded = self._table(LABELS, _LABELS)
+        return pl.DataFrame(schema=dict(_LABELS)) if coded is None else coded
 
     def _design(self) -> DesignFile | None:
         path = self.path(DESIGN)
         if not path.is_file():
             return None
         with _reading(path):
-            document: DesignFile = shaped(DesignFile, parsed_json(self._content(DESIGN)))
-            return document
+            return dict(shaped(_DESIGN, parsed_json(self._content(path))))
 
-    def _content(self, name: str) -> bytes:
+    def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
+        path = self.path(name)
+        if not path.is_file():
+            return None
+        with _reading(path):
+            frame = pl.read_csv(self._content(path), schema=dict.fromkeys(columns, pl.String))
+            for column, kind in columns.items():
+                if kind == pl.String:
+                    frame = frame.with_columns(_unescaped(frame[column]))
+            if "drawn" in columns:
+                frame = frame.with_columns(drawn=pl.col("drawn") == "true")
+            if FIELD in columns:
+                frame = frame.with_columns(pl.col(FIELD).fill_null(""))
+            typed = frame.cast(dict(columns))  # type: ignore[arg-type]
+            needed = typed.select(column for column in _NEEDED if column in columns)
+            if needed.null_count().sum_horizontal().item():
+                raise ValueError("cells that must not be empty are")
+            return typed
+
+    def _content(self, path: Path) -> bytes:
         """What is in a file, if it is as it was written."""
-        content = read_file(self.path(name))
-        if self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
+        content = read_file(path)
+        found = zlib.crc32(content)
+        if self._sums().get(path.name, found) != found:
             raise ValueError(
                 f"its content has changed; if you changed it on purpose, remove {self.folder / _SUMS}"
             )
@@ -195,29 +202,10 @@ class GoldFiles:
     def _sums(self) -> dict[str, int]:
         """The files' checksums; empty where somebody removed them."""
         path = self.path(_SUMS)
-        with _reading(path):
-            result = parsed_json(read_file(path)) if path.is_file() else {}
-            if not isinstance(result, dict):
-                raise ValueError(f"{path} holds no checksums")
-            return result
-
-    def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
-        path = self.path(name)
         if not path.is_file():
-            return None
+            return {}
         with _reading(path):
-            frame = pl.read_csv(self._content(name), schema=dict.fromkeys(columns, pl.String))
-            texts = [one for one, kind in columns.items() if kind == pl.String]
-            frame = frame.with_columns(_unescaped(frame[text]) for text in texts)
-            if "drawn" in columns:
-                frame = frame.with_columns(drawn=pl.col("drawn") == "true")
-            if FIELD in columns:
-                frame = frame.with_columns(pl.col(FIELD).fill_null(""))
-            typed = frame.cast(dict(columns))  # type: ignore[arg-type]
-            needed = [one for one in ("item", "probability", "drawn", "coder", "label") if one in columns]
-            if typed.select(needed).null_count().sum_horizontal().item():
-                raise ValueError("cells that must not be empty are")
-            return typed
+            return dict(shaped(dict[str, int], parsed_json(read_file(path))))
 
 
 def gold_beside(folder: Path) -> GoldFiles:
@@ -227,15 +215,15 @@ def gold_beside(folder: Path) -> GoldFiles:
     return GoldFiles(folder)
 
 
-def rows_of(coded: pl.DataFrame, field: str) -> pl.DataFrame:
-    """The labels of one field."""
-    return coded.filter(pl.col(FIELD) == field).select([*CODED_COLUMNS])
-
-
 def _as_csv(frame: pl.DataFrame) -> bytes:
     file = io.BytesIO()
     write_csv(frame, file)
     return file.getvalue()
+
+
+def _as_json(document: Mapping[str, Any]) -> bytes:
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _unescaped(column: pl.Series) -> pl.Series:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -22,6 +22,7 @@ from quaver.design.paraphrase.paraphraser import Draft, NoWork, Paraphrase, ToAs
 from quaver.study.sources.study_folder import StudyFolder
 
 _PARAPHRASES = TypeAdapter(list[Paraphrase])
+_COUNTS = ("calls", "errors", "prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens")
 
 
 class KeptParaphrases:
@@ -70,16 +71,14 @@ class KeptParaphrases:
         """From now on, have nothing made."""
         self._making = self._again = self.lacking = False
 
-    # ------------------------------------------------------------------- paraphrases
-
     def paraphrases(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
     ) -> Sequence[Paraphrase]:
         """What is kept under ``asked``, filled up where something is missing and may be made."""
-        entries: list[dict[str, Any]] = self._document.setdefault("drafts", [])
-        entry = next((one for one in entries if one["asked"] == asked), None)
+        kept: list[dict[str, Any]] = self._document.setdefault("drafts", [])
+        entry = next((one for one in kept if one["asked"] == asked), None)
         if self._again and entry is not None and asked not in self._remade:
-            entries.remove(entry)
+            kept.remove(entry)
             entry = None
         self._remade.append(asked)
         draft = blank if entry is None else _draft(entry, blank)
@@ -94,9 +93,12 @@ class KeptParaphrases:
             return fill(draft, work)
         finally:
             if work.begun:  # what came is kept, whatever went wrong
-                entry = {"asked": dict(asked), **(entry or {}), **_entry(draft)}
-                entry["by"] = {**entry.get("by", {}), **work.by}
-                self._document["drafts"] = [one for one in entries if one["asked"] != asked] + [entry]
+                if entry is None:
+                    entry = {"asked": dict(asked), "by": {}}
+                    kept.append(entry)
+                entry["by"] |= work.by
+                entry["paraphrases"] = [asdict(paraphrase) for paraphrase in draft.paraphrases]
+                entry |= {"answers": draft.asked, "dropped": draft.dropped}
                 self._write()
 
     def begin(self, what: str) -> None:
@@ -112,11 +114,21 @@ class KeptParaphrases:
         spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
         entry = next((one for one in spent if one["model"] == request.model and one["asked"] == asked), None)
         if entry is None:
-            entry = {"model": request.model, "asked": asked, "first": time.time()}
+            entry = {
+                "model": request.model,
+                "asked": asked,
+                "first": time.time(),
+                **dict.fromkeys(_COUNTS, 0),
+            }
             spent.append(entry)
         entry["last"] = time.time()
-        for name, count in _taken(found).items():
-            entry[name] = entry.get(name, 0) + count
+        for response in found:  # as the store adds it up: what a model says nothing of counts as nothing
+            entry["calls"] += 1
+            entry["errors"] += response.finish == "error"
+            entry["prompt_tokens"] += response.prompt_tokens or 0
+            entry["cached_tokens"] += response.cached_tokens or 0
+            entry["completion_tokens"] += written(response, len(found))
+            entry["thinking_tokens"] += response.thinking_tokens or 0
         self._write()
         return found
 
@@ -136,13 +148,9 @@ class KeptParaphrases:
 
     def for_lock(self) -> dict[str, Any]:
         """What the lock file says of them: how models made them, and what that took."""
-        drafts = [
-            {name: value for name, value in one.items() if name != "paraphrases"}
-            | {"paraphrases": len(one["paraphrases"])}
-            for one in self._document.get("drafts", ())
-        ]
+        made = [{**one, "paraphrases": len(one["paraphrases"])} for one in self._document.get("drafts", ())]
         spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
-        return {"made": drafts, "spent": spent}
+        return {"made": made, "spent": spent}
 
     def _write(self) -> None:
         self._files.write("paraphrases.json", {"format": 1, **self._document})
@@ -172,42 +180,21 @@ class _Work:
         return self._kept.answers(model, request, engine)
 
 
-def _taken(responses: Sequence[Response]) -> dict[str, float]:
-    """What responses took, as the store adds it up: what a model says nothing of counts as nothing."""
-    return {
-        "calls": len(responses),
-        "errors": sum(response.finish == "error" for response in responses),
-        "prompt_tokens": sum(response.prompt_tokens or 0 for response in responses),
-        "cached_tokens": sum(response.cached_tokens or 0 for response in responses),
-        "completion_tokens": sum(written(response, len(responses)) for response in responses),
-        "thinking_tokens": sum(response.thinking_tokens or 0 for response in responses),
-    }
-
-
 def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
     """What was spent on paraphrases, as entries of the ledger; the lock file does not say when."""
     rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "paraphrases": True}
-    when = {"first": 0.0, "last": 0.0}
-    return [
-        Entry(**rest, **{**when, **{name: one[name] for name in Entry._fields if name in one}})  # type: ignore[arg-type]
-        for one in spent
-    ]
+    found = []
+    for one in spent:
+        known = {name: one.get(name, 0.0) for name in ("model", "first", "last", *_COUNTS)}
+        found.append(Entry(**rest, **known))  # type: ignore[arg-type]
+    return found
 
 
 def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
     """A draft as it was kept."""
-    return Draft(
-        blank.original,
-        blank.exact,
-        _PARAPHRASES.validate_python(entry["paraphrases"]),
-        dict(entry["answers"]),
-        {group: dict(reasons) for group, reasons in entry["dropped"].items()},
+    return replace(
+        blank,
+        paraphrases=_PARAPHRASES.validate_python(entry["paraphrases"]),
+        asked=dict(entry["answers"]),
+        dropped={group: dict(reasons) for group, reasons in entry["dropped"].items()},
     )
-
-
-def _entry(draft: Draft) -> dict[str, Any]:
-    return {
-        "paraphrases": [asdict(paraphrase) for paraphrase in draft.paraphrases],
-        "answers": draft.asked,
-        "dropped": draft.dropped,
-    }
