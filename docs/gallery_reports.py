@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
-from inspect import getdoc
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -98,8 +97,7 @@ def _renew(folder: Path) -> None:
             origin.pop("meaning", None)
             if isinstance(origin.get("parts"), dict):
                 origin["parts"] = [*origin["parts"]]
-    evaluators = source.plugins.evaluators().items()
-    lock["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in evaluators}
+    lock["evaluators"] = source.plugins.rules()
     write_json(path, lock | {"digest": design_digest(lock)})
     if source.has_answers:
         source = Bundle(folder, Opened({"files": {}}, (), ""), folder)

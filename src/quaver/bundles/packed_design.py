@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from importlib.metadata import version
-from inspect import getdoc
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,8 +77,7 @@ def _lock_again(source: Bundle, experiment: Experiment, is_whole: bool) -> dict[
     if source.spec.annotations is None:
         again["calls"] = experiment.calls
     if source.has_answers and lock["versions"].get("quaver") == version("quaver"):
-        rules = source.plugins.evaluators()
-        again["evaluators"] = {name: getdoc(type(evaluator)) or "" for name, evaluator in rules.items()}
+        again["evaluators"] = source.plugins.rules()
     return dict(_plain(again))
 
 
@@ -154,14 +152,11 @@ def _has_labels_of(source: Bundle, written: Labels) -> bool:
 
 def _call_differences(source: Bundle, experiment: Experiment) -> list[str]:
     """What is wrong with the stored answers' keys and prompts, by what the design asks."""
-    identities = {name: str(facts["identity"]) for name, facts in source.served.items()}
-    most = {name: int(facts.get("logprobs", 0)) for name, facts in source.served.items()}
-    plan = Plan(experiment, identities, most)
-    found = []
+    plan, found = source.plan_of(experiment), []
     with source.answers() as store:
-        wrong = sum(_misplaced(plan, store, model) for model in identities)
+        wrong = sum(_misplaced(plan, store, model) for model in source.served)
         asked = {identity for (identity,) in store.rows(_ENGINES)}
-    if asked - {*identities.values()}:
+    if asked - {*source.identities.values()}:
         found.append("responses.db: an answer is of another model than those of the study")
     if wrong:
         found.append(f"responses.db: {wrong:,} answers are not to the prompts and models of the study")

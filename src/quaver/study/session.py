@@ -438,13 +438,15 @@ def open_studies(
     """
     file = list_of_studies(Path(path)) or Path(path)
     given = dict(functions or {})
-    studies = {name: Study.open(one, small=small) for name, one in studies_in(file).items()}
-    models = {name: {model.name for model in study.spec.models} for name, study in studies.items()}
-    known = set().union(*models.values())
+    studies: dict[str, Study] = {}
+    known: set[str] = set()
+    for name, one in studies_in(file).items():
+        studies[name] = Study.open(one, small=small)
+        models = {model.name for model in studies[name].spec.models}
+        known |= models
+        if own := {model: call for model, call in given.items() if model in models}:
+            studies[name] = Study.open(one, functions=own, small=small)
     for name in given:
         if name not in known:
             raise UnknownName("model", name, sorted(known), where="functions")
-    for name, one in studies_in(file).items():
-        if own := {model: call for model, call in given.items() if model in models[name]}:
-            studies[name] = Study.open(one, functions=own, small=small)
     return studies

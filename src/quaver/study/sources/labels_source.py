@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
-from inspect import getdoc
-from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -61,9 +60,20 @@ class Imports(StudySource):
         asked = self.spec.annotations
         return self.imported[1].height // max(1, len(asked.fields) if asked else 0)
 
-    def _lock(self, rules: dict[str, str]) -> dict[str, Any]:
-        document = lock_document(self.spec, self.experiment, self.served, rules)
-        return document | {"calls": self.calls}
+    @cached_property
+    def served(self) -> dict[str, dict[str, Any]]:
+        """The names that the table gives to what made the labels or answers, and what is known of it."""
+        return {condition.model: dict(self._facts) for condition in self.experiment.conditions}
+
+    @property
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What is known of all that made labels or answers."""
+
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
+        rules = self.plugins.rules() or {IMPORTED: _RULE}
+        return lock_document(self.spec, self.experiment, self.served, rules) | {"calls": self.calls}
 
 
 class Labels(Imports):
@@ -72,11 +82,10 @@ class Labels(Imports):
     kind = "imported labels"
     has_answers = False
 
-    @cached_property
-    def served(self) -> dict[str, dict[str, Any]]:
-        """The names that the table gives to whoever made the labels."""
-        names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
-        return {name: {"identity": IMPORTED, "engine": "annotations that existed already"} for name in names}
+    _facts: ClassVar[dict[str, Any]] = {
+        "identity": IMPORTED,
+        "engine": "annotations that existed already",
+    }
 
     @cached_property
     def annotations(self) -> pl.DataFrame:
@@ -100,10 +109,6 @@ class Labels(Imports):
         """None."""
         raise self.cannot("has_answers")
 
-    def lock(self) -> dict[str, Any]:
-        """What the study resolved to: the document of ``study.lock.json``."""
-        return self._lock({IMPORTED: _RULE})
-
 
 _CHUNK = 1000
 
@@ -114,16 +119,18 @@ class Answers(Imports):
     kind = "imported answers"
 
     @cached_property
-    def served(self) -> dict[str, dict[str, Any]]:
-        """The names that the table gives to what answered, and the table that the answers are from."""
+    def _facts(self) -> dict[str, Any]:
+        """The table that the answers are from."""
         spec = self.spec.annotations
         assert spec is not None
         sha256 = digest(self.positions.home / spec.source)
-        known = {"file": spec.source, "sha256": sha256, "answer": spec.raw}
-        identity = f"{IMPORTED} {spec.raw} sha256:{sha256}"
-        facts = {"identity": identity, "engine": "answers that existed already", **known}
-        names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
-        return {name: dict(facts) for name in names}
+        return {
+            "identity": f"{IMPORTED} {spec.raw} sha256:{sha256}",
+            "engine": "answers that existed already",
+            "file": spec.source,
+            "sha256": sha256,
+            "answer": spec.raw,
+        }
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
@@ -137,40 +144,32 @@ class Answers(Imports):
 
     def place(self, store: Store) -> None:
         """Write the table's answers to the store, and make the store's calls theirs."""
+        experiment, responses, now = self.experiment, self.imported[2], time.time()
+        variants = {variant.id: variant for variant in experiment.variants}
         sources = {
             name: store.register(name, str(facts["identity"]), facts) for name, facts in self.served.items()
         }
-        receipts = self._receipts(sources)
-        while some := list(islice(receipts, _CHUNK)):
-            store.write(some)
-        items = [item.id for item in self.experiment.items]
-        calls = (call for call, _ in self._calls())
-        store.calls.place(self.fingerprint, self.experiment.conditions, items, calls)
+        calls = self._calls()
+        for start in range(0, len(calls), _CHUNK):
+            receipts = []
+            for row, call in enumerate(calls[start : start + _CHUNK], start):
+                condition, item = experiment.conditions[call.condition], experiment.items[call.item]
+                asked = messages_of(variants[condition.variant], experiment.labels, item)
+                answer, source = [row_of(responses[row])], sources[condition.model]
+                receipts.append(Receipt(source, written_prompt(asked), 0, now, "", (call,), answer))
+            store.write(receipts)
+        items = [item.id for item in experiment.items]
+        store.calls.place(self.fingerprint, experiment.conditions, items, iter(calls))
 
-    def _calls(self) -> Iterator[tuple[Call, int]]:
-        """Each row's call, and the row. Its key is made of the table and of its place there."""
+    def _calls(self) -> list[Call]:
+        """Each row's call. Its key is made of the table and of its place there."""
         experiment = self.experiment
-        conditions = {
-            (c.model, c.variant, c.decoding): index for index, c in enumerate(experiment.conditions)
-        }
-        items = {item.id: index for index, item in enumerate(experiment.items)}
-        identities = {name: facts["identity"] for name, facts in self.served.items()}
+        conditions = {(c.model, c.variant, c.decoding): at for at, c in enumerate(experiment.conditions)}
+        items = {item.id: at for at, item in enumerate(experiment.items)}
+        calls = []
         places = self.imported[1].select("model", "variant", "decoding", "item", "repeat")
-        for row, (model, variant, decoding, item, repeat) in enumerate(places.iter_rows()):
-            place = json.dumps([identities[model], model, variant, decoding, item, repeat])
+        for model, variant, decoding, item, repeat in places.iter_rows():
+            place = json.dumps([self._facts["identity"], model, variant, decoding, item, repeat])
             key = blake2b(place.encode(), digest_size=16).digest()
-            yield Call(key, conditions[model, variant, decoding], items[item], repeat), row
-
-    def _receipts(self, sources: dict[str, int]) -> Iterator[Receipt]:
-        experiment, answers, now = self.experiment, self.imported[2], time.time()
-        variants = {variant.id: variant for variant in experiment.variants}
-        for call, row in self._calls():
-            condition, item = experiment.conditions[call.condition], experiment.items[call.item]
-            messages = written_prompt(messages_of(variants[condition.variant], experiment.labels, item))
-            yield Receipt(sources[condition.model], messages, 0, now, "", (call,), [row_of(answers[row])])
-
-    def lock(self) -> dict[str, Any]:
-        """What the study resolved to: the document of ``study.lock.json``."""
-        return self._lock(
-            {name: getdoc(type(evaluator)) or "" for name, evaluator in self.plugins.evaluators().items()}
-        )
+            calls.append(Call(key, conditions[model, variant, decoding], items[item], repeat))
+        return calls

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
-from inspect import getdoc
 from typing import Any, cast
 
 from quaver.collect.run.ledger import Entry
@@ -103,20 +102,19 @@ class StudyFile(StudySource):
     @cached_property
     def models(self) -> dict[str, Model]:
         """The study's models by name, none of them loaded yet, each able to do what it is asked."""
-        models = self.engines
         experiment = self.experiment
-        asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
+        decodings = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
+        quoting = {}
         for name, follow_up in experiment.follow_ups.items():
-            decoding = follow_up.decoding(experiment.variants[0])
-            asked[f"follow_ups.{name}"] = replace(decoding, logprobs=min(1, decoding.logprobs))
-        quoting = {
-            f"follow_ups.{name}": follow_up.continues
-            for name, follow_up in experiment.follow_ups.items()
-            if follow_up.quotes_answer
-        }
+            place, decoding = f"follow_ups.{name}", follow_up.decoding(experiment.variants[0])
+            decodings[place] = replace(decoding, logprobs=min(1, decoding.logprobs))
+            if follow_up.quotes_answer:
+                quoting[place] = follow_up.continues
         with self.positions.locating():
-            check_abilities(models, asked, experiment.variants, quoting, self.own_seed, experiment.conditions)
-        return models
+            check_abilities(
+                self.engines, decodings, experiment.variants, quoting, self.own_seed, experiment.conditions
+            )
+        return self.engines
 
     @property
     def own_seed(self) -> int:
@@ -132,18 +130,22 @@ class StudyFile(StudySource):
         try:
             models = self.models
         except ModelError:
-            known = self.files.read("study.lock.json").get("models", {})
-            if set(known) == {model.name for model in self.spec.models}:
-                return dict(known)
+            before = self._served_before
+            if set(before) == {model.name for model in self.spec.models}:
+                return before
             raise
-        served: dict[str, dict[str, Any]] = {}
+        served = {}
         for name, model in models.items():
             facts = {"identity": model.identity(), "logprobs": model.abilities.logprobs, **model.provenance()}
             if isinstance(model, Probed):  # what was found out when it was last tried
-                known = self.files.read("study.lock.json").get("models", {}).get(name, {})
-                facts = {**(known if known.get("identity") == facts["identity"] else {}), **facts}
+                known = self._served_before.get(name, {})
+                facts = known | facts if known.get("identity") == facts["identity"] else facts
             served[name] = facts
         return served
+
+    @property
+    def _served_before(self) -> dict[str, dict[str, Any]]:
+        return dict(self.files.read("study.lock.json").get("models", {}))
 
     # ---------------------------------------------------------------------- money
 
@@ -187,9 +189,7 @@ class StudyFile(StudySource):
     @cached_property
     def plan(self) -> Plan:
         """Every call."""
-        identities = {name: str(facts["identity"]) for name, facts in self.served.items()}
-        logprobs = {name: int(facts.get("logprobs", 0)) for name, facts in self.served.items()}
-        return Plan(self.experiment, identities, logprobs)
+        return self.plan_of(self.experiment)
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
@@ -219,8 +219,7 @@ class StudyFile(StudySource):
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
-        rules = {name: getdoc(type(evaluator)) or "" for name, evaluator in self.plugins.evaluators().items()}
-        document = lock_document(self.decided, self.experiment, self.served, rules)
+        document = lock_document(self.decided, self.experiment, self.served, self.plugins.rules())
         return document | {"paraphrases": self.paraphrases.for_lock()}
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import getdoc
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -183,6 +184,10 @@ class Plugins:
             with self._source.locating(*loc):
                 made[asked.title] = make()
         return made
+
+    def rules(self) -> dict[str, str]:
+        """What each of the study's evaluators does, in its own words."""
+        return {name: getdoc(type(evaluator)) or "" for name, evaluator in self.evaluators().items()}
 
     def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
         """The follow-up of each evaluator that reads one, by the evaluator's name."""

@@ -14,6 +14,7 @@ import polars as pl
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
+from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.spec import StudySpec
@@ -163,8 +164,17 @@ class StudySource(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the calls."""
-        identities = {name: str(facts["identity"]) for name, facts in self.served.items()}
-        return fingerprint(self.experiment, identities)
+        return fingerprint(self.experiment, self.identities)
+
+    @property
+    def identities(self) -> dict[str, str]:
+        """What each model serves, by its name."""
+        return {name: str(facts["identity"]) for name, facts in self.served.items()}
+
+    def plan_of(self, experiment: Experiment) -> Plan:
+        """Every call of a design, asked of these models."""
+        most = {name: int(facts.get("logprobs", 0)) for name, facts in self.served.items()}
+        return Plan(experiment, self.identities, most)
 
     @property
     def lacks_paraphrases(self) -> bool:
