@@ -6,12 +6,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from quaver.bundles.derived_files import (
-    README,
     estimate_differences,
     file_difference,
     made_with,
@@ -33,7 +32,7 @@ from quaver.study.sources.archive import extract, members_in
 from quaver.study.sources.bundle_source import FORM, Bundle, estimates_in, fitting_together, places_in
 from quaver.study.study_report import resolved
 
-_CALL = ("model", "variant", "decoding", "item", "repeat")
+_CALL = {**dict.fromkeys(("model", "variant", "decoding", "item"), pl.String), "repeat": pl.Int32}
 _DESIGN = (*_CALL, "evaluator", *GOLD_COLUMNS)
 _DIGITS = 7
 """Decimals to which numbers of annotations are compared: another machine's sums may differ by less."""
@@ -189,27 +188,16 @@ def _compare_readings(source: Bundle, stored: pl.DataFrame, found: Verification)
         odd = sorted({*fresh.columns} ^ {*frame.columns}) or ["their order"]
         found.differing.append(f"annotations.parquet has other columns than come out: {', '.join(odd)}")
         return
+    if fresh.height != frame.height:
+        found.differing.append(f"{frame.height:,} annotations stand there, {fresh.height:,} are read")
     place = [name for name in (*_CALL, "evaluator", FIELD) if name in frame.columns]
-    twice = frame.filter(frame.select(place).is_duplicated())
-    if not twice.is_empty():
-        of = f"{count(twice.height, 'annotation')} that share a place with another"
-        found.differing.append(f"{of}, the first of {_where(twice.row(0, named=True))}")
-        return
-    withheld = pl.DataFrame(
-        places, schema_overrides={"repeat": pl.Int32}, schema=None if places else _NOWHERE
+    both = frame.with_columns(there=True).join(
+        fresh.with_columns(now=True), on=place, how="full", suffix="_now", coalesce=True
     )
-    withheld = withheld.with_columns(withheld=True)
-    both = (
-        frame.with_columns(there=True)
-        .join(fresh.with_columns(now=True), on=place, how="full", suffix="_now", coalesce=True)
-        .join(withheld, on=_CALL, how="left")
-        .with_columns(pl.col("there", "now", "withheld").fill_null(value=False))
-    )
+    withheld = pl.DataFrame(places, schema=_CALL).with_columns(withheld=True)
+    both = both.join(withheld, on=[*_CALL], how="left")
     found.annotations -= both.filter("withheld", "now").height
     found.differing += _annotation_differences(both, [name for name in frame.columns if name not in place])
-
-
-_NOWHERE = dict.fromkeys(_CALL[:-1], pl.String) | {"repeat": pl.Int32}
 
 
 def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -232,35 +220,28 @@ def _annotation_differences(both: pl.DataFrame, columns: Sequence[str]) -> list[
 
     Of an answer that was withheld, only what does not depend on it is compared.
     """
-    alone = both.filter(pl.col("there") != pl.col("now"))
-    found = []
+    found, named = [], 0
+    alone = both.filter(pl.col("there").is_null() | pl.col("now").is_null())
     if not alone.is_empty():
         found.append(f"{count(alone.height, 'annotation')} with no counterpart among the answers")
-    left, named = both.filter("there", "now"), 0
-    for name in sorted(columns, key=_telling):
+    left = both.filter("there", "now")
+    telling = [name for name in ("label", "status") if name in columns]  # more than what goes with them
+    for name in [*telling, *(name for name in columns if name not in telling)]:
         differs = pl.col(name).ne_missing(pl.col(f"{name}_now"))
         if name in ANNOTATION_COLUMNS and name not in _DESIGN:
-            differs &= ~pl.col("withheld")
+            differs &= pl.col("withheld").is_null()
         if name == "reason":
             differs &= pl.col(name).ne_missing(_LEFT_OUT)
         wrong = left.filter(differs)
         left = left.filter(~differs)
         for row in wrong.head(max(0, _MOST - named)).iter_rows(named=True):
+            place = f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}"
             now = row[f"{name}_now"]
-            found.append(f"{_where(row)}: {name} {row[name]} stands there, {now} is read")
+            found.append(f"{place}: {name} {row[name]} stands there, {now} is read")
         named += wrong.height
     if named > _MOST:
         found.append(f"and {named - _MOST} more annotations")
     return found
-
-
-def _telling(column: str) -> int:
-    """Labels say more of a difference than what goes with them."""
-    return ("label", "status").index(column) if column in ("label", "status") else 2
-
-
-def _where(row: Mapping[str, Any]) -> str:
-    return f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}"
 
 
 def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
@@ -274,7 +255,7 @@ def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
     found.estimates = len(estimates)
     other_estimates = estimate_differences(estimates_in(packed), estimates)
     found.differing += other_estimates
-    names = sorted(members_in(again), key=_of_interest)
+    names = [*members_in(again)]
     for name in source.opened["files"]:
         if name.endswith(".html") and name not in names:
             found.differing.append(f"{name}: no report of the study has this name")
@@ -291,9 +272,3 @@ def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
             found.differing.append(f"{name}: {other}")
         else:
             found.compared.append(name)
-
-
-def _of_interest(name: str) -> tuple[int, str]:
-    """The report and the estimates before what each field has."""
-    first = ("report.html", "estimates.csv", "estimates.json", README)
-    return (first.index(name) if name in first else len(first), name)
