@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -23,6 +23,9 @@ from quaver.study.sources.labels_source import Labels
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_source import StudySource
 
+if TYPE_CHECKING:
+    from quaver.bundles.verification import Verification
+
 _MOST = 5
 """Items of which is said that they differ."""
 
@@ -30,34 +33,32 @@ _RESOLVED: Final = ("labels", "variants", "decodings", "follow_ups", "conditions
 """What a lock says of the design beside the study file and the items."""
 
 
-def compare_design(
-    source: Bundle, differing: list[str], compared: list[str], not_compared: list[str]
-) -> None:
-    """Add to the lists what of a bundle's design its other files contradict, and what was compared."""
+def compare_design(source: Bundle, found: Verification) -> None:
+    """Find what of a bundle's design its other files contradict."""
     lock = source.lock()
-    written = _study_file(source, differing, compared, not_compared)
-    resolved = None if written is None else _resolved(source, written, compared, not_compared)
+    written = _study_file(source, found)
+    resolved = None if written is None else _resolved(source, written, found)
     if resolved is not None:
-        differing += _item_differences(source, resolved)
+        found.differing += _item_differences(source, resolved)
         if isinstance(written, Labels) and not _has_labels_of(source, written):
-            differing.append("annotations.parquet: not the labels that stand in the table")
+            found.differing.append("annotations.parquet: not the labels that stand in the table")
     shows_examples = any(one["examples"] for one in lock["variants"])
     experiment = resolved or source.experiment
     is_whole = source.has_texts and (resolved is not None or not shows_examples)
     for name, value in _lock_again(source, experiment, is_whole).items():
         if lock.get(name) != value:
-            differing.append(f"study.lock.json: {name} is not what the bundle's other files give")
-    compared.append("study.lock.json")
+            found.differing.append(f"study.lock.json: {name} is not what the bundle's other files give")
+    found.compared.append("study.lock.json")
     if not source.has_texts:
-        not_compared.append("the digest of the design: the texts are not in the bundle")
+        found.not_compared.append("the digest of the design: the texts are not in the bundle")
     if source.spec.annotations is not None:
         return
     if is_whole:
-        differing += _call_differences(source, experiment)
-        compared.append("the prompt of every answer")
+        found.differing += _call_differences(source, experiment)
+        found.compared.append("the prompt of every answer")
     else:
         what = "the examples that prompts show" if source.has_texts else "the texts"
-        not_compared.append(f"prompts and calls: {what} are not in the bundle")
+        found.not_compared.append(f"prompts and calls: {what} are not in the bundle")
 
 
 def _plain(document: Any) -> Any:
@@ -81,19 +82,17 @@ def _lock_again(source: Bundle, experiment: Experiment, is_whole: bool) -> dict[
     return dict(_plain(again))
 
 
-def _study_file(
-    source: Bundle, differing: list[str], compared: list[str], not_compared: list[str]
-) -> StudySource | None:
+def _study_file(source: Bundle, found: Verification) -> StudySource | None:
     """The study file in a bundle as a source of its own; None where it is not there, or not readable here."""
     files = [name for name in source.opened["files"] if name.endswith((".yaml", ".yml"))]
     if len(files) != 1:
-        not_compared.append("the study file, which is not in the bundle")
+        found.not_compared.append("the study file, which is not in the bundle")
         return None
     (name,) = files
     try:
         written = open_source(source.folder / name, source.folder)
     except QuaverError as error:
-        not_compared.append(f"{name}, which cannot be read here: {error.problem}")
+        found.not_compared.append(f"{name}, which cannot be read here: {error.problem}")
         return None
     # both by this version's keys, of which a lock of another may lack some that have a default
     asked, kept = (_plain(one.spec.model_dump(mode="json")) for one in (written, source))
@@ -101,14 +100,12 @@ def _study_file(
         asked["task"]["held"] = kept["task"]["held"]
     for key, value in kept.items():
         if asked[key] != value and "[left out]" not in json.dumps(value):
-            differing.append(f"{name}: {key} differs from what study.lock.json says of it")
-    compared.append(name)
+            found.differing.append(f"{name}: {key} differs from what study.lock.json says of it")
+    found.compared.append(name)
     return written
 
 
-def _resolved(
-    source: Bundle, written: StudySource, compared: list[str], not_compared: list[str]
-) -> Experiment | None:
+def _resolved(source: Bundle, written: StudySource, found: Verification) -> Experiment | None:
     """The design anew from the study file and its tables; None where a table is not in the bundle.
 
     The bundle holds a table by its last name, wherever it was.
@@ -121,15 +118,15 @@ def _resolved(
     names = [path.name for path in places.values()]
     absent = [name for name in names if name not in source.opened["files"] or names.count(name) > 1]
     if absent:
-        not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
+        found.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
         return None
     written.positions.keep(places)
     try:
         resolved = written.experiment
     except QuaverError as error:
-        not_compared.append(f"items and prompts with the study file: {error.problem}")
+        found.not_compared.append(f"items and prompts with the study file: {error.problem}")
         return None
-    compared.append(", ".join(["items and prompts", *names]))
+    found.compared.append(", ".join(["items and prompts", *names]))
     return resolved
 
 

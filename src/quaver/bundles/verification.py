@@ -130,7 +130,7 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
         with fitting_together(Path(path)):
             source = Bundle(Path(path), opened, folder)
             found.design = str(source.lock().get("digest", ""))
-            compare_design(source, found.differing, found.compared, found.not_compared)
+            compare_design(source, found)
             _compare_annotations(source, found)
             _compare_derived(source, Path(home) / "again", found)
             found.differing += _other_digest("study.lock.json: the design's SHA-256", found.design, design)

@@ -44,7 +44,8 @@ class KeptParaphrases:
     ) -> None:
         self._files, self._model = files, model
         self._document = files.read("paraphrases.json")
-        self._making = self._again = False
+        self._making = self._again = self._begun = False
+        self._by: dict[str, Any] = {}
         self._remade: list[Mapping[str, Any]] = []
         self._watch: Callable[[str], None] = lambda _: None
         self._afford: Callable[[Request], None] = lambda _: None
@@ -88,35 +89,45 @@ class KeptParaphrases:
                 return fill(draft, none)
             finally:
                 self.lacking |= none.refused
-        work = _Work(self)
+        self._by, self._begun = {}, False
         try:
-            return fill(draft, work)
+            return fill(draft, self)
         finally:
-            if work.begun:  # what came is kept, whatever went wrong
+            if self._begun:  # what came is kept, whatever went wrong
                 if entry is None:
                     entry = {"asked": dict(asked), "by": {}}
                     kept.append(entry)
-                entry["by"] |= work.by
+                entry["by"] |= self._by
                 entry["paraphrases"] = [asdict(paraphrase) for paraphrase in draft.paraphrases]
                 entry |= {"answers": draft.asked, "dropped": draft.dropped}
                 self._write()
 
     def begin(self, what: str) -> None:
         """Note and report what is about to be made."""
+        self._begun = True
         self.made.append(what)
         self._watch(what)
 
-    def answers(self, asked: str | Mapping[str, Any], request: Request, engine: Model) -> list[Response]:
-        """Ask, and note what it took at once: it is spent, whatever becomes of the answers."""
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Ask a model the same thing several times, and note what it took at once.
+
+        It is spent, whatever becomes of the answers.
+        """
+        name, engine = self._model(model)
+        self._by[name] = {"identity": engine.identity(), **engine.provenance()}
+        calls = tuple(Call(f"paraphrase {seed + n}".encode(), 0, 0, n) for n in range(count))
+        request = Request(name, prompt, decoding, (), seed, calls)
         self._afford(request)
-        engine.prepare(len(request.calls))
+        engine.prepare(count)
         found = [response for _, responses in taken(engine, [request]) for response in responses]
         spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
-        entry = next((one for one in spent if one["model"] == request.model and one["asked"] == asked), None)
+        entry = next((one for one in spent if one["model"] == name and one["asked"] == model), None)
         if entry is None:
             entry = {
-                "model": request.model,
-                "asked": asked,
+                "model": name,
+                "asked": model,
                 "first": time.time(),
                 **dict.fromkeys(_COUNTS, 0),
             }
@@ -131,10 +142,6 @@ class KeptParaphrases:
             entry["thinking_tokens"] += response.thinking_tokens or 0
         self._write()
         return found
-
-    def model(self, asked: str | Mapping[str, Any]) -> tuple[str, Model]:
-        """A model, and what it is called."""
-        return self._model(asked)
 
     @property
     def spent(self) -> list[dict[str, Any]]:
@@ -154,30 +161,6 @@ class KeptParaphrases:
 
     def _write(self) -> None:
         self._files.write("paraphrases.json", {"format": 1, **self._document})
-
-
-class _Work:
-    """What an engine may spend, and what it has spent."""
-
-    def __init__(self, kept: KeptParaphrases) -> None:
-        self._kept = kept
-        self.begun = False
-        self.by: dict[str, Any] = {}
-
-    def begin(self, what: str) -> None:
-        """Note that something is made from now on."""
-        self.begun = True
-        self._kept.begin(what)
-
-    def ask(
-        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
-    ) -> list[Response]:
-        """Ask a model the same thing several times."""
-        name, engine = self._kept.model(model)
-        self.by[name] = {"identity": engine.identity(), **engine.provenance()}
-        calls = tuple(Call(f"paraphrase {seed + n}".encode(), 0, 0, n) for n in range(count))
-        request = Request(name, prompt, decoding, (), seed, calls)
-        return self._kept.answers(model, request, engine)
 
 
 def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
