@@ -328,6 +328,17 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
     assert sorted(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_that_would_be_a_folder_too_is_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "s.zip"
+    digest = hashlib.sha256(b"x").hexdigest()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, json.dumps({"form": FORM, "files": {"a": digest, "a/b": digest}}))
+        archive.writestr("a", "x")
+        archive.writestr("a/b", "x")
+    with pytest.raises(StoreError, match="cannot be read"):
+        verify(path)
+
+
 def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, whole: Path) -> None:
     for target in (study.folder / "study.yaml", study.folder):
         with pytest.raises(StoreError, match="not a bundle"):
