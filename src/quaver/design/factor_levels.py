@@ -8,9 +8,20 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from quaver.core.column_names import column_of
 from quaver.core.records import Variant
 from quaver.errors import SpecError, UnknownName
+
+
+class Options(BaseModel):
+    """The options of a family of prompt variants, or of one of its parts; unknown ones are errors."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, coerce_numbers_to_str=True, use_attribute_docstrings=True
+    )
+
 
 ORIGINAL = "original"
 """The level that leaves the study file's own prompt as it is."""

@@ -46,7 +46,7 @@ def test_own_answers_are_the_original_unless_a_name_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("synonym 2", "the label 'pos' has no synonym 2"),
+        ("synonym 2", "labels have no such name"),
         ("nickname", "labels have no such name"),
         ("synonym 0", "labels have no such name"),
     ],

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -105,18 +105,6 @@ CHUNK = 512
 """Requests whose keys are looked up in the store together."""
 
 
-class _Asked(NamedTuple):
-    """How a condition's calls are asked: decoding, allowed answers, JSON schema."""
-
-    decoding: Decoding
-    choices: tuple[str, ...]
-    schema: str
-
-    @property
-    def terms(self) -> str:
-        return terms_of(*self)
-
-
 class Plan:
     """All calls of an experiment, streamed.
 
@@ -184,54 +172,51 @@ class Plan:
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; an error has none."""
         found = []
-        for quoting in self._quoting(request.model).get(request.calls[0].condition, ()):
+        for cell in self._quoting.get(request.calls[0].condition, ()):
+            follow_up = self.experiment.follow_ups[cell.condition.follow_up]
             for call, response in zip(request.calls, responses, strict=True):
                 if response.finish not in UNFOLLOWED:
-                    found.append(quoting.request(request, call, response.text))
+                    found.append(cell.quoting(follow_up, request, call, response.text))
         return found
 
     def _following_stored(self, requests: Iterable[Request], done: Mapping[bytes, Response]) -> list[Request]:
         """The follow-ups of these requests' stored answers."""
         found = []
         for request in requests:
-            if request.calls[0].condition not in self._quoting(request.model):
-                continue
             known = tuple(call for call in request.calls if call.key in done)
-            if known:
-                responses = [done[call.key] for call in known]
-                found += self.following(request.part(known), responses)
+            if known and known[0].condition in self._quoting:
+                found += self.following(request.part(known), [done[call.key] for call in known])
         return found
 
-    def _quoting(self, model: str) -> dict[int, list[_Quoting]]:
-        """The follow-ups that quote a condition's answers, by that condition's position."""
-        return self._quoted.get(model, {})
-
     @cached_property
-    def _quoted(self) -> dict[str, dict[int, list[_Quoting]]]:
-        result: dict[str, dict[int, list[_Quoting]]] = {}
+    def _quoting(self) -> dict[int, list[_Cell]]:
+        """The follow-ups that quote a condition's answers, by that condition's position."""
+        result: dict[int, list[_Cell]] = defaultdict(list)
         for index, condition in enumerate(self.experiment.conditions):
-            if condition.parent is None:
-                continue
-            asked = self._asked(condition)
-            identity = self.identities[condition.model]
-            shared = condition_hash(identity, asked.terms, occasion=self.occasion)
-            follow_up = self.experiment.follow_ups[condition.follow_up]
-            quoting = _Quoting(index, follow_up, asked, shared)
-            result.setdefault(condition.model, {}).setdefault(condition.parent, []).append(quoting)
+            if condition.parent is not None:
+                result[condition.parent].append(self._cell(index))
         return result
 
     @cached_property
     def terms(self) -> Sequence[str]:
         """For each condition, the terms of its calls, as their keys have them."""
-        return [self._asked(condition).terms for condition in self.experiment.conditions]
+        return [terms_of(*self._asked(condition)) for condition in self.experiment.conditions]
 
-    def _asked(self, condition: Condition) -> _Asked:
+    def _asked(self, condition: Condition) -> tuple[Decoding, tuple[str, ...], str]:
+        """How a condition's calls are asked: decoding, allowed answers, JSON schema."""
         variant, decoding = self._variants[condition.variant], self._decoding(condition)
         if condition.follow_up:
             follow_up = self.experiment.follow_ups[condition.follow_up]
-            return _Asked(decoding, follow_up.choices(self.experiment.labels, variant), "")
-        held = decoding.constraint == "labels" and not variant.schema
-        return _Asked(decoding, tuple(variant.answers.values()) if held else (), variant.schema)
+            return decoding, follow_up.choices(self.experiment.labels, variant), ""
+        is_held = decoding.constraint == "labels" and not variant.schema
+        return decoding, tuple(variant.answers.values()) if is_held else (), variant.schema
+
+    def _cell(self, position: int, twins_before: int = 0) -> _Cell:
+        """A condition, ready to make requests."""
+        condition = self.experiment.conditions[position]
+        identity = self.identities[condition.model]
+        shared = condition_hash(identity, self.terms[position], twins_before, self.occasion)
+        return _Cell(condition, position, *self._asked(condition), shared)
 
     @cached_property
     def _variants(self) -> dict[str, Variant]:
@@ -265,12 +250,9 @@ class Plan:
         for index, condition in enumerate(self.experiment.conditions):
             if condition.parent is not None:
                 continue
-            asked, identity = self._asked(condition), self.identities[condition.model]
-            place = (condition.variant, identity, asked.terms)
+            place = (condition.variant, self.identities[condition.model], self.terms[index])
             if condition.model == model:
-                shared = condition_hash(identity, asked.terms, alike[place], self.occasion)
-                cell = _Cell(condition, index, asked, shared)
-                cells[positions[condition.variant]].append(cell)
+                cells[positions[condition.variant]].append(self._cell(index, alike[place]))
             alike[place] += 1
         return cells
 
@@ -280,37 +262,30 @@ class _Cell(NamedTuple):
 
     condition: Condition
     position: int
-    asked: _Asked
+    decoding: Decoding
+    choices: tuple[str, ...]
+    schema: str
     shared: blake2b
 
     def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
-        condition, position, (decoding, choices, schema), shared = self
+        """The request for an item."""
+        condition, position, decoding, choices, schema, shared = self
         asked, keys = request_keys(shared, prompt.messages, occurrence, condition.repeats)
-        seed = int.from_bytes(asked[:4], "little") >> 2  # room for the repeats below 2**31
         calls = [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
-        return _REQUEST((condition.model, prompt, decoding, choices, seed, tuple(calls), schema))
+        return _REQUEST((condition.model, prompt, decoding, choices, _seed(asked), tuple(calls), schema))
 
-
-class _Quoting(NamedTuple):
-    """A follow-up that quotes the answers of a condition."""
-
-    condition: int
-    follow_up: FollowUp
-    asked: _Asked
-    shared: blake2b
-
-    def request(self, followed: Request, call: Call, answer: str) -> Request:
-        added = self.follow_up.messages((), answer)
-        messages = _with(followed.prompt.messages, added)
+    def quoting(self, follow_up: FollowUp, followed: Request, call: Call, answer: str) -> Request:
+        """The request of a follow-up that quotes an answer."""
+        added = follow_up.messages((), answer)
         key = follow_up_key(self.shared, added, call.key)
-        return Request(
-            followed.model,
-            followed.prompt._replace(messages=messages),
-            self.asked.decoding,
-            self.asked.choices,
-            int.from_bytes(key[:4], "little") >> 2,
-            (Call(key, self.condition, call.item, call.repeat, call.key),),
-        )
+        prompt = followed.prompt._replace(messages=_with(followed.prompt.messages, added))
+        calls = (Call(key, self.position, call.item, call.repeat, call.key),)
+        return Request(followed.model, prompt, self.decoding, self.choices, _seed(key), calls)
+
+
+def _seed(key: bytes) -> int:
+    """The seed of a request: there is room for the repeats below 2**31."""
+    return int.from_bytes(key[:4], "little") >> 2
 
 
 def _with(prompt: tuple[Message, ...], added: tuple[Message, ...]) -> tuple[Message, ...]:

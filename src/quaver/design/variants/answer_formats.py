@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice, permutations
 from math import factorial
-from typing import Final, Literal
+from string import ascii_uppercase
+from typing import ClassVar, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, check_names, level
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, Options, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
-_SYNONYM = re.compile(r"synonym(?: ([1-9]\d*))?")
 _KEY = (
     "{% for label in labels %}{{ label.answer }}: {{ label.name }}{% if not loop.last %}, {% endif %}"
     "{% endfor %}.\n"
@@ -28,19 +27,16 @@ _MOST: Final = 720
 """The most orders of a factor: all orders of six labels."""
 
 
-class Format(BaseModel):
+class Format(Options):
     """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
-
     postfix: str
-    answers: dict[str, str] = {}
+    answers: dict[str, str] = Field({})
     max_tokens: int | None = Field(None, ge=1)
     """The limit on the answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Formats:
+class Formats(Options):
     """Answer formats written by hand.
 
     Args:
@@ -49,7 +45,7 @@ class Formats:
         original: Whether the prompt's own format is one of the levels.
     """
 
-    factor = "format"
+    factor: ClassVar[str] = "format"
     formats: dict[str, Format]
     original: bool = False
 
@@ -73,8 +69,7 @@ def _formatted(form: Format, variant: Variant) -> Variant:
     return replace(variant, **parts, answers={**variant.answers, **form.answers})
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelNames:
+class LabelNames(Options):
     """Other names for the labels in the prompt and in the answer.
 
     A prompt that lists neither ``labels`` nor ``options`` gets a key above its postfix, ``A: positive, B:
@@ -82,11 +77,11 @@ class LabelNames:
 
     Args:
         names: Any of ``name``, ``code``, ``letter`` (A, B, C in the label set's order), ``number`` (1, 2, 3),
-            ``synonym`` (the first of each label), ``synonym 2`` and so on; each is a level.
+            ``synonym`` (the first of each label); each is a level.
         original: Whether the prompt's own answers are one of the levels, if none of ``names`` gives the same.
     """
 
-    factor = "label_name"
+    factor: ClassVar[str] = "label_name"
     names: list[str]
     original: bool = True
 
@@ -116,31 +111,34 @@ def _renamed(name: str, answers: Mapping[str, str], variant: Variant) -> Variant
 
 def _answers(kind: str, labels: Sequence[Label]) -> dict[str, str]:
     """Each label's name of one kind, by its code."""
-    synonym = _SYNONYM.fullmatch(kind)
-    place = int(synonym[1] or 1) - 1 if synonym else 0
+    codes = [label.code for label in labels]
     names = {
         "name": [label.name for label in labels],
-        "code": [label.code for label in labels],
+        "code": codes,
         "number": [str(number) for number in range(1, len(labels) + 1)],
-        "letter": list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(labels)]),
-    }.get(kind, [label.synonyms[place] for label in labels if len(label.synonyms) > place] if synonym else [])
-    if len(names) < len(labels):
-        lacking = next((label.code for label in labels if synonym and len(label.synonyms) <= place), None)
-        raise SpecError(
-            f"the label {lacking!r} has no {kind}" if lacking else "labels have no such name",
-            where="label_names: names",
-            expected="name, code, letter (of up to 26 labels), number, synonym, synonym 2 …",
-            found=kind,
-            fix="add it under task.labels: {code: …, synonyms: [one, another]}" if lacking else None,
-        )
-    return dict(zip((label.code for label in labels), names, strict=True))
+        "letter": list(ascii_uppercase[: len(labels)]),
+        "synonym": [label.synonyms[0] for label in labels if label.synonyms],
+    }.get(kind, [])
+    if len(names) == len(labels):
+        return dict(zip(codes, names, strict=True))
+    problem, fix = "labels have no such name", None
+    if kind == "synonym":
+        lacking = next(label.code for label in labels if not label.synonyms)
+        problem = f"the label {lacking!r} has no synonym"
+        fix = "add it under task.labels: {code: …, synonyms: [one, another]}"
+    raise SpecError(
+        problem,
+        where="label_names: names",
+        expected="name, code, letter (of up to 26 labels), number, synonym",
+        found=kind,
+        fix=fix,
+    )
 
 
 Asked = Literal["all", "rotations", "reversed", "sampled"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelOrder:
+class LabelOrder(Options):
     """The labels shown in other orders, each with its own answer.
 
     The order applies wherever the prompt lists ``answers`` or ``labels``. If the answers are letters, each
@@ -151,7 +149,7 @@ class LabelOrder:
         n: How many to sample, beside the original.
     """
 
-    factor = "label_order"
+    factor: ClassVar[str] = "label_order"
     orders: Asked = "reversed"
     n: int | None = None
 
@@ -188,7 +186,7 @@ class OptionOrder(LabelOrder):
         n: How many to sample, beside the original.
     """
 
-    factor = "option_order"
+    factor: ClassVar[str] = "option_order"
 
     def _ordered(self, order: Sequence[str], labels: LabelSet, variant: Variant) -> Variant:
         names = {label.name.casefold() for label in labels.labels}
@@ -234,10 +232,8 @@ def orders_of(codes: tuple[str, ...], asked: Asked, n: int | None, seed: int) ->
     return {ORIGINAL: codes} | {name: tuple(codes[place] for place in order) for name, order in named.items()}
 
 
-class Treatment(BaseModel):
+class Treatment(Options):
     """The text of a treatment, between the question and the request for the last line."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     text: str | None = None
     """Template of its text; empty for none."""
@@ -270,8 +266,7 @@ TREATMENTS: Mapping[str, Treatment] = {
 FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join(', ') }}."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Treatments:
+class Treatments(Options):
     """The treatments of a multiple-choice study.
 
     ``T0`` plain, ``T1`` final answer only, ``T2`` step by step, ``T3`` only the given options and background,
@@ -285,7 +280,7 @@ class Treatments:
         original: Whether the untreated prompt is one of the levels.
     """
 
-    factor = "treatment"
+    factor: ClassVar[str] = "treatment"
     treatments: dict[str, Treatment] | None = None
     which: list[str] | None = None
     original: bool = False

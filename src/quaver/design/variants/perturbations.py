@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args
+from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import Field
 
 from quaver.core import registry
 from quaver.core.records import Variant
-from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, level
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, Options, level
 from quaver.design.paraphrase.paraphraser import (
     REPHRASER,
     Draft,
@@ -32,13 +32,6 @@ Kind = Literal["classification", "multiple_choice", "question_answering"]
 Name = Literal["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
 
 
-class _Texts(NamedTuple):
-    """The texts of ``reasoning`` and ``bare`` for one kind of task."""
-
-    reasoning: str
-    bare: str
-
-
 _SURFACE: Mapping[str, Any] = {
     "strengths": [0.5],
     "k": 1,
@@ -47,27 +40,27 @@ _SURFACE: Mapping[str, Any] = {
 
 _LAST = "Then write on the last line Answer: and nothing but"
 
-_TEXTS: Mapping[Kind, _Texts] = {
-    "classification": _Texts(
+_TEXTS: Mapping[Kind, tuple[str, str]] = {
+    "classification": (
         f"First say in a few sentences what in the text bears on the label. {_LAST} the label, one of "
         "{{ answers | join(', ') }}.",
         "Label ({{ answers | join(', ') }}):",
     ),
-    "multiple_choice": _Texts(
+    "multiple_choice": (
         f"First weigh the options against each other in a few sentences. {_LAST} one of "
         "{{ answers | join(', ') }}, for the option that you choose.",
         "Answer:",
     ),
-    "question_answering": _Texts(
+    "question_answering": (
         f"First say in a few sentences what bears on the question. {_LAST} the answer, one of "
         "{{ answers | join(', ') }}.",
         "Answer ({{ answers | join(', ') }}):",
     ),
 }
+"""The texts of ``reasoning`` and of ``bare``, for each kind of task."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Perturbations:
+class Perturbations(Options):
     """The five perturbations of an audit.
 
     ``paraphrase``: the instruction in other words. ``moved``: the question before the text instead of after
@@ -88,7 +81,7 @@ class Perturbations:
         which: The levels to use, in this order; all if left out.
     """
 
-    factor = "perturbation"
+    factor: ClassVar[str] = "perturbation"
 
     kind: Kind = "classification"
     paraphrase: str | None = None
@@ -121,7 +114,7 @@ class Perturbations:
             change, turn = partial(show, examples=shown), 2
             made = {"examples": [item.id for item in shown]}
         elif name == "reasoning":
-            change, turn = partial(replace, postfix=_TEXTS[self.kind].reasoning), 2
+            change, turn = partial(replace, postfix=_TEXTS[self.kind][0]), 2
         elif name == "bare":
             change, turn = self._bared, 2
         length = self.reasoning_tokens if name == "reasoning" else self.answer_tokens
@@ -161,7 +154,7 @@ class Perturbations:
         if asked:
             parts.append("{{ instruction }}")
         layout = "\n".join([*parts, "{{ postfix }}"])
-        bare = _TEXTS[self.kind].bare if self.bare is None else self.bare
+        bare = _TEXTS[self.kind][1] if self.bare is None else self.bare
         return replace(variant, system="", layout=layout, instruction=asked, postfix=bare)
 
 
@@ -175,7 +168,7 @@ class Position:
     The lines with the question and the lines with the text swap places; all other lines stay.
     """
 
-    factor = "position"
+    factor: ClassVar[str] = "position"
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt's own position of the question, then the other.
@@ -247,16 +240,15 @@ class VariantFamily(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Instructions:
+class Instructions(Options):
     """Instructions written by hand.
 
     Args:
         texts: Instruction templates by name. The prompt's own instruction is the level ``original``.
     """
 
-    factor = "paraphrase"
-    rewords = True
+    factor: ClassVar[str] = "paraphrase"
+    rewords: ClassVar[bool] = True
     texts: dict[str, str]
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
@@ -347,12 +339,11 @@ class Paraphrases:
 
 
 def _check_each(each: Sequence[str], options: Mapping[str, Any]) -> None:
-    if "model" in options:
-        raise SpecError("give either `each` or `model`, not both", where="each", fix="remove one of them")
-    if not each or len(set(each)) < len(each):
+    if "model" in options or not each or len(set(each)) < len(each):
         raise SpecError(
-            "models that reword for themselves are named once each",
+            "models that reword for themselves are named once each, in place of `model`",
             where="each",
             expected="names of the study's models",
             found=str(list(each)),
+            fix="remove `model`, or what is named twice",
         )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from quaver.core.records import Variant
-from quaver.design.factor_levels import LevelOfFactor, check_names
+from quaver.design.factor_levels import LevelOfFactor, Options, check_names
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
@@ -32,11 +32,7 @@ def _listed(given: Any) -> Any:
 When = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_listed)]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
-
-
-class Part(_Model):
+class Part(Options):
     """One part of the prompt. A bare string is its text."""
 
     text: str | None = None
@@ -121,8 +117,7 @@ Shown = tuple[Mapping[str, str], Mapping[str, Part]]
 """A combination of levels, and the parts that are present there."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Factors:
+class Factors(Options):
     """A prompt for every combination of the factors' levels.
 
     By default the factors are ``definition`` (no, yes), ``output`` (label, score), ``explanation`` (no, yes)
@@ -138,7 +133,7 @@ class Factors:
             names its label: ``score_of: toxic``.
     """
 
-    factor = ""
+    factor: ClassVar[str] = ""
     factors: Annotated[dict[str, Levels], Field(min_length=1)] | None = None
     parts: dict[str, GivenPart] | None = None
 

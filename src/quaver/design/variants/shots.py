@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from quaver.core.records import Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.factor_levels import LevelOfFactor, check_names, level
+from quaver.design.factor_levels import LevelOfFactor, Options, check_names, level
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
@@ -23,8 +23,7 @@ Place = Literal["turns", "message"]
 _Number = Annotated[int, Field(ge=0)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shots:
+class Shots(Options):
     """The prompt with k examples, for each k that is given.
 
     Examples are items outside the sample, or of the study's table of examples (``items.examples``), that have
@@ -41,7 +40,7 @@ class Shots:
             code of the ``label``.
     """
 
-    factor = "shots"
+    factor: ClassVar[str] = "shots"
     k: _Number | list[_Number] | None = None
     draws: Annotated[int, Field(ge=1)] = 1
     place: Place = "turns"
@@ -76,10 +75,8 @@ class Shots:
         return levels
 
 
-class Strategy(BaseModel):
+class Strategy(Options):
     """What a strategy adds to the prompt; nothing leaves it unchanged."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     definitions: bool = False
     """The labels' definitions, after the instruction."""
@@ -94,8 +91,7 @@ _USUAL = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Strategies:
+class Strategies(Options):
     """Prompting strategies (Errica, Sanvito, Siracusano and Bifulco 2025 compare three).
 
     Args:
@@ -105,7 +101,7 @@ class Strategies:
         place: The place of examples: ``turns`` of a conversation, or inside the user ``message``.
     """
 
-    factor = "strategy"
+    factor: ClassVar[str] = "strategy"
     strategies: dict[str, Strategy] | None = None
     describe: str = "{% for label in labels %}\n{{ label.answer }}: {{ label.definition }}{% endfor %}"
     place: Place = "turns"
