@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -270,12 +270,13 @@ def _readings_of(
     found = gold_labels(places, gold, labels, rows[0], source, ("annotations", "fields", name))
     readings = []
     for item, label in zip(places, found, strict=True):
-        cells_shown = [str(item.fields.get(one) or "").strip()[:80] for one in gold.sources]
-        text = " ".join(filter(None, cells_shown))
         if label is not None:
             readings.append(CellLabel(label, "valid", None))
-        else:
-            readings.append(CellLabel(None, "no_label", text) if text else NOTHING)
+            continue
+        given = [item.fields.get(column) for column in gold.sources]
+        texts = [str(cell).strip()[:80] for cell in given if cell is not None]
+        text = " ".join(filter(None, texts))
+        readings.append(CellLabel(None, "no_label", text) if text else NOTHING)
     return readings
 
 
@@ -301,34 +302,35 @@ def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: 
     if spec.text is not None and spec.item == "item":  # the name by which the text's template finds columns
         own.add("item")
     kept = [name for name in rows[0] if name in steady and name not in own]
-    gold, label = spec.gold and spec.gold.column, _gold_reader(spec, labels)
-    items = [
-        Item(
-            item,
-            {name: row.get(name) for name in kept},
-            label(row.text(gold), item, row) if gold else None,
-            {column_of("group", name): row.text(name) for name in spec.groups if name in row},
-        )
-        for item, row in fields.items()
-    ]
+    golds_read = _gold_labels(spec, fields, labels)
+    items = []
+    for item, row in fields.items():
+        groups = {column_of("group", name): row.text(name) for name in spec.groups if name in row}
+        items.append(Item(item, {name: row.get(name) for name in kept}, golds_read.get(item), groups))
     if spec.text is not None and NEAR_DUPLICATES in spec.groups and NEAR_DUPLICATES not in rows[0]:
         items = with_near_duplicates(items, [row.text(spec.text) for row in fields.values()])
     return items
 
 
-def _gold_reader(spec: AnnotationsSpec, labels: LabelSet) -> Callable[[str, str, Row], str | None]:
-    also = spec.gold.map if spec.gold else {}
-    known = {text: code for text, code in also.items() if code is not None}
-    none = [*spec.unlabelled, *(text for text, code in also.items() if code is None)]
-    reader = LabelCells(labels.labels, {**spec.map, **known}, none, labels.level)
-
-    def read(text: str, item: str, row: Row) -> str | None:
-        if (found := reader.read(text)) is None:
-            where = f"{row.where}: {spec.gold and spec.gold.column}"
+def _gold_labels(spec: AnnotationsSpec, rows: Mapping[str, Row], labels: LabelSet) -> dict[str, str | None]:
+    """The gold label of each item, from its first row."""
+    if spec.gold is None or spec.gold.column is None:
+        return {}
+    column, codes, unlabelled = spec.gold.column, {**spec.map}, [*spec.unlabelled]
+    for text, code in spec.gold.map.items():
+        if code is None:
+            unlabelled.append(text)
+        else:
+            codes[text] = code
+    reader, golds = LabelCells(labels.labels, codes, unlabelled, labels.level), {}
+    for item, row in rows.items():
+        text = row.text(column)
+        found = reader.read(text)
+        if found is None:
+            where = f"{row.where}: {column}"
             raise outside_label_set(f"the gold label of item {item!r}", where, [text], labels.codes, _FIX)
-        return found.label
-
-    return read
+        golds[item] = found.label
+    return golds
 
 
 def _whole(row: Row, column: str | None) -> str:

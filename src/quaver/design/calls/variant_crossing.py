@@ -174,22 +174,16 @@ def check_templates(
 
 def check_answers(variant: Variant, source: Positions) -> None:
     """Check that each label of a variant has an answer of its own."""
-    codes_by_answer: dict[str, str] = {}
+    codes_by_answer: dict[str, str] = {"": ""}
     for code, answer in variant.answers.items():
-        if not answer.strip():
-            raise SpecError(
-                f"the label {code!r} has an empty answer",
-                where=_of_variant(variant, source, "answers"),
-                expected="a text",
-                found=repr(answer),
-            )
         other = codes_by_answer.setdefault(answer.strip().casefold(), code)
         if other != code:
+            problem = f"the labels {other!r} and {code!r} have the same answer"
             raise SpecError(
-                f"the labels {other!r} and {code!r} have the same answer",
+                problem if other else f"the label {code!r} has an empty answer",
                 where=_of_variant(variant, source, "answers"),
                 expected="a different answer for every label",
-                found=answer,
+                found=repr(answer),
             )
 
 
