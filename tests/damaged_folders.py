@@ -27,7 +27,6 @@ from tests.damage import CELLS, SQL, VALUES, edit, edited, of_bytes
 import quaver
 from quaver.cli.main import main
 from quaver.errors import QuaverError
-from quaver.view.asked import Asked
 from quaver.view.index_keeper import keep
 from quaver.view.mark_book import MarkBook
 from quaver.view.serving import studies_of
@@ -246,7 +245,7 @@ def look_at(folder: Path) -> None:
     """What ``quaver view`` does with a folder, without its server."""
     (study,) = studies_of([folder / "study.yaml"]).values()
     keep(study.path, study.root, wanted=False)
-    study.view(Asked("is:wrong or by:ada"))
+    study.view("is:wrong or by:ada")
 
 
 def fails(folder: Path, command: tuple[str, ...]) -> str | None:

@@ -21,7 +21,7 @@ from quaver.core.column_names import RESERVED, column_of
 from quaver.design.spec.models_spec import GRID_SETTINGS
 from quaver.papers import catalogue
 from quaver.report.tables.written_tables import COLUMNS
-from quaver.view.query_fields import FIELDS
+from quaver.view.queries import FIELDS
 
 TWO = ("tone", "output")
 """The factor of two levels, without and with names that meet."""

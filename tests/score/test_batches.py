@@ -10,8 +10,7 @@ from tests.score.outputs import Output, outputs
 from quaver.core import registry
 from quaver.core.annotations import Reading
 from quaver.core.records import Condition, Item
-from quaver.score.annotation import Annotator, read
-from quaver.score.distinct_readings import reads_of
+from quaver.score.annotation import Annotator, read, reads_of
 from quaver.testing.tasks import TASKS
 
 OPTIONS: dict[str, dict[str, Any]] = {"pattern": {"pattern": r"(?:is|=) ?(\w+)"}}

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from tests.studies import written
 
-from quaver.score import distinct_readings
-from quaver.score.distinct_readings import mark_of_rules
+from quaver.score import annotation
+from quaver.score.annotation import mark_of_rules
 from quaver.score.evaluators.named_label import Exact, FirstLabel
 from quaver.study.session import Study
 
@@ -56,5 +56,5 @@ def test_a_frame_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch: 
     frame = pl.read_parquet(kept)
     frame.with_columns(label=pl.lit(None, frame.schema["label"])).write_parquet(kept)  # as an older rule had
     assert study.annotations()["label"].null_count() == 2
-    monkeypatch.setattr(distinct_readings, "_hash_of", lambda files: "another release")
+    monkeypatch.setattr(annotation, "_hash_of", lambda files: "another release")
     assert study.annotations()["label"].null_count() == 0

@@ -19,7 +19,6 @@ from tests.studies import written
 from tests.view.viewed import STUDY, again, client_of, collected, index, items
 
 import quaver
-from quaver.view.asked import Asked
 from quaver.view.index_keeper import keep
 from quaver.view.serving import studies_of
 
@@ -95,20 +94,20 @@ def test_an_answer_takes_the_place_of_an_error(tmp_path: Path) -> None:
     path = collected(tmp_path, count=4, answer=failing)
     study = index(path)
     before, place = study.version, study.index.folder
-    assert study.view(Asked("is:error")).matched == 9
+    assert study.view("is:error").matched == 9
     works = True
     quaver.Study.open(path, functions={"fake": failing}).run(retry_errors=True, watch=lambda _: None)
     again(study)
     assert study.index.folder == place
     assert study.version != before
-    assert study.view(Asked("is:error")).matched == 0
-    assert study.view(Asked("label:neu item:i1")).matched == 9
+    assert study.view("is:error").matched == 0
+    assert study.view("label:neu item:i1").matched == 9
 
 
 def test_a_deleted_index_is_made_again(tmp_path: Path) -> None:
     path = collected(tmp_path, count=4)
     shutil.rmtree(index(path).root)
-    assert index(path).view(Asked("")).matched == 36
+    assert index(path).view("").matched == 36
 
 
 def test_a_bundle_is_shown(tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ def test_a_bundle_is_shown(tmp_path: Path) -> None:
     studies = studies_of([packed])
     (study,) = studies.values()
     keep(study.path, study.root, wanted=False)
-    assert study.view(Asked("")).matched == 54
+    assert study.view("").matched == 54
     answer = client_of(studies).get(f"api/studies/{study.id}/answer?item=i1&column=0").json()
     assert answer["prompt"]
     assert answer["response"]["text"] is not None

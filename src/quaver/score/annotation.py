@@ -1,26 +1,43 @@
-"""Responses become the annotation frame, chunk by chunk, in constant memory."""
+"""Responses become the annotation frame, chunk by chunk, in constant memory.
+
+Each distinct answer is read once: what an evaluator is shown decides what it reads.
+"""
 
 from __future__ import annotations
 
 import gc
+import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
+from itertools import repeat
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS, AnswerRows, Reading, Row
+from quaver.core.annotations import (
+    ANNOTATION_COLUMNS,
+    FIELD,
+    GOLD_COLUMNS,
+    AnswerRows,
+    Reading,
+    Row,
+    Values,
+    tokens_of,
+)
 from quaver.core.label_values import TaskField, fields_in
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
-from quaver.score.distinct_readings import DistinctReadings, reads_of
-from quaver.score.parsing.evaluator import Evaluator, Reader, readers_of
-from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.evaluator import Answer, Evaluator, Reader, readers_of
+from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.statuses import loops, settled
 
 
 def _columns(
@@ -181,13 +198,12 @@ class Annotator:
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
         self._follow_ups = [condition.follow_up for condition in conditions]
         forms = [forms_of(labels, variant) for variant in variants.values()]
-        self._groups: dict[str, list[_Group]] = defaultdict(list)
+        # Evaluators that are shown the same, by follow-up: their readings, and the name and field of each.
+        self._groups: dict[str, list[tuple[DistinctReadings, Sequence[tuple[str, int]]]]] = defaultdict(list)
         together: dict[tuple[str, str], list[tuple[str, int, list[Reader]]]] = defaultdict(list)
         for name, evaluator in evaluators.items():
-            reads, by_variant = (
-                reads_of(evaluator),
-                [readers_of(evaluator, labels, variant) for variant in variants.values()],
-            )
+            reads = reads_of(evaluator)
+            by_variant = [readers_of(evaluator, labels, variant) for variant in variants.values()]
             # One that reads pairs sets marks of its own, and comes last.
             alike = f"~{name}" if reads == "pair" else reads
             for field in range(len(self._codes)):
@@ -199,12 +215,11 @@ class Annotator:
             self._groups[follow_up].append((readings, [(name, field) for name, field, _ in some]))
         self._order = [(name, field) for name in evaluators for field in range(len(self._codes))]
         self._order.sort(key=lambda place: reads_of(evaluators[place[0]]) == "pair")
-        extra = {
-            name: column.dtype
-            for name, column in {**self._of_condition, **self._of_item}.items()
-            if name not in ANNOTATION_COLUMNS
-        }
-        columns = {**ANNOTATION_COLUMNS, **extra, **({FIELD: pl.Categorical} if fields else {})}
+        columns: dict[str, Any] = {**ANNOTATION_COLUMNS}
+        for name, column in (self._of_condition | self._of_item).items():
+            columns.setdefault(name, column.dtype)
+        if fields:
+            columns[FIELD] = pl.Categorical
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row] | AnswerRows) -> pl.DataFrame:
@@ -248,9 +263,6 @@ class Annotator:
         yield from (made[place] for place in self._order if place in made)
 
 
-_Group = tuple[DistinctReadings, Sequence[tuple[str, int]]]
-"""Evaluators that are shown the same: their readings, and the name and field of each."""
-
 _MARKS = ("truncated", "looping")
 _READ = ("label", "status", "reason", "confidence", "label_coverage", "mass_coverage")
 
@@ -288,3 +300,123 @@ def _no_search_for_cycles() -> Iterator[None]:
     finally:
         if searched:
             gc.enable()
+
+
+_REMEMBERED: Final = 20_000
+"""So many distinct answers are remembered from chunk to chunk, or those of one chunk."""
+
+
+def reads_of(evaluator: Evaluator) -> str:
+    """What an evaluator reads."""
+    return getattr(evaluator, "reads", "text")
+
+
+class DistinctReadings:
+    """Readings of answers by evaluators that are shown the same of them.
+
+    Args:
+        reads: What they read (see `Evaluator`).
+        readers: For each evaluator its readers, one for each variant.
+        forms: For each variant, how the labels may be written.
+    """
+
+    def __init__(self, reads: str, readers: Sequence[Sequence[Reader]], forms: Sequence[Forms]) -> None:
+        self._reads = reads
+        self._rules: list[tuple[Forms, Sequence[Reader]]] = []
+        # Paraphrases that ask for the same answers are read by the same rules.
+        groups: dict[Hashable, int] = {}
+        self._group = np.empty(len(forms), np.intp)
+        for variant, (form, *some) in enumerate(zip(forms, *readers, strict=True)):
+            self._group[variant] = groups.setdefault(_alike(form, some), len(groups))
+            if len(groups) > len(self._rules):
+                self._rules.append((form, some))
+        self._known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def of(
+        self, variants: NDArray[np.intp], rows: AnswerRows
+    ) -> tuple[NDArray[np.intp], list[Sequence[Any]]]:
+        """The readings of some answers.
+
+        Returns:
+            Which of the distinct ones is each answer's; and of the distinct ones the marks ``truncated`` and
+            ``looping``, then the readings of each evaluator.
+        """
+        keys = [*zip(*_shown(rows, self._reads), self._group[variants].tolist(), strict=True)]
+        places: dict[tuple[Any, ...], int] = {}
+        codes = np.fromiter((places.setdefault(key, len(places)) for key in keys), np.intp, len(keys))
+        if self._reads == "response" or len(self._known) + len(places) > _REMEMBERED:
+            self._known.clear()
+        for key in places:
+            if key not in self._known:
+                self._known[key] = self._read(key, rows)
+        columns: list[Sequence[Any]] = [*zip(*map(self._known.__getitem__, places), strict=True)]
+        return codes, columns or [()] * (2 + len(self._rules[0][1]))
+
+    def _read(self, key: tuple[Any, ...], rows: AnswerRows) -> tuple[Any, ...]:
+        """Two marks and each evaluator's reading of an answer."""
+        *shown, group = key
+        forms, readers = self._rules[group]
+        if self._reads == "pair":  # a follow-up, with the answer that it quotes; readers set the marks
+            about = None if shown[1] is None else _response(*shown[1])
+            answer = Answer(_response(*shown[0]), about)
+            readings = [reader(answer) for reader in readers]
+            return readings[0].truncated, readings[0].looping, *readings
+        thought = None if self._reads == "response" else shown[3]
+        answer = Answer(rows.whole(shown[0]) if thought is None else _response(*shown), thought=thought)
+        decided = settled(answer, forms, of_tokens=self._reads == "tokens")
+        readings = [decided or reader(answer) for reader in readers]
+        response = answer.response
+        return response.finish == "length", loops(response.text), *readings
+
+
+def _alike(forms: Forms, readers: Sequence[Reader]) -> Hashable:
+    """What two variants have in common whose answers are read alike."""
+    try:
+        hash(key := (forms, *readers))
+    except TypeError:  # a reader of somebody else's
+        return (forms, *map(id, readers))
+    return key
+
+
+def _response(text: str, finish: Any, error: str | None, thought: bool, tokens: Any = None) -> Response:
+    return Response(text, finish, error, None, tokens_of(tokens))
+
+
+def _shown(rows: AnswerRows, reads: str) -> list[Iterable[Any]]:
+    """What evaluators are shown, in columns that make a key; of whole responses, every one."""
+    if reads == "response":
+        return [range(len(rows))]
+    said = rows.said
+    thought = map(bool, said.thinkings) if any(said.thinkings) else repeat(False, len(rows))
+    columns: list[Iterable[Any]] = [said.texts, said.finishes, said.errors, thought]
+    if reads == "text":
+        return columns
+    columns.append([token or None for token in said.tokens])
+    if reads == "tokens":
+        return columns
+    about = [None if one is None else _quoted(one) for one in rows.about or (None,) * len(rows)]
+    return [zip(*columns, strict=True), about]
+
+
+def _quoted(said: Values) -> Values:
+    text, finish, error, thinking, tokens = said[:5]
+    return text, finish, error, bool(thinking), tokens or None
+
+
+def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
+    """A hash of the code that reads answers; a frame made by other code is rebuilt."""
+    theirs = {
+        getattr(sys.modules.get(type(evaluator).__module__), "__file__", None) for evaluator in evaluators
+    }
+    own = {path for ending in ("py", "toml") for path in Path(__file__).parent.rglob(f"*.{ending}")}
+    files = {*own, *(Path(file) for file in theirs if file)}
+    return _hash_of(tuple(sorted(files)))
+
+
+@cache
+def _hash_of(files: tuple[Path, ...]) -> str:
+    """A hash of files, cached, since they do not change during a process."""
+    state = blake2b(digest_size=16)
+    for file in files:
+        state.update(file.read_bytes() if file.is_file() else b"")  # a zipped package has no files
+    return state.hexdigest()

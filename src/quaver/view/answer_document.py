@@ -57,7 +57,7 @@ def _place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
 def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """One answer in full."""
     row, column = _place_of(study, given.item, given.column)
-    view, index = study.view(given.asked), study.index
+    view, index = study.view(*given.view), study.index
     of_item: dict[int, dict[int, dict[str, Any]]] = {}
     for cell in index.cells(row).iter_rows(named=True):
         of_item.setdefault(cell["column"], {})[cell["evaluator"]] = cell

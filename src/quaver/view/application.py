@@ -21,7 +21,7 @@ from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.asked import Given, given_in
-from quaver.view.query_language import QueryError
+from quaver.view.queries import QueryError
 from quaver.view.study_index import error_document
 from quaver.view.viewed_study import ViewedStudy
 

@@ -12,24 +12,8 @@ from quaver.core.arguments import excerpt, expectation
 from quaver.errors import QuaverError
 
 _MOST = 1 << 40
-_BY_NAME = ConfigDict(populate_by_name=True)
 
 Natural = Annotated[int, Field(ge=0, le=_MOST)]
-
-
-@dataclass(frozen=True, config=_BY_NAME)
-class Asked:
-    """The view that is asked for.
-
-    Attributes:
-        query: The query line.
-        evaluator: Whose readings; empty for the study's first.
-        sort: The order of the rows.
-    """
-
-    query: Annotated[str, Field(validation_alias="q")] = ""
-    evaluator: Annotated[str, Field(validation_alias="e")] = ""
-    sort: str = "item"
 
 
 class Body(BaseModel):
@@ -43,12 +27,14 @@ class Body(BaseModel):
     replace: bool = False
 
 
-@dataclass(frozen=True, config=_BY_NAME)
+@dataclass(frozen=True, config=ConfigDict(populate_by_name=True))
 class Given:
     """All that a request says.
 
     Attributes:
-        asked: The view.
+        query: The query line.
+        evaluator: Whose readings; empty for the study's first.
+        sort: The order of the rows.
         blind: Whether the models' labels are hidden.
         study: The study that the path names.
         name: The mark, chart or file of the page that the path names.
@@ -68,7 +54,9 @@ class Given:
         content: What was sent.
     """
 
-    asked: Asked = Asked()
+    query: Annotated[str, Field(validation_alias="q")] = ""
+    evaluator: Annotated[str, Field(validation_alias="e")] = ""
+    sort: str = "item"
     blind: bool = False
     study: str = ""
     name: str = ""
@@ -86,6 +74,11 @@ class Given:
     against: Natural | None = None
     who: str = ""
     content: bytes = b""
+
+    @property
+    def view(self) -> tuple[str, str, str]:
+        """The view that is asked for."""
+        return self.query, self.evaluator, self.sort
 
     def window(self, usual: int, most: int) -> slice:
         """The places that are asked for."""
@@ -113,7 +106,7 @@ def given_in(query: Mapping[str, str], path: Mapping[str, str], content: bytes =
     known: dict[str, Any] = {name: value for name, value in query.items() if value}
     known |= {"study": "", "name": "", **path}
     try:
-        return _GIVEN.validate_python({**known, "asked": known, "content": content})
+        return _GIVEN.validate_python({**known, "content": content})
     except ValidationError as error:
         raise refusal(error) from None
 

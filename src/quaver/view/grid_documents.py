@@ -11,8 +11,7 @@ import polars as pl
 from quaver.core.number_format import short_name
 from quaver.view.asked import Given
 from quaver.view.grid_view import MARGINS
-from quaver.view.query_fields import Scope
-from quaver.view.query_language import quoted, written
+from quaver.view.queries import Scope, quoted, written
 from quaver.view.stored_answers import excerpts
 from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
@@ -22,7 +21,7 @@ _EXCERPT, _MOST_VALUES = 200, 50
 
 def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """A view without its cells: how many rows, which columns, what the margins say."""
-    view, index = study.view(given.asked), study.index
+    view, index = study.view(*given.view), study.index
     columns = zip(index.design.columns, view.margins.iter_rows(named=True), strict=True)
     return {
         "rows": len(view.rows),
@@ -54,7 +53,7 @@ def _margin(sums: Mapping[str, Any]) -> dict[str, Any]:
 
 def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some rows, with what is known of their items and the marks of one person or all."""
-    view, window, result = study.view(given.asked), given.window(100, 1000), dict[str, Any]()
+    view, window, result = study.view(*given.view), given.window(100, 1000), dict[str, Any]()
     if given.find:
         place = result["found"] = view.place_of(study.index.places.get(given.find))
         count = window.stop - window.start
@@ -77,7 +76,7 @@ def _last(marks: Sequence[Any]) -> str | None:
 
 def cells(study: ViewedStudy, given: Given) -> tuple[bytes, int, int]:
     """A window of cells, row by row, and its size."""
-    view, window, step = study.view(given.asked), given.window(0, 100_000), max(1, given.step)
+    view, window, step = study.view(*given.view), given.window(0, 100_000), max(1, given.step)
     found = view.cells(slice(window.start * step, window.stop * step), given.left, given.width)
     codes, match, sure = (_zoomed(part, step) for part in found) if step > 1 else found
     if given.blind:
@@ -102,7 +101,7 @@ def _zoomed(part: Any, step: int) -> Any:
 
 def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
-    view, excerpt = study.view(given.asked), given.characters(200)
+    view, excerpt = study.view(*given.view), given.characters(200)
     index, marks = study.index, study.book.by_item(given.who)
     found = view.answers(given.window(50, 500))
     texts = index.item_texts({*found["row"]}, excerpt)
@@ -154,7 +153,7 @@ def read_as(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def facets(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """How many matching answers, or items, have each value of each field; of items also its absence."""
-    view = study.view(given.asked)
+    view = study.view(*given.view)
     names = ["label", "status", "model", "prompt", "decoding", "repeat", "gold", *study.index.design.groups]
     if study.index.gold.gather(view.rows).null_count() == len(view.rows):
         names.remove("gold")

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.view.asked import Asked
-from quaver.view.query_fields import Scope, pick
-from quaver.view.query_language import QueryError
+from quaver.view.queries import QueryError, Scope, pick
 
 SORTS = {
     "item": "in the study's order",
@@ -46,7 +44,8 @@ class GridView:
 
     Args:
         scope: Where it is asked.
-        asked: What is asked.
+        query: The query line.
+        sort: The order of the rows, one of ``SORTS``.
 
     Attributes:
         rows: The numbers of the items, in order.
@@ -54,15 +53,15 @@ class GridView:
         counts: How many matching answers have each legend code.
     """
 
-    def __init__(self, scope: Scope, asked: Asked) -> None:
-        if asked.sort not in SORTS:
-            raise QueryError("there is no such order", (0, 0), expected=", ".join(SORTS), found=asked.sort)
-        self.scope, self._condition = scope, scope.condition(asked.query)
+    def __init__(self, scope: Scope, query: str, sort: str) -> None:
+        if sort not in SORTS:
+            raise QueryError("there is no such order", (0, 0), expected=", ".join(SORTS), found=sort)
+        self.scope, self._condition = scope, scope.condition(query)
         self._frame = scope.answers
         hits, shown, holds = self._matching()
         self.margins, self.counts = self._margins(shown, holds)
         items = scope.numbers.with_columns(item=scope.index.ids).filter(pl.Series(shown))
-        sorted_items = items.sort(_KEYS[asked.sort], nulls_last=True, maintain_order=True)
+        sorted_items = items.sort(_KEYS[sort], nulls_last=True, maintain_order=True)
         self.rows: Any = sorted_items["row"].to_numpy()
         self._hits = hits[self.rows]
 

@@ -24,8 +24,7 @@ from quaver.core.records import Numbers
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.score.annotation import Annotator
-from quaver.score.distinct_readings import mark_of_rules
+from quaver.score.annotation import Annotator, mark_of_rules
 from quaver.study.analysis.annotation_frame import annotator_of, gold_labels, readable
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.sources.study_source import StudySource

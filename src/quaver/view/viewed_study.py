@@ -13,10 +13,9 @@ import polars as pl
 
 from quaver.collect.store.store_lock import who_collects
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.view.asked import Asked
 from quaver.view.grid_view import GridView
 from quaver.view.mark_book import MarkBook
-from quaver.view.query_fields import MARKS, Scope, numbers_of
+from quaver.view.queries import MARKS, Scope, numbers_of
 from quaver.view.study_index import Index, index_in
 
 
@@ -107,18 +106,18 @@ class ViewedStudy:
             raise UnknownName("evaluator", name, known, where="e")
         return known.index(name)
 
-    def view(self, asked: Asked) -> GridView:
+    def view(self, query: str = "", evaluator: str = "", sort: str = "item") -> GridView:
         """A view of the grid."""
         with self._computing:
-            return self._views(asked, self.version, self.book.version)
+            return self._views(query, evaluator, sort, self.version, self.book.version)
 
-    def _view(self, asked: Asked, *_: str) -> GridView:
-        return GridView(self.scope(asked), asked)
+    def _view(self, query: str, evaluator: str, sort: str, *_: str) -> GridView:
+        return GridView(self.scope(evaluator), query, sort)
 
-    def scope(self, asked: Asked) -> Scope:
+    def scope(self, evaluator: str = "") -> Scope:
         """Where a query is asked."""
-        evaluator = self.evaluator(asked.evaluator)
-        return Scope(self.index, evaluator, self.numbers(evaluator), self._marks())
+        number = self.evaluator(evaluator)
+        return Scope(self.index, number, self.numbers(number), self._marks())
 
     def numbers(self, evaluator: int) -> pl.DataFrame:
         """The numbers of every item."""

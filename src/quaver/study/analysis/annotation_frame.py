@@ -18,8 +18,7 @@ from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import with_gold
-from quaver.score.annotation import Annotator, annotate
-from quaver.score.distinct_readings import mark_of_rules
+from quaver.score.annotation import Annotator, annotate, mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_source import StudySource

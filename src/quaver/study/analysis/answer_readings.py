@@ -15,8 +15,7 @@ from quaver.core import registry
 from quaver.core.label_values import fields_in
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
-from quaver.score.annotation import annotate
-from quaver.score.distinct_readings import reads_of
+from quaver.score.annotation import annotate, reads_of
 from quaver.score.parsing.evaluator import reads_fields
 from quaver.study.analysis.annotation_frame import annotator_of, with_gold_of
 from quaver.study.analysis.call_export import KEYS, raw_answers

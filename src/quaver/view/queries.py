@@ -1,25 +1,117 @@
-"""What a query may ask for: named polars expressions over an evaluator's annotations, their items and marks.
+r"""The query line: what it may say, and where it is wrong.
 
-The field ``no`` alone asks for what is absent: ``no:label``, ``no:gold``, ``no:side``. So a value is always a
-name, whatever that name is.
+::
+
+    query   = { ["-"] (term | words) }
+    term    = field op value {"," value}
+    op      = ":" "=" "!=" "<" "<=" ">" ">="
+
+All conditions must hold; of the values of one, any. A value, a field, and words may stand in double quotes,
+with ``\"`` inside; ``*`` at the end of a value stands for whatever follows. Only the field ``no`` asks for
+what is absent (``no:label``), so that no value is reserved: a label called ``none`` is ``label:none``.
+
+What a field asks for is a polars expression over an evaluator's annotations, their items and marks.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from quaver.core.number_format import short_name
-from quaver.errors import nearest
+from quaver.errors import QuaverError, nearest
 from quaver.study.sources.gold_files import gold_beside
-from quaver.view.query_language import QueryError, Term, Value, condition
 from quaver.view.stored_answers import holding
 from quaver.view.study_index import Index
+
+_MOST_PARTS, _LONGEST = 500, 10_000
+_QUOTED = r'"(?:[^"\\]|\\.)*"?'
+_TERM = re.compile(
+    rf"""\s*(?P<minus>-(?=[^\s]))?
+    (?: (?P<field>{_QUOTED}|[^\s":=<>!,-][^\s":=<>!,]*)(?P<op>!=|<=|>=|[:=<>])
+    | (?P<words>{_QUOTED}|[^\s"]+) )""",
+    re.VERBOSE,
+)
+_VALUE = re.compile(rf'(?P<text>{_QUOTED}|[^\s,"]+)(?P<more>,?)')
+
+Place = tuple[int, int]
+
+
+class QueryError(QuaverError):
+    """A query line that says nothing.
+
+    Args:
+        problem: What is wrong.
+        at: The characters of the line.
+        **parts: The further parts of a `QuaverError`.
+    """
+
+    def __init__(self, problem: str, at: Place, **parts: str | None) -> None:
+        super().__init__(problem, where="query", **parts)
+        self.at = at
+
+
+class Value(NamedTuple):
+    """A value of a term.
+
+    Attributes:
+        text: What it says, without quotes and without the ``*``.
+        at: Where it stands.
+        open: Whether ``*`` stands at its end.
+    """
+
+    text: str
+    at: Place
+    open: bool = False
+
+
+def _values_at(line: str, index: int) -> tuple[list[Value], int]:
+    """The values at a place of a line, with commas between them, and where they end."""
+    values, more = list[Value](), True
+    while more and (value := _VALUE.match(line, index)):
+        values.append(_value(value["text"], value.span("text"), may_be_open=True))
+        index, more = value.end(), bool(value["more"])
+    return values, index
+
+
+def _value(text: str, at: Place, *, may_be_open: bool = False) -> Value:
+    """A value as it was written, with or without quotes."""
+    if not text.startswith('"'):
+        is_open = may_be_open and text.endswith("*") and len(text) > 1
+        return Value(text[:-1] if is_open else text, at, is_open)
+    if len(text) < 2 or not text.endswith('"') or (text.endswith('\\"') and not text.endswith('\\\\"')):
+        raise QueryError("a quotation is not closed", at, expected='"')
+    return Value(re.sub(r"\\(.)", r"\1", text[1:-1]), at)
+
+
+def quoted(text: str) -> str:
+    r"""A value as it stands in a query.
+
+    >>> quoted("neutral"), quoted('say "no"')
+    ('neutral', '"say \\"no\\""')
+    """
+    return text if re.fullmatch(r"[\w./-]+", text) else _escaped(text)
+
+
+def written(field: str) -> str:
+    """A field as it stands in a query, before its operator or after ``no:``.
+
+    >>> written("side"), written("-")
+    ('side', '"-"')
+    """
+    return field if re.fullmatch(r"\w[\w.]*", field) else _escaped(field)
+
+
+def _escaped(text: str) -> str:
+    inside = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{inside}"'
+
 
 FIELDS = (
     *("label", "status", "confidence", "answer", "length", "is", "no", "model"),
@@ -121,7 +213,7 @@ class Scope:
         items = index.items.hstack(numbers.select("gold", "modal", "labels", *SHARES))
         items = items.hstack(marks.select(pl.all().name.prefix(_OF_MARKS)))
         self._tables = {"row": items, "column": columns, "legend": design.legend}
-        self._own = [*columns.columns[4:], *design.groups]
+        self._own = [*dict.fromkeys((*columns.columns[4:], *design.groups))]
         original = pl.col("prompt") == (design.prompts[0] if design.prompts else "")
         kinds = ("agree", "disagree", "unclear")
         self._choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {
@@ -147,8 +239,21 @@ class Scope:
         )
 
     def condition(self, line: str) -> pl.Expr:
-        """What a query line asks for, as one expression."""
-        return condition(line, self._term, self._words)
+        """What a query line asks for, as one expression; an empty line asks for everything."""
+        whole, parts, index = pl.lit(True), 0, 0
+        while match := _TERM.match(line, index):
+            parts, index = parts + 1, match.end()
+            if len(line) > _LONGEST or parts > _MOST_PARTS:
+                most = f"{_LONGEST:,} characters and {_MOST_PARTS} conditions at most"
+                raise QueryError("the query is too long", (0, len(line)), expected=most)
+            if match["op"]:
+                values, index = _values_at(line, index)
+                field = _value(match["field"], match.span("field")).text
+                holds = self._term(field, match["op"], values, (match.start("field"), index))
+            else:
+                holds = self._words(_value(match["words"], match.span("words")))
+            whole = ~holds & whole if match["minus"] else holds & whole
+        return whole
 
     def level_of(self, name: str) -> str:
         """What has a field: a row, a column, a legend code, or else each answer."""
@@ -174,19 +279,20 @@ class Scope:
                 return pick(table.select(test).to_series(), key)
         return test
 
-    def _term(self, term: Term) -> pl.Expr:
-        """The condition of a term."""
-        name = self._name_of(term.field)
+    def _term(self, field: str, op: str, values: Sequence[Value], at: Place) -> pl.Expr:
+        """The condition that a field has one of some values."""
+        if not values:
+            raise QueryError(f"nothing stands after {field}{op}", at, expected="a value")
+        name = self._name_of(field)
         if name is None:
-            names, end = [*FIELDS, *dict.fromkeys(self._own)], term.at[0] + len(term.field)
-            raise _unknown(term.field, names, "field", (term.at[0], end))
+            raise _unknown(field, [*FIELDS, *self._own], "field", (at[0], at[0] + len(field)))
         if name in NUMBERS:
-            tests = [COMPARED[term.op](pl.col(name), _number_in(value, name)) for value in term.values]
-            return self._where(reduce(operator.and_ if term.op == "!=" else operator.or_, tests))
-        if term.op not in (":", "=", "!="):
-            raise QueryError(f"{name} is not a number", term.at, expected=f"{name}:VALUE", found=term.op)
-        test = reduce(operator.or_, [self._value(name, value) for value in term.values])
-        return ~test if term.op == "!=" else test
+            tests = [COMPARED[op](pl.col(name), _number_in(value, name)) for value in values]
+            return self._where(reduce(operator.and_ if op == "!=" else operator.or_, tests))
+        if op not in (":", "=", "!="):
+            raise QueryError(f"{name} is not a number", at, expected=f"{name}:VALUE", found=op)
+        test = reduce(operator.or_, [self._value(name, value) for value in values])
+        return ~test if op == "!=" else test
 
     def _value(self, name: str, value: Value) -> pl.Expr:
         """The condition that a field has a value."""
@@ -271,7 +377,7 @@ def pick(values: pl.Series, key: str) -> pl.Expr:
     return pl.lit(values).gather(pl.col(key), null_on_oob=True)
 
 
-def _unknown(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
+def _unknown(text: str, known: Iterable[str], what: str, at: Place) -> QueryError:
     """The error about a name that nothing has, with the nearest name that something has."""
     names = list(known)
     near = nearest(text, names)
