@@ -11,6 +11,7 @@ from tests.cli.commands import here
 from tests.studies import written
 
 from quaver.report.findings.key_results import quality_lines
+from quaver.report.findings.quality import severity
 from quaver.study.session import Study
 
 MODEL = """
@@ -53,11 +54,11 @@ def test_run_status_and_measure_print_the_gate_of_the_report(
     functions = {"fake": importlib.import_module("half_read").annotate}
     study = Study.open(folder / "study.yaml", functions=functions)
     issues = study.quality().issues
-    assert [(one.kind, one.severity, one.estimate.details["times"]) for one in issues] == [
+    assert [(one.measure, severity(one), one.details["times"]) for one in issues] == [
         ("failed_calls", "caution", 60),  # three of ten texts, under either prompt
         ("unlabelled_answers", "caution", 10),  # one of ten, under one of them
     ]
-    assert issues[1].estimate.details["calls"] == 200
+    assert issues[1].details["calls"] == 200
     lines = quality_lines(study.quality())
     assert len(lines) == 2
     page = study.report().read_text(encoding="utf-8")

@@ -158,12 +158,10 @@ def test_the_lengths_of_several_data_sets_are_averaged(study: Study) -> None:
 
 def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     from quaver.papers.stored_answers import StoredAnswers
-    from quaver.report.tables.study_tables import PartCost
 
-    parts = [
-        PartCost("tone", "plain", 80, 800.0, 80.0, 0.08),
-        PartCost("tone", "polite", 80, 1000.0, 60.0, 0.09),
-    ]
+    columns = ("factor", "level", "calls", "prompt_tokens", "completion_tokens", "money")
+    rows = [("tone", "plain", 80, 800.0, 80.0, 0.08), ("tone", "polite", 80, 1000.0, 60.0, 0.09)]
+    parts = pl.DataFrame(rows, schema=columns, orient="row")
     monkeypatch.setattr(StoredAnswers, "part_costs", lambda _: parts)
     row = {(row["factor"], row["level"]): row for row in tabled(study, "lengths")}["tone", "polite"]
     close(row, {"tokens read": 12.5, "read change": 0.25, "tokens written": 0.75, "written change": -0.25})

@@ -28,7 +28,7 @@ def words(path: Path, section: str = "") -> str:
 def judged(study: Any) -> tuple[str, ...]:
     """What is wrong with the answers, and why what is recommended."""
     found = study.moved()
-    return (*(one.kind for one in quality(found).issues), *(one.reason for one in recommendations(found)))
+    return (*(one.measure for one in quality(found).issues), *(one.reason for one in recommendations(found)))
 
 
 def is_missing(path: Path, section: str) -> bool:

@@ -219,7 +219,7 @@ def _document(opened: Study) -> dict[str, Any]:
     found = asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left}
     found |= dict.fromkeys(("quality", "clusters", "verdict"))
     if quality := quality_in_passing(opened, status):
-        found["quality"] = [asdict(issue) for issue in quality.issues]
+        found["quality"] = quality.rows()
         found["clusters"] = [asdict(clusters) for clusters in quality.clusters]
     if card := verdict_in_passing(opened, status):
         names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")

@@ -22,7 +22,6 @@ from quaver.papers.stored_answers import (
     p_of,
     shortened,
 )
-from quaver.report.tables.study_tables import PartCost
 
 MEAN = "mean"
 """What the rows over all data sets are called."""
@@ -108,7 +107,7 @@ def lengths(answers: Answers) -> Rows:
     changes: dict[tuple[str, str], list[float]] = {}
     for one in answers:
         fixed = _fixed_lengths(one)
-        calls = {(part.factor, part.level): _per_call(part) for part in one.part_costs()}
+        calls = _per_call(one.part_costs())
         for factor, levels in _factors(one).items():
             each = [
                 (_fixed_at(one, fixed, factor, level), *calls.get((factor, level), (None,) * 3))
@@ -142,12 +141,15 @@ def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, lev
     return float(np.mean(words)) if words else None
 
 
-def _per_call(part: PartCost) -> tuple[float | None, ...]:
-    """Tokens read and written for a call, and dollars for a thousand."""
-    if not part.calls:
-        return (None,) * 3
-    read, written = part.prompt_tokens / part.calls, part.completion_tokens / part.calls
-    return read or None, written or None, None if part.money is None else 1000 * part.money / part.calls
+def _per_call(parts: pl.DataFrame) -> dict[tuple[str, str], tuple[float | None, ...]]:
+    """By factor and level: tokens read and written for a call, and dollars for a thousand."""
+    read, written, money = (pl.col(name) / pl.col("calls") for name in _AMOUNTS)
+    counted = [pl.when(tokens > 0).then(tokens) for tokens in (read, written)]
+    rows = parts.select("factor", "level", *counted, money * 1000).rows()
+    return {(factor, level): tuple(amounts) for factor, level, *amounts in rows}
+
+
+_AMOUNTS = ("prompt_tokens", "completion_tokens", "money")
 
 
 def data_sets(answers: Answers) -> Rows:

@@ -21,7 +21,7 @@ from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
 
 if TYPE_CHECKING:
-    from quaver.report.tables.study_tables import Cost, PartCost
+    from quaver.report.tables.study_tables import Cost
     from quaver.study.session import Study
 
 NOTHING = "—"
@@ -197,7 +197,7 @@ class StoredAnswers:
             costs = behind.costs()
         return sorted(costs, key=lambda cost: ([*order, cost.model].index(cost.model), cost.paraphrases))
 
-    def part_costs(self) -> Sequence[PartCost]:
+    def part_costs(self) -> pl.DataFrame:
         """What each level of each factor costs."""
         with evidence_of(self.study.source) as behind:
             return behind.part_costs()

@@ -12,7 +12,7 @@ from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
 from quaver.report.findings.judged_model import JudgedModel, judged_models
 from quaver.report.findings.key_results import section_sentences
-from quaver.report.findings.quality import Quality, quality
+from quaver.report.findings.quality import Quality, quality, severity
 from quaver.report.findings.verdict_card import card
 
 BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
@@ -74,8 +74,8 @@ def test_missing_labels_make_no_headline(make: Any) -> None:
     assert found(study)[0].factor == ""
     assert found(study)[0].evidence["flips_prompts"].value == 0
     (issue,) = gate(study).issues
-    assert (issue.kind, issue.severity) == ("unlabelled_answers", "caution")
-    assert issue.estimate.details["shares"] == {"names": 0.0, "letters": 0.5}
+    assert (issue.measure, severity(issue)) == ("unlabelled_answers", "caution")
+    assert issue.details["shares"] == {"names": 0.0, "letters": 0.5}
 
 
 def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: Any) -> None:

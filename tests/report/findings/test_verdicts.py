@@ -14,7 +14,7 @@ from quaver.measures.evidence.verdict_evidence import answer_quality, verdict_ev
 from quaver.measures.stability.prompt_stability import inter_pss
 from quaver.measures.variation.item_sensitivity import sensitivity
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.quality import quality
+from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.recommendation import Recommendation
 
 LABELS = LabelSet(tuple(Label(code, code.upper()) for code in "ab"))
@@ -245,13 +245,13 @@ def test_no_answers() -> None:
 def test_the_gate(answer: Answer, issues: dict[str, str]) -> None:
     frame = answers(answer)
     found = quality(answer_quality(frame, FACTORS))
-    assert {one.kind: one.severity for one in found.issues} == issues
+    assert {one.measure: severity(one) for one in found.issues} == issues
     for one in found.issues:
-        details = one.estimate.details
-        assert one.estimate.value == pytest.approx(details["times"] / details["calls"])
+        details = one.details
+        assert one.value == pytest.approx(details["times"] / details["calls"])
         assert details["calls"] == frame.height
-        assert one.estimate.low is not None
-        assert one.estimate.low <= (one.estimate.value or 0.0) <= (one.estimate.high or 0.0)
+        assert one.low is not None
+        assert one.low <= (one.value or 0.0) <= (one.high or 0.0)
 
 
 def test_the_gate_says_where_answers_have_no_label() -> None:

@@ -14,7 +14,7 @@ from tests.report.page.visit import Visit
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
-from quaver.report.charts.figures import Gallery, figures
+from quaver.report.charts.figures import figures
 from quaver.report.estimate_index import Results
 from quaver.report.findings.judged_model import judged_models
 from quaver.report.findings.recommendation import RECOMMENDED
@@ -34,12 +34,12 @@ def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(tmp_path_factory.mktemp("study"), **study.inputs())
 
 
-def test_a_figure_is_drawn_once_for_each_width(
+def test_a_figure_is_drawn_once_for_each_width_and_with_its_title_for_files(
     study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[tuple[str, int]] = []
 
-    def counted(results: Results) -> Gallery:
+    def counted(results: Results) -> tuple[list[Figure], dict[str, str]]:
         def of(figure: Figure) -> Figure:
             def draw(*, width: int, **how: Any) -> Any:
                 drawn.append((figure.name, width))
@@ -47,12 +47,12 @@ def test_a_figure_is_drawn_once_for_each_width(
 
             return replace(figure, draw=draw)
 
-        return Gallery([of(figure) for figure in figures(results)])
+        return [of(figure) for figure in figures(results)], {}
 
     monkeypatch.setattr(page, "gallery", counted)
     write_report(tmp_path, **study.inputs())
     names = [one.name for one in figures(study.results())]
-    assert sorted(drawn) == sorted((name, width) for name in names for width in (NARROW, WIDE))
+    assert sorted(drawn) == sorted((name, width) for name in names for width in (NARROW, WIDE, WIDE))
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in names for kind in ("svg", "png", "pdf")
     }

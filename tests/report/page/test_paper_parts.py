@@ -59,15 +59,14 @@ def every_source() -> list[str]:
 def test_every_work_that_a_measure_names_has_its_entry(source: str) -> None:
     years = set(re.findall(r"\b(?:1[89]|20)\d\d\b", re.sub(r"arXiv:\S+|doi:\S+|\d+-\d+", "", source)))
     found, unknown = cited_works([Estimate("m", 1.0, reference=source)])
-    assert years <= {work.year for work in found}
+    assert years <= {key[-4:] for key in found}
     assert not unknown
 
 
 def test_entries_are_whole() -> None:
-    for work in works():
-        assert work.entry.count("{") == work.entry.count("}")
-        assert {"author", "title", "year"} <= set(re.findall(r"^  (\w+) = ", work.entry, re.MULTILINE))
-    assert len({work.key for work in works()}) == len(works())
+    for entry, _ in works().values():
+        assert entry.count("{") == entry.count("}")
+        assert {"author", "title", "year"} <= set(re.findall(r"^  (\w+) = ", entry, re.MULTILINE))
 
 
 def test_a_measure_of_ones_own_becomes_a_note_that_bibtex_can_read() -> None:
@@ -79,8 +78,8 @@ def test_a_measure_of_ones_own_becomes_a_note_that_bibtex_can_read() -> None:
 def test_intervals_bring_their_sources() -> None:
     plain = one("accuracy", 0.5, method="share; jackknife interval over 5 items")
     crossed = one("inter_pss", 0.5, method="alpha; jackknife interval over 5 items and 3 prompts, for these")
-    assert {work.key for work in cited_works([plain])[0]} == {"efron1981", "korn1998"}
-    assert {work.key for work in cited_works([crossed])[0]} >= {"owen2007", "zou2008"}
+    assert set(cited_works([plain])[0]) == {"efron1981", "korn1998"}
+    assert set(cited_works([crossed])[0]) >= {"owen2007", "zou2008"}
 
 
 def test_the_table_has_intervals_and_ranges_over_prompts() -> None:

@@ -71,12 +71,11 @@ def _of(found: Sequence[Estimate], column: str) -> Estimate:
 def test_undeclared_groups_are_found_and_every_interval_says_so(tmp_path: Path) -> None:
     _labels(tmp_path)
     study = _study(tmp_path)
-    assert [one.column for one in study.quality().clusters] == ["author"]
+    assert [one.cell["column"] for one in study.quality().clusters] == ["author"]
     for one in (*study.estimates(), *study.measure("accuracy")):
         assert one.low is None or any(isinstance(why, IntervalWarning) for why in one.warnings)
     (found,) = clusters(study.estimates(of="audit"))
-    assert found.kind == "columns"
-    assert found.wider > 1.5
+    assert found.details["effect"] > 1.5**2
 
 
 def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(tmp_path: Path) -> None:
@@ -97,12 +96,11 @@ def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(
 def test_copies_of_a_text_are_found_and_declared(tmp_path: Path) -> None:
     _labels(tmp_path, copies=5)
     study = _study(tmp_path, text="text", groups=[])
-    found = {one.column: one for one in clusters(study.estimates(of="audit"))}
-    assert found["near_duplicates"].kind == "copies"
-    assert found["near_duplicates"].estimate.details["groups"] == 30
+    found = {one.cell["column"]: one for one in clusters(study.estimates(of="audit"))}
+    assert found["near_duplicates"].details["groups"] == 30
     declared = _study(tmp_path, group="near_duplicates")
     assert declared.estimates("accuracy")[0].n == 30
-    assert "near_duplicates" not in {one.column for one in declared.quality().clusters}
+    assert "near_duplicates" not in {one.cell["column"] for one in declared.quality().clusters}
 
 
 def test_without_groups_nothing_is_said(tmp_path: Path) -> None:

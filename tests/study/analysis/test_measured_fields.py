@@ -251,7 +251,7 @@ def test_of_equally_frequent_numbers_the_median_stands(tmp_path: Path) -> None:
 
 
 def test_missing_labels_are_counted_field_by_field_where_fields_differ(study: Study) -> None:
-    bare = [issue.estimate for issue in study.quality().issues if issue.kind == "unlabelled_answers"]
+    bare = [issue for issue in study.quality().issues if issue.measure == "unlabelled_answers"]
     assert [(one.cell["field"], one.details["times"]) for one in bare] == [("tone", 2), ("stance", 6)]
     lines = quality_lines(study.quality())
     assert "of the field “tone” (2 of 80)" in lines[0]

@@ -33,11 +33,11 @@ def test_texts_and_costs(study: Study) -> None:
         assert (cost.model, cost.calls, cost.reused, cost.errors) == ("fake", 12, 0, 4)
         assert cost.money is not None
         parts = behind.part_costs()
-        assert [(one.factor, one.level, one.calls) for one in parts] == [
+        assert parts.select("factor", "level", "calls").rows() == [
             ("paraphrase", "original", 6),
             ("paraphrase", "b", 6),
         ]
-        assert sum(one.money or 0 for one in parts) == pytest.approx(cost.money)
+        assert parts["money"].sum() == pytest.approx(cost.money)
 
 
 def test_without_answers_there_are_no_costs(study: Study) -> None:

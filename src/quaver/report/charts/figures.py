@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -25,22 +25,9 @@ _FIRST = ("intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "c
 """Plain charts of these measures come before those of others."""
 
 
-@dataclass(slots=True)
-class Gallery:
-    """The figures of a study.
-
-    Attributes:
-        figures: In the report's order.
-        broken: The charts that could not be drawn, each with its error.
-    """
-
-    figures: list[Figure] = field(default_factory=list)
-    broken: dict[str, str] = field(default_factory=dict)
-
-
 def figures(results: Results) -> list[Figure]:
     """The figures of a study in the report's order."""
-    return gallery(results).figures
+    return gallery(results)[0]
 
 
 def charts(
@@ -60,28 +47,31 @@ def charts(
         raise QuaverError(
             "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
         )
-    shown = gallery(Results(lock, annotations, estimates, audit=further))
+    shown, broken = gallery(Results(lock, annotations, estimates, audit=further))
     result = {}
-    for figure in shown.figures:
+    for figure in shown:
         try:
             result[figure.name] = as_altair(figure.chart(width, titled=True))
         except Exception as error:  # whatever another package's chart raises
-            shown.broken[figure.name] = in_words(error)
-    for name, reason in shown.broken.items():
+            broken[figure.name] = in_words(error)
+    for name, reason in broken.items():
         warnings.warn(f"the chart {name!r} is not drawn: {reason}", stacklevel=2)
     return result
 
 
-def gallery(results: Results) -> Gallery:
-    """The figures of a study, and what could not be drawn: a broken plug-in loses its own chart alone."""
-    result = Gallery()
-    declared = declared_charts(result.broken)
+def gallery(results: Results) -> tuple[list[Figure], dict[str, str]]:
+    """The figures of a study in order, and the charts that could not be drawn, each with its error.
+
+    A broken plug-in loses its own chart alone.
+    """
+    broken: dict[str, str] = {}
+    declared = declared_charts(broken)
     placed: list[tuple[int, Figure]] = []
     for chart in declared:
         try:
             placed += [(chart.place, figure) for figure in chart.figures(results)]
         except Exception as error:  # whatever another package's chart raises
-            result.broken[chart.name] = in_words(error)
+            broken[chart.name] = in_words(error)
     covered = {name for _, figure in placed for name in figure.covers or ()}
     of_charts = [name for chart in declared for name in chart.covers]
     for measure in results.measures:
@@ -89,8 +79,8 @@ def gallery(results: Results) -> Gallery:
             plain = plain_figures(measure, results, trends=not matches(measure, of_charts))
             placed += [(_PLAIN, figure) for figure in plain]
     placed.sort(key=lambda pair: _order(*pair))
-    result.figures = [_spoken(figure, results) for figure in _named_apart(figure for _, figure in placed)]
-    return result
+    shown = [_spoken(figure, results) for figure in _named_apart(figure for _, figure in placed)]
+    return shown, broken
 
 
 def declared_charts(broken: dict[str, str] | None = None) -> list[Chart]:

@@ -21,7 +21,9 @@ _MOST_PROMPTS, _MOST_VARIANTS, _MOST_LABELS, _MOST_MODELS, _MOST_CURVES = 20, 90
 _SHOWN_LEVELS = 12
 """Of more levels of a factor, half as many of the lowest and of the highest are drawn."""
 _VERDICTS = ("holds", "reverses", "not distinguishable")
-_TOGETHER = {"conclusion_majority": "the majority"}
+_MAJORITY = "conclusion_majority"
+_share_rows = partial(forest, axis="share of answers", percent=True, domain=(0.0, 1.0))
+"""What draws shares of labels."""
 
 
 @chart(
@@ -37,16 +39,12 @@ def prompts(results: Results) -> Iterator[Figure]:
         return
     variants = list(dict.fromkeys(estimate.cell["variant"] for estimate in estimates))
     kept = first_and_last(variants, _MOST_PROMPTS)
-    rows = [
-        mark(
-            estimate,
-            results,
-            row=results.variant_name(estimate.cell["variant"]),
-            panel=estimate.cell.get("model", ""),
-        )
-        for estimate in estimates
-        if estimate.cell["variant"] in kept
-    ]
+    rows = []
+    for estimate in estimates:
+        variant = estimate.cell["variant"]
+        if variant in kept:
+            where = {"row": results.variant_name(variant), "panel": estimate.cell.get("model", "")}
+            rows.append(mark(estimate, results, **where))
     high = len(kept) * max(23.0, min(46.0, 280 / len(kept)))
     look: dict[str, Any] = {"percent": True, "domain": (0.0, 1.0), "order": results.models, "high": high}
     ends = f"the {_MOST_PROMPTS // 2} lowest and {_MOST_PROMPTS // 2} highest"
@@ -94,8 +92,8 @@ def shares_shown(results: Results, model: str = "") -> list[Estimate]:
     """
     model = model or next(iter(results.models), "")
     every = [estimate for estimate in defined(results.main("label_shares")) if "variant" in estimate.cell]
-    peaks = {estimate.cell.get("label", ""): estimate.number for estimate in ranked(every)}
-    kept = sorted(peaks, key=lambda label: -peaks[label])[:_MOST_LABELS]
+    frequent = dict.fromkeys(estimate.cell.get("label", "") for estimate in reversed(ranked(every)))
+    kept = list(frequent)[:_MOST_LABELS]
     shown = [
         estimate
         for estimate in results.in_order(every)
@@ -109,26 +107,23 @@ def shares_shown(results: Results, model: str = "") -> list[Estimate]:
 
 def _shares(results: Results, shown: Sequence[Estimate], model: str, name: str, section: Section) -> Figure:
     """The figure of one model."""
-    factor, title = results.grouping_factor, "How often each label is given"
-    if factor and len({estimate.cell["variant"] for estimate in shown}) > 1:
-        title += f", by {in_words(factor)}"
-    title += f" (model {model})" if len(results.models) > 1 else ""
-    whole = (
-        "all answers"
-        if any(estimate.cell.get("label") == NO_LABEL for estimate in shown)
-        else "the answers with a label"
-    )
-    gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
+    title = "How often each label is given"
+    if results.grouping_factor and len({estimate.cell["variant"] for estimate in shown}) > 1:
+        title += f", by {in_words(results.grouping_factor)}"
+    if len(results.models) > 1:
+        title += f" (model {model})"
+    drawn = {estimate.cell.get("label", "") for estimate in shown}
     labels = {estimate.cell.get("label", "") for estimate in results.main("label_shares")}
-    drawn = len({estimate.cell.get("label", "") for estimate in shown})
+    whole = "all answers" if NO_LABEL in drawn else "the answers with a label"
+    gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
+    left_out = cut(len(drawn), len(labels), "labels", "most frequent") if len(drawn) >= _MOST_LABELS else ""
     return Figure(
         draw=partial(share_forest, results, shown),
         estimates=shown,
         name=name,
         section=section,
         title=title,
-        subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}"
-        + (cut(drawn, len(labels), "labels", "most frequent") if drawn >= _MOST_LABELS else ""),
+        subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}{left_out}",
         covers=("label_shares",),
     )
 
@@ -138,24 +133,24 @@ def share_forest(results: Results, shown: Sequence[Estimate], *, width: int = 72
     factor = results.grouping_factor if len(results.factors) > 1 else None
     rows: list[Row] = []
     for estimate in shown:
-        cell = estimate.cell
-        level = results.factor_levels.get(cell["variant"], {}).get(factor or "")
+        variant = estimate.cell["variant"]
+        level = results.factor_levels.get(variant, {}).get(factor or "")
         where = {
-            "panel": cell.get("label", NO_LABEL),
+            "panel": estimate.cell.get("label", NO_LABEL),
             "group": "" if level is None else f"{in_words(factor or '')}: {level}",
-            "row": results.variant_name(cell["variant"], without=factor),
-            "series": cell.get("decoding", "") if len(results.decodings) > 1 else "",
+            "row": results.variant_name(variant, without=factor),
+            "series": estimate.cell.get("decoding", "") if len(results.decodings) > 1 else "",
         }
         rows.append(mark(estimate, results, **where))
-    order = dict.fromkeys([*results.order("label"), *(row["panel"] for row in rows)])
+    drawn = {row["panel"] for row in rows}
     references = [
         (value, f"gold {printed(value, percent=True)}", label)
         for label, value in results.gold_shares.items()
-        if any(row["panel"] == label for row in rows)
+        if label in drawn
     ]
-    names = {label: results.label_name(label) for label in order}
-    look: dict[str, Any] = {"references": references, "order": [*order], "names": names}
-    return forest(rows, "share of answers", percent=True, domain=(0.0, 1.0), **look, width=width)
+    order = results.order("label")
+    names = {label: results.label_name(label) for label in drawn}
+    return _share_rows(rows, references=references, order=order, names=names, width=width)
 
 
 def _factors(results: Results, section: Section) -> Iterator[Figure]:
@@ -165,38 +160,31 @@ def _factors(results: Results, section: Section) -> Iterator[Figure]:
     if not spans:
         return
     label = ranked(spans)[-1].cell["label"]
-    every = of_measures(results.moved, "level_shares")
-    factors: dict[str, list[Estimate]] = {}
-    for estimate in ranked(estimate for estimate in every if estimate.cell["label"] == label):
-        factors.setdefault(estimate.cell["factor"], []).append(estimate)
-
-    def far(factor: str) -> tuple[bool, float]:
-        """The factor that moves most first, gold last."""
-        return factor == "gold", factors[factor][0].number - factors[factor][-1].number
-
-    rows = []
-    for factor in sorted(factors, key=far):
+    levels = [one for one in of_measures(results.moved, "level_shares") if one.cell["label"] == label]
+    rows: list[Row] = []
+    factors = dict.fromkeys(estimate.cell["factor"] for estimate in levels)
+    for factor in sorted(factors, key=lambda factor: factor == "gold"):
+        own = ranked(estimate for estimate in levels if estimate.cell["factor"] == factor)
         group = "items, by gold label" if factor == "gold" else in_words(factor)
-        for estimate in first_and_last(factors[factor], _SHOWN_LEVELS):
+        for estimate in first_and_last(own, _SHOWN_LEVELS):
             level = estimate.cell["level"]
             row = results.label_name(level) if factor == "gold" else level
             rows.append(mark(estimate, results, row=row, group=group))
     named = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
-    many = any(len(levels) > _SHOWN_LEVELS for levels in factors.values())
+    left_out = " Of many levels, the lowest and the highest are drawn." if len(rows) < len(levels) else ""
+    moved = (
+        f"{in_words(one.cell['factor'])}, by {printed(one.number, percent=True)}" for one in ranked(spans)
+    )
     yield Figure(
-        draw=partial(forest, rows, "share of answers", percent=True, domain=(0.0, 1.0)),
-        estimates=[estimate for levels in factors.values() for estimate in levels] + spans,
+        draw=partial(_share_rows, rows),
+        estimates=[*levels, *spans],
         name="factors",
         section=section,
         measure="level_shares",
         title=f"How far each factor moves the share of {named}",
         subtitle="The share of all answers, with or without a label, at each level, averaged over everything "
-        f"else. {BARS}" + (" Of many levels, the lowest and the highest are drawn." if many else ""),
-        alternative="; ".join(
-            f"{in_words(estimate.cell['factor'])}, by {printed(estimate.number, percent=True)}"
-            for estimate in spans
-        )
-        + ".",
+        f"else. {BARS}{left_out}",
+        alternative=f"{'; '.join(moved)}.",
         covers=("label_shares", "level_shares", "label_range"),
     )
 
@@ -210,31 +198,34 @@ def _factors(results: Results, section: Section) -> Iterator[Figure]:
 )
 def reliability(results: Results) -> Iterator[Figure]:
     """A point for each bin of confidence, a panel for each cell."""
-    estimates = defined(results.in_order(results.of("ece")))
-    if sum(bool(estimate.details.get("curve")) for estimate in estimates) > _MOST_CURVES:
-        estimates = defined(results.in_order(of_measures(results.audit, "ece"))) or estimates
-    estimates = [estimate for estimate in estimates if estimate.details.get("curve")]
+    estimates = [one for one in results.in_order(results.of("ece")) if one.details.get("curve")]
+    if len(estimates) > _MOST_CURVES:
+        estimates = of_measures(results.audit, "ece") or estimates
+    estimates = [one for one in defined(estimates) if one.details.get("curve")]
     if not estimates:
         return
-    columns, rows, bins = varying(estimates), list[Row](), list[dict[str, Any]]()
+    columns = varying(estimates)
+    rows: list[Row] = []
+    bins: list[Row] = []
     for place, estimate in enumerate(estimates):
-        name, most = cell_name(estimate, columns, results), max(one["n"] for one in estimate.details["curve"])
-        heading = f"{name} · ECE {printed(estimate.number)}" if columns else f"ECE {printed(estimate.number)}"
+        name = cell_name(estimate, columns, results)
+        most = max(part["n"] for part in estimate.details["curve"])
+        heading = f"{name} · " * bool(columns) + f"ECE {printed(estimate.number)}"
         for part in estimate.details["curve"]:
             bins.append({**part, "of": name, "edges": span(part["low"], part["high"])})
-            where = {"x": part["confidence"], "y": part["right"], "panel": heading}
+            point = {"panel": heading, "x": part["confidence"], "y": part["right"]}
             ends = {"low": part["right_low"], "high": part["right_high"]}
             if place < _MOST_CURVES:
-                rows.append({**where, **ends, "size": round(14 + 70 * part["n"] / most, 1)})
-    look: dict[str, Any] = {"x_ends": (0.0, 1.0), "y_ends": (0.0, 1.0), "percent": "xy"}
+                rows.append({**point, **ends, "size": round(14 + 70 * part["n"] / most, 1)})
     perfect = [(None, "dashed: perfect calibration", None)]
+    look: dict[str, Any] = {"x_ends": (0, 1), "y_ends": (0, 1), "percent": "xy", "references": perfect}
     heads = (
         *(text("of", "of"), text("bin", "edges"), plain("mean confidence", "confidence")),
         *(share("correct", "right"), share("from", "right_low"), share("to", "right_high")),
         tally("answers", "n"),
     )
     yield Figure(
-        draw=partial(plane, rows, "confidence", "share correct", references=perfect, **look),
+        draw=partial(plane, rows, "confidence", "share correct", **look),
         estimates=estimates,
         measure="reliability",
         subtitle=f"A point for each bin of confidence, the larger the more answers it holds. {BARS} Below "
@@ -242,7 +233,7 @@ def reliability(results: Results) -> Iterator[Figure]:
         "keeps above 0; its interval, in the table of estimates, is of the true error."
         + cut(min(_MOST_CURVES, len(estimates)), len(estimates), "cells"),
         alternative=f"Expected calibration error: {spoken(estimates, results)}",
-        table=listed(bins, heads, most=600),
+        table=listed(bins, heads),
     )
 
 
@@ -262,67 +253,62 @@ def conclusions(results: Results) -> Iterator[Figure]:
             continue
         verdicts = [estimate.details["verdict"] for estimate in single]
         counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _VERDICTS)
-        true = corrected_conclusions(some).get(name)
-        said = "" if true is None else f"The claim {in_true_labels(true)}. "
-        said += f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
-        gold = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
+        said = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
+        if true := corrected_conclusions(some).get(name):
+            said = f"The claim {in_true_labels(true)}. {said}"
+        lines = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
         if true is not None and true.low is not None:
-            gold += " Band: the corrected estimate’s interval, which is about the true labels."
+            lines += " Band: the corrected estimate’s interval, which is about the true labels."
         yield Figure(
-            draw=partial(curve, specifications(some, results), _VERDICTS),
+            draw=partial(curve, _specifications(some, results), _VERDICTS),
             estimates=some,
             name=f"conclusion-{slug(name)}",
             measure="conclusion",
             title=f"{name}: {single[0].details['effect']}, in these labels under every prompt variant",
-            subtitle=f"{said}{gold} Below: the choices behind each estimate.",
+            subtitle=f"{said}{lines} Below: the choices behind each estimate.",
             alternative=said,
         )
 
 
-def specifications(estimates: Sequence[Estimate], results: Results) -> list[Row]:
+def _specifications(estimates: Sequence[Estimate], results: Results) -> list[Row]:
     """One conclusion's estimates from the least to the largest, what each was made with, and its lines."""
     known = [estimate for estimate in defined(estimates) if "verdict" in estimate.details]
-    drawn = ranked(of_measures(known, "conclusion", *_TOGETHER))
-    rows: list[Row] = [
-        {
-            "place": place,
-            "value": estimate.value,
-            "low": estimate.value if estimate.low is None else estimate.low,
-            "high": estimate.value if estimate.high is None else estimate.high,
-            "series": estimate.details["verdict"],
-            "about": f"{sentence(estimate, results)}; {estimate.details['verdict']}",
-        }
-        for place, estimate in enumerate(drawn)
-    ]
-    made = [_choices(estimate, results) for estimate in drawn]
-    for column in dict.fromkeys(column for choices in made for column in choices):
-        levels = {choices.get(column) for choices in made}
-        order = [*results.order(column), *sorted(level for level in levels if level is not None)]
-        for level in dict.fromkeys(level for level in order if level in levels and len(levels) > 1):
-            rows += [
-                {
-                    "place": place,
-                    "series": drawn[place].details["verdict"],
-                    "choice": f"{in_words(column)}: {level}",
-                }
-                for place, choices in enumerate(made)
-                if choices.get(column) == level
-            ]
+    drawn = ranked(of_measures(known, "conclusion", _MAJORITY))
+    rows: list[Row] = []
+    made: dict[str, dict[str, list[int]]] = {}
+    for place, estimate in enumerate(drawn):
+        verdict = estimate.details["verdict"]
+        low, high = estimate.interval or (estimate.value, estimate.value)
+        about = f"{sentence(estimate, results)}; {verdict}"
+        rows.append(
+            {**_at(place, estimate), "value": estimate.value, "low": low, "high": high, "about": about}
+        )
+        for column, level in _choices(estimate, results).items():
+            made.setdefault(column, {}).setdefault(level, []).append(place)
+    for column, levels in made.items():
+        if [*map(len, levels.values())] == [len(drawn)]:
+            continue  # which all were made with
+        known_levels = [level for level in results.order(column) if level in levels]
+        for level in dict.fromkeys([*known_levels, *sorted(levels)]):
+            choice = f"{in_words(column)}: {level}"
+            rows += [{**_at(place, drawn[place]), "choice": choice} for place in levels[level]]
     rows += [{"level": estimate.details["threshold"], "wide": 1, "dash": False} for estimate in drawn[:1]]
-    golden = of_measures(known, "conclusion_gold")[:1]
-    rows += [{"level": estimate.value, "wide": 1, "dash": True} for estimate in golden]
-    corrected = [one for one in of_measures(known, "conclusion_corrected") if one.low is not None]
-    rows += [
-        {"level": true.value, "wide": 2, "dash": False, "band_low": true.low, "band_high": true.high}
-        for true in corrected[:1]
-    ]
+    for gold in of_measures(known, "conclusion_gold")[:1]:
+        rows.append({"level": gold.value, "wide": 1, "dash": True})
+    for true in [one for one in of_measures(known, "conclusion_corrected") if one.low is not None][:1]:
+        band = {"band_low": true.low, "band_high": true.high}
+        rows.append({"level": true.value, "wide": 2, "dash": False, **band})
     return rows
+
+
+def _at(place: int, estimate: Estimate) -> Row:
+    return {"place": place, "series": estimate.details["verdict"]}
 
 
 def _choices(estimate: Estimate, results: Results) -> dict[str, str]:
     """What a conclusion was drawn with: model, decoding, evaluator, and the levels of its prompt."""
     made = {name: estimate.cell[name] for name in ("model", "decoding", "evaluator") if name in estimate.cell}
-    if estimate.measure in _TOGETHER:
-        return {**made, "labels of": _TOGETHER[estimate.measure]}
+    if estimate.measure == _MAJORITY:
+        return {**made, "labels of": "the majority"}
     variant = estimate.cell.get("variant", "")
     return {**made, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}

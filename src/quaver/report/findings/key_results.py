@@ -85,9 +85,10 @@ def quality_lines(quality: Quality) -> list[str]:
     say = phrases("quality.txt", RANGE=_RANGE, percent=percent, rounded=rounded)
     several = len(quality.models) > 1
     lines = [
-        say(issue.kind, issue.estimate, f" of “{issue.model}”" if several else "") for issue in quality.issues
+        say(issue.measure, issue, f" of “{issue.cell['model']}”" if several else "")
+        for issue in quality.issues
     ]
-    return lines + [say("clusters", clusters) for clusters in quality.clusters]
+    return lines + [say("clusters", cluster) for cluster in quality.clusters]
 
 
 def _say(results: Results) -> Callable[..., Markup]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -23,52 +22,34 @@ _INTERVALS = (
 """What stands in an estimate's method, and the works behind that kind of interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A work that measures or intervals come from.
-
-    Attributes:
-        key: Its key in BibTeX.
-        year: When it appeared.
-        authors: Their surnames, without accents and in lower case.
-        entry: Its BibTeX entry.
-    """
-
-    key: str
-    year: str
-    authors: tuple[str, ...]
-    entry: str
-
-    def named_in(self, reference: str) -> bool:
-        """Whether a reference names it: ``Horowitz & Manski (2000)``, ``Stephenson et al. (2008)``."""
-        first = re.escape(self.authors[0])
-        between = r"[^;()]*?(?:&|,|\bet al)[^;()]*?" if len(self.authors) > 1 else r"\W*?"
-        return re.search(rf"\b{first}{between}\W*{self.year}\b", _bare(reference)) is not None
-
-
 @cache
-def works() -> tuple[Work, ...]:
-    """The works that Quaver's measures name, by their keys."""
+def works() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """The works that Quaver's measures name, by their keys: the BibTeX entry, and how references name it.
+
+    These are ``Horowitz & Manski (2000)``, ``Stephenson et al. (2008)``.
+    """
     text = (files("quaver.report.page") / "sources.bib").read_text(encoding="utf-8")
-    found = []
+    found = {}
     for entry in _ENTRY.finditer(text):
         named = _AUTHORS.search(entry["fields"])
         authors = named[1].split(" and ") if named else [entry["key"]]
-        surnames = tuple(_bare(one.partition(", ")[0]) for one in authors)
-        found.append(Work(entry["key"] + entry["year"], entry["year"], surnames, entry.group()))
-    return tuple(found)
+        first = re.escape(_bare(authors[0].partition(", ")[0]))
+        between = r"[^;()]*?(?:&|,|\bet al)[^;()]*?" if len(authors) > 1 else r"\W*?"
+        pattern = re.compile(rf"\b{first}{between}\W*{entry['year']}\b")
+        found[entry["key"] + entry["year"]] = (entry.group(), pattern)
+    return found
 
 
-def cited_works(estimates: Sequence[Estimate]) -> tuple[list[Work], list[str]]:
-    """The works that estimates rest on, and the references that name none of those known here."""
-    found: dict[str, Work] = {}
+def cited_works(estimates: Sequence[Estimate]) -> tuple[list[str], list[str]]:
+    """The keys of the works that estimates rest on, and the references that name none of those known here."""
+    found: set[str] = set()
     unknown: list[str] = []
     for reference in dict.fromkeys(_references(estimates)):
-        some = [work for work in works() if work.named_in(reference)]
-        found |= {work.key: work for work in some}
+        some = {key for key, (_, pattern) in works().items() if pattern.search(_bare(reference))}
+        found |= some
         if not some and _NUMBERED.search(reference):
             unknown.append(reference)
-    return [found[key] for key in sorted(found)], unknown
+    return sorted(found), unknown
 
 
 def _references(estimates: Iterable[Estimate]) -> Iterable[str]:
@@ -99,7 +80,7 @@ def bibtex(estimates: Sequence[Estimate], version: str) -> str:
         f"@misc{{source{number},\n  note = {{{latex_text(_without_braces(reference))}}},\n}}"
         for number, reference in enumerate(unknown, 1)
     ]
-    return "\n\n".join([own, *(work.entry for work in known), *notes]) + "\n"
+    return "\n\n".join([own, *(works()[key][0] for key in known), *notes]) + "\n"
 
 
 def _without_braces(text: str) -> str:

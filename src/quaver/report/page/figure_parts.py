@@ -14,8 +14,9 @@ from markupsafe import Markup, escape
 from quaver.core.records import Estimate
 from quaver.core.variant_display import marked_messages, origin_in_words
 from quaver.report.charts.chart import Figure
-from quaver.report.charts.figures import Gallery, in_words
-from quaver.report.charts.svg import inline_svg, svg_text, titled
+from quaver.report.charts.figures import in_words
+from quaver.report.charts.specification import BREAK
+from quaver.report.charts.svg import inline_svg, svg_text
 from quaver.report.estimate_index import Results
 from quaver.report.tables.table import estimates_table
 
@@ -29,21 +30,18 @@ _DIGITS = re.compile(r"\d[\d.,e]*")
 _TAGS = {"gone": ("<del>", "</del>"), "new": ("<ins>", "</ins>"), "same": ("", "")}
 
 
-def drawn(shown: Gallery) -> dict[str, tuple[str, str]]:
+def drawn(shown: Sequence[Figure], broken: dict[str, str]) -> tuple[list[Figure], dict[str, tuple[str, str]]]:
     """The figures as SVG without titles, for a screen and a phone; what fails goes to the broken ones."""
     pictures = {}
-    for figure in shown.figures:
+    for figure in shown:
         try:
             pictures[figure.name] = (svg_text(figure.chart(WIDE)), svg_text(figure.chart(NARROW)))
         except Exception as error:  # whatever another package's chart raises
-            shown.broken[figure.name] = in_words(error)
-    shown.figures = [figure for figure in shown.figures if figure.name in pictures]
-    return pictures
+            broken[figure.name] = in_words(error)
+    return [figure for figure in shown if figure.name in pictures], pictures
 
 
-def write_pictures(
-    shown: Gallery, pictures: Mapping[str, tuple[str, str]], folder: Path | None
-) -> dict[str, str]:
+def write_pictures(shown: Sequence[Figure], folder: Path | None) -> dict[str, str]:
     """Write each figure with its title as SVG, PNG and PDF; without a folder, make the SVG alone.
 
     Returns:
@@ -52,8 +50,8 @@ def write_pictures(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     written = {}
-    for figure in shown.figures:
-        svg = titled(pictures[figure.name][0], figure.title, figure.subtitle, WIDE)
+    for figure in shown:
+        svg = svg_text(figure.chart(WIDE, titled=True)).replace(BREAK, "")
         if folder is not None and not _is_written(svg, folder / f"{figure.name}.svg"):
             (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
             (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))

@@ -22,7 +22,7 @@ from quaver.report.charts.figures import gallery
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
-from quaver.report.findings.quality import Issue, quality
+from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, card
 from quaver.report.page.figure_parts import drawn, figure_part, shown_prompts, write_pictures
@@ -48,7 +48,7 @@ def first_screen(results: Results) -> dict[str, Any]:
         ``facts``: what was studied, by name. ``apart``: where the study departs from what was planned.
     """
     known, gate = card(results), quality([*results.audit, *results.estimates])
-    serious = [issue for issue in gate.issues if issue.severity != "note"]
+    serious = [issue for issue in gate.issues if severity(issue) != "note"]
     said = {
         (recommendation.model, _SAID.get(recommendation.reason)) for recommendation in known.recommendations
     }
@@ -60,7 +60,8 @@ def first_screen(results: Results) -> dict[str, Any]:
         *(("Read differently", _in_html(line)) for line in known.misread),
     ]
     several = len(known.recommendations) > 1
-    alarms = [issue for issue in serious if (issue.model, issue.kind) not in said]
+    alarms = [issue for issue in serious if (issue.cell["model"], issue.measure) not in said]
+    stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
     return {
         "verdict": known.headline,
         "badges": [
@@ -69,7 +70,7 @@ def first_screen(results: Results) -> dict[str, Any]:
         ],
         "lines": [(question, line) for question, line in lines if line],
         "alarms": [_alarm(issue, len(gate.models) > 1) for issue in alarms],
-        "stopped": {issue.model for issue in serious if issue.severity == "stop"} >= {*gate.models} != set(),
+        "stopped": stopped >= {*gate.models} != set(),
         "facts": known.facts,
         "apart": departures(results.lock),
     }
@@ -96,9 +97,9 @@ def _in_html(sentences: str) -> Markup:
     return Markup("".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts)))
 
 
-def _alarm(issue: Issue, several: bool) -> str:
-    of = f" (“{issue.model}”)" if several else ""
-    return f"{percent(issue.estimate.number)} {_ALARMS[issue.kind]}{of}"
+def _alarm(issue: Estimate, several: bool) -> str:
+    of = f" (“{issue.cell['model']}”)" if several else ""
+    return f"{percent(issue.number)} {_ALARMS[issue.measure]}{of}"
 
 
 def _badge(results: Results, recommendation: Recommendation, several: bool) -> dict[str, str]:
@@ -134,14 +135,14 @@ def write_report(
         The report's path.
     """
     results = Results(lock, annotations, estimates, audit)
-    shown = gallery(results)
-    pictures = drawn(shown)
+    shown, broken = gallery(results)
+    shown, pictures = drawn(shown, broken)
     tables = page_tables(results, deviations, behind)
-    parts = [figure_part(figure, pictures[figure.name]) for figure in shown.figures]
+    parts = [figure_part(figure, pictures[figure.name]) for figure in shown]
     paper, script = paper_parts(results, tables["cost"]), _script()
     measures = [*results.estimates, *results.audit]
     try:
-        svg = write_pictures(shown, pictures, folder / "figures" if figures else None)
+        svg = write_pictures(shown, folder / "figures" if figures else None)
         csv = _written_tables(
             folder, results, {**{part["table"].name: part["table"] for part in parts}, **tables}
         )
@@ -151,7 +152,7 @@ def write_report(
             sentences=section_sentences(results),
             card=first_screen(results),
             figures=_by_section(parts),
-            broken=shown.broken,
+            broken=broken,
             tables=tables,
             saved=_downloads(csv, svg),
             paper=paper,

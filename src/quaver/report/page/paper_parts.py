@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from statistics import median
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from markupsafe import Markup
 
@@ -210,7 +210,7 @@ class Paper:
 def paper_parts(results: Results, cost: Table) -> Paper:
     """What a paper takes from a study."""
     works, unknown = cited_works(results.estimates)
-    keys = ("quaver", *(work.key for work in works), *(f"source{n}" for n in range(1, len(unknown) + 1)))
+    keys = ("quaver", *works, *(f"source{n}" for n in range(1, len(unknown) + 1)))
     items = count(int(results.lock.get("items", {}).get("n", 0)), "item")
     models = (
         f"{'model' if len(results.models) == 1 else 'models'} {enumeration(results.models or ['unknown'])}"
@@ -236,17 +236,10 @@ _TITLES = {
 }
 
 
-class Box(NamedTuple):
-    """A text to copy."""
-
-    title: str
-    text: str
-    save: Markup
-
-
-def paper_boxes(paper: Paper) -> list[Box]:
-    """The parts of a paper, each in the formats that it is pasted in."""
+def paper_boxes(paper: Paper) -> list[dict[str, str | Markup]]:
+    """A paper's parts in the formats that they are pasted in: title, text, and a link that saves it."""
     files = paper.files()
     return [
-        Box(title, files[name], download(name, files[name], "text/plain")) for name, title in _TITLES.items()
+        {"title": title, "text": files[name], "save": download(name, files[name], "text/plain")}
+        for name, title in _TITLES.items()
     ]

@@ -52,26 +52,6 @@ class Cost(NamedTuple):
         return f"{self.model} (paraphrases)" if self.paraphrases else self.model
 
 
-class PartCost(NamedTuple):
-    """What the answers at one level of a factor cost.
-
-    Attributes:
-        factor: A factor of the variants, ``decoding`` or ``model``.
-        level: One of its levels.
-        calls: Answers.
-        prompt_tokens: Tokens read.
-        completion_tokens: Tokens written.
-        money: US dollars; None where the price of one of the models is not known.
-    """
-
-    factor: str
-    level: str
-    calls: int
-    prompt_tokens: float
-    completion_tokens: float
-    money: float | None
-
-
 class Behind(Protocol):
     """Where a report looks up texts and costs."""
 
@@ -83,8 +63,12 @@ class Behind(Protocol):
         """What each model's answers cost; nothing if no calls were made."""
         ...
 
-    def part_costs(self) -> Sequence[PartCost]:
-        """What the answers at each level of each factor cost, of all models together."""
+    def part_costs(self) -> pl.DataFrame:
+        """What the answers at each level of each factor, of ``decoding`` and of ``model`` cost.
+
+        Columns: factor, level, calls, prompt_tokens, completion_tokens, money (US dollars; null where the
+        price of one of the models is not known).
+        """
         ...
 
 
@@ -116,7 +100,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         ),
         "worst-items": worst_items_table(results, deviations, behind),
         "cost": cost_table(behind.costs() if behind else ()),
-        "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
+        "factor-cost": part_cost_table(behind.part_costs() if behind else pl.DataFrame()),
         "unmeasured": undefined_table(results),
         "left-out": left_out_table(results),
         "accepted": accepted_table(accepted),
@@ -220,7 +204,7 @@ def cost_table(costs: Sequence[Cost]) -> Table:
     return listed([cost._asdict() | {"model": cost.name} for cost in costs], columns, name="cost")
 
 
-def part_cost_table(costs: Sequence[PartCost]) -> Table:
+def part_cost_table(costs: pl.DataFrame) -> Table:
     """What each level of each factor costs: in all, and for a call."""
 
     def each(heading: str, tokens: str) -> Column:
@@ -233,7 +217,7 @@ def part_cost_table(costs: Sequence[PartCost]) -> Table:
         each("tokens written per call", "completion_tokens"),
         ("US dollars", _money, True),
     )
-    return listed([cost._asdict() for cost in costs], columns, name="factor-cost")
+    return listed(costs.to_dicts(), columns, name="factor-cost")
 
 
 def _money(cost: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from quaver.collect.run.ledger import Entry, ledger
 from quaver.collect.store.response_store import Store
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.report.tables.study_tables import Cost, PartCost
+from quaver.report.tables.study_tables import Cost
 from quaver.study.sources.study_source import StudySource
 
 _LONGEST = 400
@@ -64,28 +64,25 @@ class StoredBehind:
         money = price.of(read, cached, written) if price else None
         return Cost(first.model, calls, reused, errors, read, cached, written, money, first.paraphrases)
 
-    def part_costs(self) -> Sequence[PartCost]:
+    def part_costs(self) -> pl.DataFrame:
         """The stored answers by level of each factor that has several; those taken over count as if asked."""
-        if self._store is None:
-            return ()
-        factors = {variant.id: variant.factors for variant in self._experiment.variants}
         rows = []
-        for at, calls, read, cached, written in self._store.rows(_COSTS, []):
-            condition = self._experiment.conditions[at]
-            price = self._prices.get(condition.model)
-            money = price.of(read or 0, cached or 0, written or 0) if price else None
-            design = {"decoding": condition.decoding, "model": condition.model}
-            took = {"_calls": calls, "_read": read or 0.0, "_written": written or 0.0, "_money": money}
-            rows.append({**factors[condition.variant], **design, **took})
-        table, costs = pl.DataFrame(rows, infer_schema_length=None), list[PartCost]()
-        known = pl.when(pl.col("_money").null_count() == 0).then(pl.col("_money").sum())
-        for name in (*self._experiment.levels, "decoding", "model"):
-            levels = table.drop_nulls(name) if name in table.columns else table.clear()
-            parts = levels.group_by(name, maintain_order=True).agg(
-                pl.col("_calls", "_read", "_written").sum(), known.alias("_money")
-            )
-            costs += [PartCost(name, *row) for row in parts.iter_rows() if parts.height > 1]
-        return costs
+        factors = {variant.id: variant.factors for variant in self._experiment.variants}
+        for condition, *amounts in self._store.rows(_COSTS, []) if self._store else ():
+            calls, read, cached, written = (float(amount or 0) for amount in amounts)
+            one = self._experiment.conditions[condition]
+            price = self._prices.get(one.model)
+            money = price.of(read, cached, written) if price else None
+            for key in (*factors[one.variant].items(), ("decoding", one.decoding), ("model", one.model)):
+                rows.append((*key, calls, read, written, money))
+        named = ["calls", "prompt_tokens", "completion_tokens", "money"]
+        schema = {"factor": pl.String, "level": pl.String} | dict.fromkeys(named, pl.Float64)
+        costs = pl.DataFrame(rows, schema=schema, orient="row")
+        whole = pl.when(pl.col("money").is_not_null().all()).then(pl.col("money").sum())
+        parts = costs.group_by("factor", "level", maintain_order=True).agg(pl.col(named[:3]).sum(), whole)
+        order = [*self._experiment.levels, "decoding", "model"]
+        place = pl.col("factor").replace_strict(order, range(len(order)), return_dtype=pl.Int64)
+        return parts.filter(pl.len().over("factor") > 1).sort(place, maintain_order=True)
 
 
 @contextmanager
