@@ -31,8 +31,7 @@ from typing import Any
 from unittest.mock import patch
 
 from quaver.report.page import html_page
-from quaver.report.tables.printed_tables import markdown
-from quaver.report.tables.table import Table
+from quaver.report.tables.table import Table, markdown
 from quaver.study.session import Study
 
 DOCS = Path(__file__).parent

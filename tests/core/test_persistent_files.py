@@ -40,7 +40,7 @@ EXPORTS = {
     "papers/paper_figures.py",
     "promptstability/pandas_frames.py",
     "report/page/paper_parts.py",
-    "report/page/figure_parts.py",
+    "report/page/html_page.py",
     "report/tables/written_tables.py",
     "study/analysis/call_export.py",
 }

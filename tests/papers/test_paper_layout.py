@@ -7,8 +7,7 @@ from quaver.papers.catalogue import FigureKind
 from quaver.papers.paper_figures import page_of, points
 from quaver.papers.published_table import Layout, PublishedTable, number, reasons, table_of
 from quaver.papers.stored_answers import NOTHING, UNKNOWN
-from quaver.report.tables.printed_tables import plain
-from quaver.report.tables.table import Table
+from quaver.report.tables.table import Table, plain
 
 
 def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedTable:

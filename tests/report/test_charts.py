@@ -10,10 +10,9 @@ import altair as alt
 import pytest
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figures import charts, figures
+from quaver.report.charts.figures import MOST_ROWS, charts, figures, score_chart
 from quaver.report.charts.forms import forest, plane
 from quaver.report.charts.own_charts import share_forest, shares_shown
-from quaver.report.charts.plain_charts import MOST_ROWS, score_chart
 from quaver.report.charts.specification import finished, fitted, text_width
 from quaver.report.charts.svg import inline_svg, svg_text
 from quaver.report.estimate_index import Results

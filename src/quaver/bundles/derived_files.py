@@ -25,7 +25,7 @@ from quaver.core.replaced_file import replace_text
 from quaver.report.page.method import departures, measured
 from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of
-from quaver.report.tables.printed_tables import markdown_text
+from quaver.report.tables.table import markdown_text
 from quaver.report.tables.written_tables import write_estimates
 from quaver.study.analysis.measured_study import MeasuredFields
 from quaver.study.sources.archive import members_in

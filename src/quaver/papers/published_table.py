@@ -13,8 +13,7 @@ from quaver.core.number_format import decimals, span
 from quaver.core.records import Estimate
 from quaver.errors import UnknownName
 from quaver.papers.stored_answers import NOTHING, UNKNOWN
-from quaver.report.tables.printed_tables import as_text, plain
-from quaver.report.tables.table import Table
+from quaver.report.tables.table import Table, as_text, plain
 from quaver.report.tables.written_tables import csv_text, numbers_of, tidy
 
 Format = Literal["markdown", "latex", "html", "csv"]

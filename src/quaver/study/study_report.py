@@ -12,8 +12,7 @@ from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
 from quaver.report.estimate_index import Results
 from quaver.report.findings.verdict_card import Card, card, card_of_fields
-from quaver.report.page.fields_page import write_fields_page
-from quaver.report.page.html_page import write_report
+from quaver.report.page.html_page import write_fields_page, write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.tables.study_tables import cost_table
 from quaver.study.analysis.measured_study import MeasuredFields, MeasuredStudy, in_field

@@ -21,8 +21,7 @@ from quaver.report.findings.recommendation import RECOMMENDED
 from quaver.report.findings.verdict_card import card
 from quaver.report.page import html_page as module
 from quaver.report.page import html_page as page
-from quaver.report.page.figure_parts import NARROW, WIDE
-from quaver.report.page.html_page import first_screen, write_report
+from quaver.report.page.html_page import NARROW, WIDE, first_screen, write_report
 from quaver.report.page_words import printed
 from quaver.report.tables.table import Table
 

@@ -18,8 +18,7 @@ from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results
-from quaver.report.page.bibliography import bibtex, cited_works, works
-from quaver.report.page.paper_parts import Paper, paper_parts, paper_table
+from quaver.report.page.paper_parts import Paper, bibtex, cited_works, paper_parts, paper_table, works
 from quaver.report.tables.table import Table
 from quaver.study.imports.label_import import import_annotations
 

@@ -15,7 +15,7 @@ from quaver.report.charts.specification import Row
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.key_results import corrected_conclusions, in_true_labels
 from quaver.report.page_words import in_words, printed, sentence, slug
-from quaver.report.tables.table import listed, plain, share, tally, text
+from quaver.report.tables.table import amount, listed, share, tally, text
 
 _MOST_PROMPTS, _MOST_VARIANTS, _MOST_LABELS, _MOST_MODELS, _MOST_CURVES = 20, 90, 6, 8, 9
 _SHOWN_LEVELS = 12
@@ -220,7 +220,7 @@ def reliability(results: Results) -> Iterator[Figure]:
     perfect = [(None, "dashed: perfect calibration", None)]
     look: dict[str, Any] = {"x_ends": (0, 1), "y_ends": (0, 1), "percent": "xy", "references": perfect}
     heads = (
-        *(text("of", "of"), text("bin", "edges"), plain("mean confidence", "confidence")),
+        *(text("of", "of"), text("bin", "edges"), amount("mean confidence", "confidence")),
         *(share("correct", "right"), share("from", "right_low"), share("to", "right_high")),
         tally("answers", "n"),
     )

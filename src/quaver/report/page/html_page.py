@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import polars as pl
+import vl_convert
 from markupsafe import Markup, escape
 
 from quaver.core.estimate_frame import Deviations, estimates_frame
@@ -17,21 +21,24 @@ from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text, room_for
 from quaver.core.rows import SECTIONS
+from quaver.core.variant_display import marked_messages, origin_in_words
 from quaver.errors import StoreError
-from quaver.report.charts.figures import gallery
+from quaver.report.charts.chart import Figure
+from quaver.report.charts.figures import error_in_words, gallery
+from quaver.report.charts.specification import BREAK
+from quaver.report.charts.svg import inline_svg, svg_text
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.recommendation import Reason, Recommendation
-from quaver.report.findings.verdict_card import WORDS, card
-from quaver.report.page.figure_parts import drawn, figure_part, shown_prompts, write_pictures
+from quaver.report.findings.verdict_card import WORDS, Card, card, card_of_fields
 from quaver.report.page.method import departures, measured, references, rules
 from quaver.report.page.paper_parts import paper_boxes, paper_parts
 from quaver.report.page_templates import template
-from quaver.report.page_words import download, slug, visible
+from quaver.report.page_words import download, presentation_of, slug, visible
 from quaver.report.tables.study_tables import Behind, page_tables, summary_frame
-from quaver.report.tables.table import Table
+from quaver.report.tables.table import Table, estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
 
 _MOST_BADGES = 6
@@ -224,3 +231,170 @@ def _further(results: Results) -> list[Estimate]:
     """The audit's estimates that the study did not ask for itself."""
     asked = {(estimate.measure, *estimate.cell.items()) for estimate in results.estimates}
     return [estimate for estimate in results.audit if (estimate.measure, *estimate.cell.items()) not in asked]
+
+
+WIDE = 760
+"""Width of a chart on a screen, in pixels; where there is more room it is enlarged."""
+
+NARROW = 344
+"""Width of a chart for a phone."""
+
+_DIGITS = re.compile(r"\d[\d.,e]*")
+_TAGS = {"gone": ("<del>", "</del>"), "new": ("<ins>", "</ins>"), "same": ("", "")}
+
+
+def drawn(shown: Sequence[Figure], broken: dict[str, str]) -> tuple[list[Figure], dict[str, tuple[str, str]]]:
+    """The figures as SVG without titles, for a screen and a phone; what fails goes to the broken ones."""
+    pictures = {}
+    for figure in shown:
+        try:
+            pictures[figure.name] = (svg_text(figure.chart(WIDE)), svg_text(figure.chart(NARROW)))
+        except Exception as error:  # whatever another package's chart raises
+            broken[figure.name] = error_in_words(error)
+    return [figure for figure in shown if figure.name in pictures], pictures
+
+
+def write_pictures(shown: Sequence[Figure], folder: Path | None) -> dict[str, str]:
+    """Write each figure with its title as SVG, PNG and PDF; without a folder, make the SVG alone.
+
+    Returns:
+        The SVG files by the figures' names.
+    """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for figure in shown:
+        svg = svg_text(figure.chart(WIDE, titled=True)).replace(BREAK, "")
+        if folder is not None and not _is_written(svg, folder / f"{figure.name}.svg"):
+            (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+            (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+            (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+        written[figure.name] = svg
+    return written
+
+
+def _is_written(svg: str, path: Path) -> bool:
+    """Whether an earlier report wrote the same picture, which it finished with the SVG."""
+    others = all(path.with_suffix(kind).exists() for kind in (".png", ".pdf"))
+    return others and path.exists() and path.read_bytes() == svg.encode()
+
+
+def figure_part(figure: Figure, pictures: tuple[str, str]) -> dict[str, Any]:
+    """A figure as templates show it: its pictures, its table, and what there is to note of its numbers."""
+    table = figure.table or estimates_table(figure.estimates)
+    wide, narrow = (
+        inline_svg(picture, f"{figure.name}-{width}", figure.alternative, width)
+        for picture, width in zip(pictures, (WIDE, NARROW), strict=True)
+    )
+    return {
+        "figure": figure,
+        "wide": wide,
+        "narrow": narrow,
+        "table": replace(table, name=f"figure-{figure.name}"),
+        "notes": notes(figure.estimates),
+    }
+
+
+def notes(estimates: Sequence[Estimate]) -> list[str]:
+    """The warnings of some estimates: of those that differ in their numbers alone, the first, and how many.
+
+    >>> some = [Estimate("a", 0.5, warnings=(f"only {n} of 60 items differ",)) for n in (3, 4)]
+    >>> notes(some)
+    ['only 3 of 60 items differ (for instance, of 2 numbers)']
+    """
+    kinds: dict[str, list[str]] = {}
+    for warning in (warning for estimate in estimates for warning in estimate.warnings):
+        kinds.setdefault(_DIGITS.sub("#", warning), []).append(warning)
+    return [
+        same[0]
+        if len(same) == 1
+        else f"{same[0]} ({'' if len({*same}) == 1 else 'for instance, '}of {len(same):,} numbers)"
+        for same in kinds.values()
+    ]
+
+
+def shown_prompts(results: Results, most: int) -> Iterator[dict[str, Any]]:
+    """The first variants of a study as the page shows them: name, answers, origin, and marked messages."""
+    original = results.lock.get("original", ())
+    for place, variant in enumerate(results.variants[:most], 1):
+        covariates: Mapping[str, Any] = variant.get("covariates", {})
+        messages = marked_messages(original or variant.get("example", ()), variant.get("example", ()))
+        yield {
+            "place": place,
+            "name": results.variant_name(variant["id"]),
+            "id": variant["id"],
+            "answers": {results.label_name(code): answer for code, answer in variant["answers"].items()},
+            "origin": origin_in_words(variant.get("origin", {}), covariates),
+            "flagged": bool(covariates.get("flagged")),
+            "messages": [
+                (role, Markup("").join(_marked(*piece) for piece in pieces)) for role, pieces in messages
+            ],
+        }
+
+
+def _marked(kind: str, piece: str) -> Markup:
+    """A part of a text as inserted, deleted or kept, in HTML; the text is escaped."""
+    opening, closing = _TAGS[kind]
+    return Markup(opening) + escape(piece) + Markup(closing)
+
+
+_PRINTED_ROWS_OF_FIELDS = 60
+
+
+def write_fields_page(
+    folder: Path,
+    name: str,
+    cards: Mapping[str, Card],
+    links: Mapping[str, str],
+    estimates: Sequence[Estimate],
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write ``report.html``, ``estimates.csv`` and ``tables/``; the fields' own reports are there already.
+
+    Args:
+        folder: Where to.
+        name: The study's name.
+        cards: Each field's verdict.
+        links: Each field's report, seen from the page.
+        estimates: What was measured, with the field in the cells.
+        notes: What there is to know of the study's design.
+
+    Returns:
+        The page's path.
+    """
+    tables = _field_tables(estimates)
+    try:
+        frames = {"estimates": estimates_frame(estimates)}
+        csv = write_tables({table.name: table for table in tables.values()}, frames, folder / "tables")
+        write_estimates(estimates, folder / "estimates.csv")
+        text = template("fields.html").render(
+            name=name,
+            notes=notes,
+            whole=card_of_fields(cards),
+            cards=cards,
+            links={field: quote(link) for field, link in links.items()},
+            tables=tables,
+            saved={
+                f"{one}.csv": download(f"{one}.csv", text.encode(), "text/csv", words="CSV")
+                for one, text in csv.items()
+            },
+            printed_rows=_PRINTED_ROWS_OF_FIELDS,
+        )
+        path = folder / "report.html"
+        replace_text(path, visible(text))
+    except OSError as error:
+        raise _unwritten(folder, error) from error
+    return path
+
+
+def _field_tables(estimates: Sequence[Estimate]) -> dict[str, Table]:
+    """A table for each measure, with a row for each field and cell, by the measure's title."""
+    by_measure: dict[str, list[Estimate]] = {}
+    for estimate in estimates:
+        by_measure.setdefault(estimate.measure, []).append(estimate)
+    return {
+        presentation_of(measure).title or measure: replace(
+            estimates_table(some), name=f"fields-{slug(measure)}"
+        )
+        for measure, some in by_measure.items()
+    }

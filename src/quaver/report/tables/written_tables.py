@@ -22,8 +22,7 @@ from quaver.core.replaced_file import replacing
 from quaver.core.rows import cell_columns
 from quaver.core.spreadsheet import safe_cell
 from quaver.report.page_words import slug
-from quaver.report.tables.printed_tables import plain
-from quaver.report.tables.table import Table
+from quaver.report.tables.table import Table, plain
 
 _DATA = re.compile(r'<data value="([^"]*)">.*?</data>', re.DOTALL)
 _COUNT = re.compile(r"[−-]?\d[\d,]*(\.\d+)?")
