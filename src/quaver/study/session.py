@@ -184,7 +184,7 @@ class Study:
         """Ask whatever has not been asked yet, and store the answers.
 
         Args:
-            watch: Called with the progress as responses are stored. If left out, a notebook shows a bar.
+            watch: Called with the progress as responses are stored. If left out, a notebook shows it.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
             requests: Send at most this many requests of each model, spread over the study.
             batch: Ask every model in batches whose provider takes them: the run hands over what is left and

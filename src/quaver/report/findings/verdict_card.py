@@ -74,7 +74,7 @@ class Card(Rows):
         facts: What the study was: model, texts, prompts, calls, date, cost, as far as they are known.
         reading: How the answers were read, in one sentence that comes before the verdict; empty where it
             was not looked at.
-        misread: Answers whose reading decides the verdict, with what was read in ‹…›.
+        misread: Answers whose reading decides the verdict, with what was read in them.
     """
 
     headline: str
