@@ -9,10 +9,8 @@ from glob import glob
 from pathlib import Path
 from typing import Any, Final
 
-from quaver.design.items.text_lines import Row
-
 from quaver import Study, import_annotations
-from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import ItemError
 
 MORE: Final = ("name", "columns", "gold_columns")

@@ -119,7 +119,7 @@ def test_a_bundle_has_the_data(tmp_path: Path) -> None:
 def test_examples_may_be_data_too(tmp_path: Path, wrapped: bool) -> None:
     pool = pl.DataFrame({"text": ["Fine!", "Poor"], "judged": ["pos", "neg"]})
     examples: Any = {"source": pool, "where": {"judged": ["pos", "neg"]}} if wrapped else pool
-    items = {"source": FRAME, "gold": "judged", "where": {"id": {"below": 3}}, "examples": examples}
+    items = {"source": FRAME, "gold": "judged", "where": {"id": {"at_most": 2}}, "examples": examples}
     shots = [{"use": "shots", "k": 2}]
     one = opened(tmp_path / "s", items, variants=shots)
     assert one.run().done == 2
