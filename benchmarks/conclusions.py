@@ -76,9 +76,9 @@ def groups(items: int, few: int, share: float, other: float, runs: int) -> dict[
     error = (pooled * (1 - pooled) * (1 / few + 1 / (items - few))) ** 0.5
     found = {"items": items, "smaller group": few, "share": share, "its share": other}
     for test in (LinearTest, LogisticTest):
-        fitted = test(matrix, labels, EFFECT.contrast)
-        rejected = np.abs(fitted.statistic(np.zeros(runs))) > Z
-        found[test.__name__] = percent(rejected & np.isfinite(fitted.value))
+        fitted = [test(matrix, column, EFFECT.contrast) for column in labels.T]
+        rejected = [abs(one.statistic(0.0)) > Z and np.isfinite(one.value) for one in fitted]
+        found[test.__name__] = percent(np.array(rejected))
     apart = labels[small].mean(0) - labels[~small].mean(0)
     return {**found, "knows the shares": percent(np.abs(apart) > Z * error)}
 
@@ -93,14 +93,16 @@ def clustered(
     score = correlation**0.5 * rng.standard_normal((count, runs))[codes]
     score += (1 - correlation) ** 0.5 * rng.standard_normal((codes.size, runs))
     labels = (score < ndtri(0.3 + effect * x)[:, None]) * 1.0
-    test = LinearTest(np.stack([np.ones(codes.size), x], 1), labels, EFFECT.contrast, codes)
+    matrix = np.stack([np.ones(codes.size), x], 1)
+    tests = [LinearTest(matrix, column, EFFECT.contrast, codes) for column in labels.T]
+    statistics, values = np.array([(test.statistic(0.0), test.value) for test in tests]).T
     return {
         "groups": f"{count} of {size}",
         "treated": treated or "items",
         "correlation": correlation,
         "effect": effect,
-        "verdicts": percent(np.abs(test.statistic(np.zeros(runs))) > Z),
-        "knows the spread": percent(np.abs(test.value) > Z * test.value.std()),
+        "verdicts": percent(np.abs(statistics) > Z),
+        "knows the spread": percent(np.abs(values) > Z * values.std()),
     }
 
 
@@ -120,7 +122,8 @@ def prompts(items: int, slope: float, accuracy: float, turned: bool, runs: int) 
     said = np.where(rng.random(base.shape) < accuracy, base, ~base) * 1.0
     found = {"items": items, "slope": slope, "accuracy": accuracy, "backwards": turned}
     for test in (LinearTest, LogisticTest):
-        statistic = test(np.stack([np.ones(items), x], 1), said, EFFECT.contrast).statistic(np.zeros(runs))
+        matrix = np.stack([np.ones(items), x], 1)
+        statistic = np.array([test(matrix, one, EFFECT.contrast).statistic(0.0) for one in said.T])
         found[test.__name__] = f"{percent(statistic > Z)} / {percent(statistic < -Z)}"
     return found
 

@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from quaver.correction.estimators import Corrected, corrected, ends, few_events, gold_alone, naive
-from quaver.correction.gold_regression import GoldRegression, solved
+from quaver.correction.gold_regression import GoldRegression
 from quaver.estimation.jackknife import one_thread
+from quaver.estimation.regression import solved
 
 PROMPTS = 8
 KINDS = ("share", "difference", "linear slope", "logistic slope")

@@ -7,7 +7,7 @@ import pytest
 from tests.correction.simulated_labels import labels, question, simple
 
 from quaver.correction.estimators import corrected, ends, few_events, gold_alone, naive
-from quaver.correction.gold_regression import solved
+from quaver.estimation.regression import solved
 
 SHARES = (0.0, 1.0)
 

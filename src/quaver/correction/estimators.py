@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quaver.correction.gold_regression import GoldRegression, inverse_times, solved
+from quaver.correction.gold_regression import GoldRegression
 from quaver.estimation.intervals import Interval, clopper_pearson, effective, skewed
 from quaver.estimation.jackknife import ALIKE, Floats
+from quaver.estimation.regression import inverse_times, solved
 
 _MOST_LEVERAGE = 0.9
 

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from quaver.estimation.coded_columns import Ints
 from quaver.estimation.jackknife import Floats
-
-Kind = Literal["linear", "logistic"]
-"""Which regression."""
-
-_STEPS = 60
-_FAR = 5.0
-"""A step of Newton's may move no item's log-odds by more than this."""
-_STRAYED = 30.0
-"""Log-odds beyond which the columns tell the outcomes apart: there is no finite solution."""
-_SINGULAR = 1e12
+from quaver.estimation.regression import Kind, expected, inverse_times
 
 
 @dataclass(frozen=True)
@@ -105,65 +94,13 @@ class GoldRegression:
 
     def expected(self, coefficients: Floats) -> Floats:
         """What the regression expects of each item."""
-        return _expected(self.kind, self.matrix, coefficients)
+        return expected(self.kind, self.matrix, coefficients)
 
     def levers(self, rows: Floats, mean: Floats, weights: Floats | float) -> Floats | None:
         """How far the contrast moves with the outcome of each of some items, times its weight."""
         slope = weights * (1.0 if self.kind == "linear" else mean * (1 - mean))
         found = inverse_times(rows.T @ (rows * np.broadcast_to(slope, len(rows))[:, None]), self.contrast)
         return None if found is None else np.asarray(rows @ found)
-
-
-def _expected(kind: Kind, matrix: Floats, coefficients: Floats) -> Floats:
-    return np.asarray(matrix @ coefficients if kind == "linear" else special.expit(matrix @ coefficients))
-
-
-def solved(kind: Kind, matrix: Floats, outcome: Floats, weights: Floats) -> Floats | None:
-    """The coefficients b with Σ w x (y − μ(x b)) = 0.
-
-    Returns:
-        None where the columns determine each other, or tell the outcomes apart.
-
-    A share of 3 in 4, in log-odds ln 3:
-
-    >>> found = solved("logistic", np.ones((4, 1)), np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4))
-    >>> float(np.exp(found[0]).round(9))
-    3.0
-    """
-    weighted = matrix * weights[:, None]
-    if kind == "linear":
-        return inverse_times(matrix.T @ weighted, weighted.T @ outcome)
-    coefficients = np.zeros(matrix.shape[1])
-    for _ in range(_STEPS):
-        mean = _expected(kind, matrix, coefficients)
-        system = matrix.T @ (weighted * (mean * (1 - mean))[:, None])
-        step = inverse_times(system, weighted.T @ (outcome - mean))
-        if step is None:
-            return None
-        reach = float(np.abs(matrix @ step).max(initial=0.0))
-        coefficients = coefficients + step * min(1.0, _FAR / max(reach, 1e-300))
-        if float(np.abs(matrix @ coefficients).max(initial=0.0)) > _STRAYED:
-            return None
-        if reach < 1e-10:
-            return coefficients
-    return None
-
-
-def inverse_times(system: Floats, right: Floats) -> Floats | None:
-    """The solution of a symmetric system; None where there is none worth the name.
-
-    >>> inverse_times(np.array([[1.0, 1.0], [1.0, 1.0]]), np.ones(2)) is None
-    True
-    """
-    if not np.isfinite(system).all() or not np.isfinite(right).all():
-        return None
-    scale = np.sqrt(np.maximum(np.abs(np.diag(system)), 1e-300))
-    even = system / np.outer(scale, scale)
-    sizes = np.abs(np.linalg.eigvalsh(even))
-    if not sizes.min(initial=np.inf) > sizes.max(initial=0.0) / _SINGULAR:
-        return None
-    scaled = np.linalg.solve(even, (right.T / scale).T)
-    return np.asarray((scaled.T / scale).T)
 
 
 def of_mean(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,13 +14,18 @@ from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import UnknownColumn, encode
 from quaver.estimation.jackknife import Floats
 
+Kind = Literal["linear", "logistic"]
+"""Which regression."""
+
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
 _DEPENDENT = 1e-14
 """What is left of a column beside the others, relative to the largest, where it depends on them."""
-_STEPS = 40
+_STEPS = 60
 _FAR = 5.0
 """A step of Newton's may move no item's log-odds by more than this."""
+_STRAYED = 30.0
+"""Log-odds beyond which the columns tell the outcomes apart: there is no finite solution."""
 
 
 def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> Floats:
@@ -56,56 +61,73 @@ def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | Non
     return np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, (contrast / scale).T).T)
 
 
-def products(design: Floats) -> Floats:
-    """Each item's products of its columns, shape (items, columns²): sums of them are cross-products."""
-    return np.asarray((design[:, :, None] * design[:, None, :]).reshape(design.shape[0], -1))
+def expected(kind: Kind, matrix: Floats, coefficients: Floats, offset: Floats | float = 0.0) -> Floats:
+    """What a regression expects of each item."""
+    along = matrix @ coefficients + offset
+    return np.asarray(along if kind == "linear" else special.expit(along))
 
 
-def _solved(grams: Floats, moments: Floats) -> Floats:
-    """Solutions of one system a row; NaN where there is none."""
-    size = moments.shape[1]
-    systems = grams.reshape(-1, size, size)
-    finite = np.asarray(np.isfinite(systems).all((1, 2)) & np.isfinite(moments).all(1))
-    systems = np.where(finite[:, None, None], systems, np.eye(size))
-    spread = np.linalg.eigvalsh(systems)
-    regular = finite & (spread[:, 0] > spread[:, -1] / _SINGULAR)
-    systems = np.where(regular[:, None, None], systems, np.eye(size))
-    found = np.linalg.solve(systems, moments[:, :, None])[:, :, 0]
-    return np.where(regular[:, None], found, np.nan)
+def solved(
+    kind: Kind,
+    matrix: Floats,
+    outcome: Floats,
+    weights: Floats,
+    offset: Floats | float = 0.0,
+    begin: Floats | None = None,
+) -> Floats | None:
+    """The coefficients b with Σ w x (y − μ(x b)) = 0.
 
-
-def newton(
-    design: Floats,
-    pairs: Floats,
-    observed: Floats,
-    begin: Floats,
-    offset: Floats | None = None,
-    weights: Floats | None = None,
-) -> Floats:
-    """Logistic coefficients, a sample a row, by Newton's method.
+    Args:
+        kind: Of regression.
+        matrix: x, shape (items, columns).
+        outcome: y.
+        weights: w.
+        offset: What is added to the log-odds of each item.
+        begin: Coefficients near the solution of a logistic regression.
 
     Returns:
-        As ``begin``; NaN where they do not settle.
+        None where the columns determine each other, or tell the outcomes apart.
+
+    A share of 3 in 4, in log-odds ln 3:
+
+    >>> found = solved("logistic", np.ones((4, 1)), np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4))
+    >>> float(np.exp(found[0]).round(9))
+    3.0
     """
-    result, moving = begin.copy(), np.arange(begin.shape[0])
-    each = np.broadcast_to(observed, (moving.size, design.shape[0]))
+    weighted = matrix * weights[:, None]
+    if kind == "linear":
+        return inverse_times(matrix.T @ weighted, weighted.T @ outcome)
+    coefficients = np.zeros(matrix.shape[1]) if begin is None else begin
     for _ in range(_STEPS):
-        log_odds = result[moving] @ design.T
-        chance = special.expit(log_odds if offset is None else log_odds + offset[moving])
-        some, left = chance * (1 - chance), each[moving] - chance
-        if weights is not None:
-            some, left = some * weights[moving], left * weights[moving]
-        step = _solved(some @ pairs, left @ design)
-        reach = np.abs(step @ design.T).max(1, initial=0.0)
-        step *= np.minimum(1.0, _FAR / np.maximum(reach, 1e-300))[:, None]
-        result[moving] += step
-        lost = ~np.isfinite(step).all(1)
-        moving = moving[lost | (reach > 1e-9)]
-        moving = moving[np.isfinite(result[moving]).all(1)]
-        if not moving.size:
-            return result
-    result[moving] = np.nan
-    return result
+        mean = expected(kind, matrix, coefficients, offset)
+        system = matrix.T @ (weighted * (mean * (1 - mean))[:, None])
+        step = inverse_times(system, weighted.T @ (outcome - mean))
+        if step is None:
+            return None
+        reach = float(np.abs(matrix @ step).max(initial=0.0))
+        coefficients = coefficients + step * min(1.0, _FAR / max(reach, 1e-300))
+        if np.isscalar(offset) and float(np.abs(matrix @ coefficients).max(initial=0.0)) > _STRAYED:
+            return None
+        if reach < 1e-10:
+            return coefficients
+    return None
+
+
+def inverse_times(system: Floats, right: Floats) -> Floats | None:
+    """The solution of a symmetric system; None where there is none worth the name.
+
+    >>> inverse_times(np.array([[1.0, 1.0], [1.0, 1.0]]), np.ones(2)) is None
+    True
+    """
+    if not np.isfinite(system).all() or not np.isfinite(right).all():
+        return None
+    scale = np.sqrt(np.maximum(np.abs(np.diag(system)), 1e-300))
+    even = system / np.outer(scale, scale)
+    sizes = np.abs(np.linalg.eigvalsh(even))
+    if not sizes.min(initial=np.inf) > sizes.max(initial=0.0) / _SINGULAR:
+        return None
+    scaled = np.linalg.solve(even, (right.T / scale).T)
+    return np.asarray((scaled.T / scale).T)
 
 
 _NAME = re.compile(r"[^\W\d]\w*")

@@ -13,11 +13,10 @@ from quaver.agreement.disagreement import members
 from quaver.agreement.ratings import label_set_of
 from quaver.core.label_values import labels_in
 from quaver.core.records import OF_SETS, UNORDERED, LabelSet
-from quaver.correction.gold_regression import Kind
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.jackknife import Floats
-from quaver.estimation.regression import design, parsed
+from quaver.estimation.regression import Kind, design, parsed
 
 Verdict = Literal["holds", "reverses", "not distinguishable"]
 

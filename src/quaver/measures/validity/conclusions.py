@@ -12,14 +12,14 @@ from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.correction.estimators import Corrected, gold_alone
-from quaver.correction.gold_regression import GoldRegression, Kind
+from quaver.correction.gold_regression import GoldRegression
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, frame_of, label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.jackknife import Floats
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.regression import levers, orthonormal
+from quaver.estimation.regression import Kind, levers, orthonormal
 from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest, score_interval
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.corrected.gold_cells import TOGETHER, Correcting, designed, gold_cells
@@ -360,7 +360,7 @@ class Specification:
         self._scale, self._least = (high - low, 0.0) if kind == "linear" else (1.0, 0.0)
         if high > low and (found := orthonormal(matrix, contrast)) is not None:
             test = LinearTest if kind == "linear" else LogisticTest
-            self._test = test(matrix, ((outcome - low) / (high - low))[:, None], contrast, clusters)
+            self._test = test(matrix, (outcome - low) / (high - low), contrast, clusters)
             self._least = low * float((found[0] @ found[1]).sum()) if kind == "linear" else 0.0
         # Of a test over groups: as many as there are, less the two sides of the contrast.
         self._freedom = np.inf if clusters is None else float(max(1, np.unique(clusters).size - 2))
@@ -371,16 +371,16 @@ class Specification:
             return None
         # The level at which a normal quantile is the one of Student's t for as many groups.
         tail = float(special.stdtrit(self._freedom, (1 - confidence_level) / 2))
-        low, high = (float(end[0]) for end in score_interval(self._test, 1 - 2 * float(special.ndtr(tail))))
+        low, high = score_interval(self._test, 1 - 2 * float(special.ndtr(tail)))
         if not (np.isfinite(low) and np.isfinite(high)):
             return None
         return Interval(low * self._scale + self._least, high * self._scale + self._least)
 
     def p(self, at: float) -> float | None:
         """The two-sided p value of the contrast being ``at``."""
-        if self._test is None or not np.isfinite(self._test.value[0]):
+        if self._test is None or not np.isfinite(self._test.value):
             return None
-        statistic = float(self._test.statistic(np.array([(at - self._least) / self._scale]))[0])
+        statistic = self._test.statistic((at - self._least) / self._scale)
         return float(2 * special.stdtr(self._freedom, -abs(statistic)))
 
     def warnings(self, unit: str) -> tuple[str, ...]:
