@@ -26,8 +26,15 @@ from typing import Any
 
 import numpy as np
 
-from quaver.correction.estimators import Corrected, corrected, ends, few_events, gold_alone, naive
-from quaver.correction.gold_regression import GoldRegression
+from quaver.correction.estimators import (
+    Corrected,
+    GoldRegression,
+    corrected,
+    ends,
+    few_events,
+    gold_alone,
+    naive,
+)
 from quaver.estimation.jackknife import one_thread
 from quaver.estimation.regression import solved
 

@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 
 from quaver.acceptance.selection import Candidates, select
-from quaver.correction.estimators import corrected, ends, gold_alone, naive
-from quaver.correction.gold_regression import of_mean
+from quaver.correction.estimators import corrected, ends, gold_alone, naive, of_mean
 from quaver.estimation.jackknife import one_thread
 
 GOLD, CHECKED, PROMISE = 200, 300, 0.10

@@ -27,5 +27,5 @@ def test_each_takes_and_documents_the_shared_arguments(one):
 
 def test_an_option_of_another_coefficient_is_unknown():
     with pytest.raises(UnknownName) as raised:
-        quaver.agreement.cohen_kappa(RATINGS, contributions=True)
-    assert (raised.value.where, raised.value.found) == ("cohen_kappa", "contributions")
+        quaver.agreement.cohen_kappa(RATINGS, resample="rows")
+    assert (raised.value.where, raised.value.found) == ("cohen_kappa", "resample")

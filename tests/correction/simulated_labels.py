@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quaver.correction.gold_regression import GoldRegression
+from quaver.correction.estimators import GoldRegression
 
 
 def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8):

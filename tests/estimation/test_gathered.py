@@ -1,7 +1,6 @@
 """Codes, cells and counts that several measures share are those of the rows."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -129,16 +128,3 @@ def test_a_missing_column_is_missed_without_reading_the_others(monkeypatch):
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
     with pytest.raises(UnknownColumn):
         registry.load("measures", "label_shares")(Gathered(annotations().drop("label").lazy()))
-
-
-def test_freed_memory_of_many_rows_is_handed_back(monkeypatch):
-    libraries = []
-    library = SimpleNamespace(malloc_trim=libraries.append)
-    monkeypatch.setattr("quaver.estimation.coded_columns.ctypes", SimpleNamespace(CDLL=lambda name: library))
-    monkeypatch.setattr("quaver.estimation.coded_columns.os", SimpleNamespace(name="posix"))
-    accuracy, gathered = registry.load("measures", "accuracy"), Gathered(annotations().lazy())
-    accuracy(gathered)
-    assert not libraries
-    monkeypatch.setattr("quaver.estimation.coded_columns._MANY", gathered.height)
-    accuracy(gathered)
-    assert libraries == [0]

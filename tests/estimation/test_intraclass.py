@@ -17,7 +17,7 @@ def test_f_is_that_of_one_way_analysis_of_variance() -> None:
     groups = np.repeat(np.arange(5), sizes)
     values = rng.normal(size=28) + 0.4 * groups
     shuffle = rng.permutation(28)
-    found = Partition.of(groups[shuffle]).likeness(values[shuffle][:, None])[0]
+    found = Partition(groups[shuffle]).likeness(values[shuffle][:, None])[0]
     expected = scipy.stats.f_oneway(*(values[groups == group] for group in range(5)))
     assert found is not None
     assert found.f == pytest.approx(expected.statistic)
@@ -33,8 +33,8 @@ def test_missing_values_are_left_out() -> None:
     values = np.array([1.0, 2, np.nan, 4, 6, 5, np.nan, 9])
     groups = np.array([0, 0, 0, 1, 1, 2, 2, 2])
     known = np.isfinite(values)
-    whole = Partition.of(groups).likeness(values[:, None])[0]
-    some = Partition.of(groups[known]).likeness(values[known][:, None])[0]
+    whole = Partition(groups).likeness(values[:, None])[0]
+    some = Partition(groups[known]).likeness(values[known][:, None])[0]
     assert whole is not None
     assert some is not None
     assert whole.interval == pytest.approx(some.interval)
@@ -43,7 +43,7 @@ def test_missing_values_are_left_out() -> None:
 
 
 def test_values_that_do_not_vary_have_no_correlation_and_groups_that_agree_throughout_have_one() -> None:
-    groups = Partition.of(np.repeat(np.arange(10), 2))
+    groups = Partition(np.repeat(np.arange(10), 2))
     agreeing = np.repeat(np.arange(10) % 2, 2).astype(float)
     none, whole = groups.likeness(np.stack([np.ones(20), agreeing], 1))
     assert none is None
@@ -57,14 +57,14 @@ def test_a_trend_over_numbers_makes_no_groups() -> None:
     age = rng.integers(18, 80, 400)
     codes = np.unique(age, return_inverse=True)[1]
     values = (0.05 * age + rng.normal(size=400))[:, None]
-    assert Partition.of(codes).p(values, 0) < 0.01
-    assert Partition.of(codes, age.astype(float)).p(values, 0) > 0.05
+    assert Partition(codes).p(values, 0) < 0.01
+    assert Partition(codes, age.astype(float)).p(values, 0) > 0.05
 
 
 def test_p_rejects_no_more_than_its_level_with_rare_labels_and_unequal_groups() -> None:
     rng = np.random.default_rng(5)
     sizes = np.array([30, 20, 10, 10, 5, 5, 5, 5, 3, 3, 2, 2])
-    partition = Partition.of(np.repeat(np.arange(12), sizes))
+    partition = Partition(np.repeat(np.arange(12), sizes))
     values = (rng.random((150, 100, 3)) < 0.06).astype(float)
     p = [partition.p(one, at, permutations=199) for at, one in enumerate(values)]
     assert np.mean(np.array(p) < 0.05) < 0.1
@@ -75,4 +75,4 @@ def test_groups_without_a_spread_within_give_no_warning() -> None:
         warnings.simplefilter("error")
         for sizes in ([2] + [1] * 60, [2] * 3 + [1] * 200):
             groups = np.repeat(np.arange(len(sizes)), sizes)
-            assert Partition.of(groups).likeness(np.full((groups.size, 2), np.nan)) == [None, None]
+            assert Partition(groups).likeness(np.full((groups.size, 2), np.nan)) == [None, None]

@@ -39,7 +39,6 @@ def krippendorff_alpha(
     ratings: Ratings,
     *,
     resample: Literal["items", "rows"] = "items",
-    contributions: bool = False,
 ) -> Statistic | Estimate:
     """Krippendorff's alpha: 1 − observed over expected disagreement.
 
@@ -51,7 +50,6 @@ def krippendorff_alpha(
 
     Args:
         resample: ``"rows"`` resamples single ratings, as the promptstability package does, and warns.
-        contributions: Whether ``details["items"]`` holds each item's part of the observed disagreement.
 
     Returns:
         The estimate; ``details`` has ``observed`` and ``expected`` disagreement, ``standard_error`` and
@@ -68,14 +66,14 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha(list(zip(a, b))).value, 3)
     0.095
     """
-    statistic = _alpha(ratings, contributions)
+    statistic = _alpha(ratings)
     if resample == "items":
         return statistic
     warnings.warn(ROWS_WARNING, stacklevel=4)  # of whoever called the coefficient
     return over_rows(ratings.cell.estimated(statistic), ratings.cell, ratings.level, ratings.values)
 
 
-def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
+def _alpha(ratings: Ratings) -> Statistic:
     cell, said = ratings.cell, ratings.said(f"Krippendorff's alpha, {ratings.level}")
     parts = [(said, range(cell.grid.shape[1]))]
     (statistic,) = mean_alphas(cell, cell.grid, parts, ratings.level, ratings.missing)
@@ -87,9 +85,6 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
     model = Disagreement(cell.grid, len(cell.labels), ratings.level, ratings.values)
     d, e, n = (float(part[0, 0]) for part in model.sums(np.ones((1, cell.units.items))))
     details = {**said.details, "observed": d / n, "expected": e / (n * (n - 1)), "pairable": int(n)}
-    if contributions:
-        each = zip(cell.items, model.per_item[:, 0], model.pairable[:, 0], strict=True)
-        details["items"] = {name: float(part / n) for name, part, counts in each if counts}
     return replace(statistic, details=details)
 
 

@@ -3,20 +3,24 @@
 Every estimate is off by a sum of contributions, one of each item: what the item does to the regression on all
 items, and, where it has a gold label, what it does to the correction. Their squares make the variance, in
 groups where items are in groups. Items are taken for a random sample of all that might have been there.
+
+A mean is a linear regression on a constant. Outcomes need not be whole: what a correction makes of them lies
+anywhere.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
-from quaver.correction.gold_regression import GoldRegression
+from quaver.estimation.coded_columns import Ints
 from quaver.estimation.intervals import Interval, clopper_pearson, effective, skewed
 from quaver.estimation.jackknife import ALIKE, Floats
-from quaver.estimation.regression import inverse_times, solved
+from quaver.estimation.regression import Kind, expected, inverse_times, solved
 
 _MOST_LEVERAGE = 0.9
 
@@ -42,6 +46,102 @@ FEW_GROUPS = 3.0
 """Below so many degrees of freedom of groups there is no interval."""
 
 _OUTLYING = "for numbers of which a few, far from the others, decide the estimate"
+
+
+@dataclass(frozen=True)
+class GoldRegression:
+    """All items of the sampled population, and the contrast of a regression of their true labels.
+
+    Attributes:
+        matrix: The regression's columns, shape (items, columns).
+        outcome: The true outcome of each item; NaN where an item has no gold label.
+        probability: Each item's probability of being drawn.
+        contrast: What each coefficient counts, shape (columns,).
+        kind: Of regression.
+        clusters: Each item's group, from 0 without gaps; None where items are on their own.
+        strata: Each item's stratum, from 0 without gaps, where a fixed number was drawn from each; None of
+            a simple sample, and of items drawn independently of one another.
+    """
+
+    matrix: Floats
+    outcome: Floats
+    probability: Floats
+    contrast: Floats
+    kind: Kind = "linear"
+    clusters: Ints | None = None
+    strata: Ints | None = None
+
+    @property
+    def mean(self) -> bool:
+        """Whether it is a mean: a linear regression on a constant."""
+        return self.kind == "linear" and self.matrix.shape[1] == 1 and bool(np.ptp(self.matrix) == 0)
+
+    @property
+    def counts_events(self) -> bool:
+        """Whether the interval depends on how many events samples of this design have (not a mean's)."""
+        return self.clusters is None and not self.mean
+
+    @cached_property
+    def gold(self) -> Ints:
+        """The items with a gold label."""
+        return np.flatnonzero(np.isfinite(self.outcome))
+
+    @cached_property
+    def gold_weights(self) -> Floats:
+        """Weights over the items with a gold label, one over their probability, of sum 1."""
+        given = 1 / self.probability[self.gold]
+        return np.asarray(given / given.sum())
+
+    @cached_property
+    def units(self) -> Ints:
+        """The group of each item with a gold label: itself, where items are on their own."""
+        if self.clusters is None:
+            return np.arange(self.gold.size)
+        return np.unique(self.clusters[self.gold], return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def gold_strata(self) -> Ints:
+        """The stratum of each item with a gold label; 0 of all where there are none."""
+        return np.zeros(self.gold.size, np.int64) if self.strata is None else self.strata[self.gold]
+
+    @cached_property
+    def equal(self) -> bool:
+        """Whether every item was as likely to be drawn as any other."""
+        return bool(np.ptp(self.probability) < 1e-12 * self.probability.max(initial=1.0))
+
+    def stratum_means(self, values: Floats) -> Floats:
+        """Each stratum's weighted mean over its gold items."""
+        total = np.bincount(self.gold_strata, self.gold_weights * values)
+        return np.asarray(total / np.maximum(np.bincount(self.gold_strata, self.gold_weights), 1e-300))
+
+    def centred(self, values: Floats) -> Floats:
+        """Numbers of the items with a gold label, less their stratum's weighted mean."""
+        return np.asarray(values - self.stratum_means(values)[self.gold_strata])
+
+    @cached_property
+    def small_strata(self) -> Floats:
+        """What makes up for the mean taken from each gold item's stratum: √(n_h / (n_h − 1))."""
+        sizes = np.bincount(self.gold_strata)[self.gold_strata].astype(np.float64)
+        return np.asarray(np.sqrt(sizes / np.maximum(sizes - 1, 1.0)))
+
+    def expected(self, coefficients: Floats) -> Floats:
+        """What the regression expects of each item."""
+        return expected(self.kind, self.matrix, coefficients)
+
+    def levers(self, rows: Floats, mean: Floats, weights: Floats | float) -> Floats | None:
+        """How far the contrast moves with the outcome of each of some items, times its weight."""
+        slope = weights * (1.0 if self.kind == "linear" else mean * (1 - mean))
+        found = inverse_times(rows.T @ (rows * np.broadcast_to(slope, len(rows))[:, None]), self.contrast)
+        return None if found is None else np.asarray(rows @ found)
+
+
+def of_mean(
+    outcome: Floats, probability: Floats, clusters: Ints | None = None, strata: Ints | None = None
+) -> GoldRegression:
+    """The mean of an outcome: a regression on a constant."""
+    return GoldRegression(
+        np.ones((outcome.size, 1)), outcome, probability, np.ones(1), clusters=clusters, strata=strata
+    )
 
 
 class Corrected(NamedTuple):
@@ -91,7 +191,6 @@ def gold_alone(asked: GoldRegression) -> Corrected | None:
     Returns:
         None where the columns determine each other among the gold items, or tell their labels apart.
 
-    >>> from quaver.correction.gold_regression import of_mean
     >>> gold_alone(of_mean(np.array([1.0, 0.0, np.nan, np.nan]), np.full(4, 0.5))).value
     0.5
     """
@@ -123,7 +222,6 @@ def corrected(
 
     Gold 1 and 0 of four items, all predicted as they are or would be:
 
-    >>> from quaver.correction.gold_regression import of_mean
     >>> sample = of_mean(np.array([1.0, 0.0, np.nan, np.nan]), np.full(4, 0.5))
     >>> corrected(sample, np.array([1.0, 0.0, 1.0, 1.0]), tuning=1.0).value
     0.75
@@ -301,7 +399,6 @@ def expected_events(asked: GoldRegression, lever: Floats, residual: Floats) -> f
 
     Of 100 gold labels of a simple sample a tenth is 1: kurtosis (0.1 · 0.9⁴ + 0.9 · 0.1⁴) / 0.09² = 8.11.
 
-    >>> from quaver.correction.gold_regression import of_mean
     >>> outcome = np.r_[np.ones(10), np.zeros(90), np.full(900, np.nan)]
     >>> sample = of_mean(outcome, np.full(1000, 0.1))
     >>> round(expected_events(sample, np.ones(1000), outcome[:100] - 0.1), 2)

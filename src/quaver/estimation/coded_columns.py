@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -25,9 +22,6 @@ Columns = Mapping[str, str | Sequence[str]]
 
 _KEPT = 200_000_000
 """Bytes of cells that are kept, beside the last ones cut."""
-
-_MANY = 10_000_000
-"""Rows from which on the memory that a measure has freed is worth handing back."""
 
 _T = TypeVar("_T")
 
@@ -287,20 +281,6 @@ class Gathered:
             _, dropped = self._cut.popitem(last=False)
             size -= sum(cell.bytes for cell in dropped)
         return self._cut[key]
-
-    def give_back(self) -> None:
-        """Hand freed memory back to the system, where there are many rows.
-
-        Estimates and what they are computed from refer to each other, so that arrays wait for Python's
-        collector, which counts objects and not their size: 0.3 GB of 10,000,000 rows. The C library keeps
-        freed arrays below 32 MB between those in use, and measures' arrays of many sizes leave more of it
-        behind than they take: 1.4 GB of 30,000,000 rows.
-        """
-        if self._height is not None and self._height >= _MANY:
-            gc.collect()
-            trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-            if trim is not None:
-                trim(0)
 
 
 def frame_of(annotations: Any, where: str = "annotations") -> pl.DataFrame:

@@ -381,7 +381,6 @@ class Measure(Declared):
             asked = estimand is not None
             of_prompts = over_prompts(taken, data, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
             estimates = Estimates(of_prompts)
-        gathered.give_back()
         return estimates
 
     def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -273,31 +273,22 @@ class Likeness(NamedTuple):
     groups: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """Items in groups.
 
-    Attributes:
-        order: The items, those of one group next to each other.
-        starts: Where in this order each group starts.
-        trend: What a straight line and a curve over the groups' numbers explain, shape (items, 0 or 2) with
-            orthonormal columns: groups are judged by what is left.
+    Args:
+        groups: The group of each item, from 0 without gaps.
+        numbers: The number that each item's group stands for: groups are then judged by what no straight
+            line and no curve over these explains.
     """
 
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    trend: Floats
-
-    @staticmethod
-    def of(groups: NDArray[np.int64], numbers: Floats | None = None) -> Partition:
-        """The groups as they are coded, from 0 without gaps."""
-        order = np.argsort(groups, kind="stable")
-        fresh = np.diff(groups[order], prepend=-1) > 0
-        if numbers is None:
-            return Partition(order, np.flatnonzero(fresh), np.zeros((groups.size, 0)))
-        x = (numbers - numbers.mean()) / (numbers.std() or 1.0)
-        basis = np.linalg.qr(np.stack([np.ones(x.size), x, x * x], 1))[0][:, 1:]
-        return Partition(order, np.flatnonzero(fresh), basis)
+    def __init__(self, groups: NDArray[np.int64], numbers: Floats | None = None) -> None:
+        self._order = np.argsort(groups, kind="stable")
+        self._starts = np.flatnonzero(np.diff(groups[self._order], prepend=-1))
+        self._trend = np.zeros((groups.size, 0))  # orthonormal columns
+        if numbers is not None:
+            x = (numbers - numbers.mean()) / (numbers.std() or 1.0)
+            self._trend = np.linalg.qr(np.stack([np.ones(x.size), x, x * x], 1))[0][:, 1:]
 
     def mean_squares(self, values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """F of each column, its degrees of freedom between and within, and Σ nᵍ²."""
@@ -307,14 +298,14 @@ class Partition:
         return self._ratios(centred, known.astype(np.float64))
 
     def _ratios(self, centred: Floats, known: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        sums = np.add.reduceat(centred[self.order], self.starts)
-        sizes = np.add.reduceat(known[self.order], self.starts)
+        sums = np.add.reduceat(centred[self._order], self._starts)
+        sizes = np.add.reduceat(known[self._order], self._starts)
         n, groups = sizes.sum(0), (sizes > 0).sum(0)
         between = (sums**2 / np.maximum(sizes, 1)).sum(0)
         whole = (centred**2).sum(0)
         inside = np.maximum(whole - between, 1e-9 * whole)  # groups that agree throughout have a finite F
-        explained = ((self.trend.T @ centred) ** 2).sum(0)
-        above, below = groups - 1.0 - self.trend.shape[1], n - groups * 1.0
+        explained = ((self._trend.T @ centred) ** 2).sum(0)
+        above, below = groups - 1.0 - self._trend.shape[1], n - groups * 1.0
         usable = (above > 0) & (below > 0) & (inside > 0)
         f = np.full(n.size, np.nan)
         explains = np.maximum(between - explained, 0)[usable] / above[usable]
@@ -326,7 +317,7 @@ class Partition:
 
         Four groups of two, of which one differs, so that F = (1.375 / 3) / (0.5 / 4):
 
-        >>> groups = Partition.of(np.array([0, 0, 1, 1, 2, 2, 3, 3]))
+        >>> groups = Partition(np.array([0, 0, 1, 1, 2, 2, 3, 3]))
         >>> found = groups.likeness(np.array([[1.0], [1], [0], [0], [1], [1], [0], [1]]))[0]
         >>> round(found.f, 3), round(found.correlation, 3), round(found.effect, 3)
         (3.667, 0.571, 1.571)
@@ -367,7 +358,7 @@ class Partition:
             return least
         known = np.isfinite(values)
         centred = np.where(known, values - np.nanmean(values, 0), 0.0)[:, usable]
-        centred = centred - self.trend @ (self.trend.T @ centred)
+        centred = centred - self._trend @ (self._trend.T @ centred)
         present = known[:, usable].astype(np.float64)
         rng, top = np.random.default_rng(seed), f[usable].max() - 1e-9
         beyond = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,9 @@ from quaver.estimation.cells import Missing, cells, checked
 from quaver.estimation.coded_columns import Columns, Gathered, Ints, UnknownColumn, frame_of
 from quaver.estimation.jackknife import Floats, Resampling
 from quaver.estimation.statistic import Cell, Sampler
+
+if TYPE_CHECKING:
+    from quaver.estimation.declaration import Measure
 
 
 class Judged(NamedTuple):
@@ -184,15 +187,6 @@ def beside(annotations: Any, evaluators: Sequence[str], *, columns: Columns | No
     return first.drop("token", strict=False).join(second, on=keys, how="left", maintain_order="left")
 
 
-class _Measure(Protocol):
-    """What a reading knows of a measure (`declaration.Measure`, which reads through it)."""
-
-    name: str
-    source: str
-
-    def __call__(self, annotations: Any, **options: Any) -> list[Estimate]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class MeasureInput:
     """What a measure is taken of, and how.
@@ -211,7 +205,7 @@ class MeasureInput:
         is_retaken: Whether the measure is taken once more without some prompts: only values and draws count.
     """
 
-    measure: _Measure
+    measure: Measure
     gathered: Gathered
     labels: LabelSet | None
     by: Sequence[str]
@@ -288,7 +282,7 @@ class MeasureInput:
         return column_for(self.gathered, role, self.columns)
 
     def measured(
-        self, measure: _Measure, frame: pl.DataFrame | Gathered | None = None, **options: Any
+        self, measure: Measure, frame: pl.DataFrame | Gathered | None = None, **options: Any
     ) -> list[Estimate]:
         """What another measure gives, asked in the same way."""
         return measure(

@@ -12,8 +12,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
-from quaver.correction.estimators import Corrected, corrected, ends, few_events, gold_alone
-from quaver.correction.gold_regression import GoldRegression, of_mean
+from quaver.correction.estimators import (
+    Corrected,
+    GoldRegression,
+    corrected,
+    ends,
+    few_events,
+    gold_alone,
+    of_mean,
+)
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import Ints, encode
 from quaver.estimation.jackknife import Floats, one_thread

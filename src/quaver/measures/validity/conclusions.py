@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
-from quaver.correction.estimators import Corrected, gold_alone
-from quaver.correction.gold_regression import GoldRegression
+from quaver.correction.estimators import Corrected, GoldRegression, gold_alone
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, frame_of, label_counts
 from quaver.estimation.declaration import measure

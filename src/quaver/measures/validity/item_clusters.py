@@ -157,7 +157,7 @@ def _estimate(
     if isinstance(grouping, str):
         return replace(blank, reason=grouping)
     rows, codes, numbers = grouping
-    partition = Partition.of(codes, numbers)
+    partition = Partition(codes, numbers)
     likeness = dict(zip(named, partition.likeness(values[rows]), strict=True))
     known = {one: like for one, like in likeness.items() if like is not None}
     if not known:
