@@ -93,7 +93,7 @@ def test_the_error_names_the_first_row_without_a_value():
         (FRAME.with_columns(label=pl.lit([1])), {}, "without single values"),
         (FRAME.with_columns(gold=pl.col("label")), {"gold": True}, "two values of gold"),
         (FRAME, {"by": ["repeat", "repeat"]}, "named twice"),
-        (FRAME, {"missing": "ignore"}, "unknown treatment"),
+        (FRAME, {"missing": "ignore"}, "not offered here"),
         (FRAME.drop("repeat"), {}, "several annotations in one place"),
         (
             FRAME.with_columns(gold=pl.lit("zebra")),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,21 +66,15 @@ def alphas_of_rows(
     rows, count = codes.size, resampling.resamples
     size = max(1, _ENTRIES // max(1, items * max(labels, raters), rows))
     places, found = np.where(codes < 0, items * raters, positions), [np.empty(0)]
-    for drawn in _drawn(resampling.seed, count, rows, size):
+    rng = np.random.default_rng(derive(resampling.seed, "bootstrap", "row"))
+    for start in range(0, count, size):
+        drawn = rng.integers(0, max(1, rows), (min(size, count - start), rows))
         given = drawn[:, ::-1]  # of one place, the row that is drawn first is written last
         table = np.full((items * raters + 1, len(drawn)), -1, smallest(labels))
         table[places[given], np.arange(len(drawn))[:, None]] = codes[given]
         codes_of = table[:-1].reshape(items, raters, -1).transpose(0, 2, 1)
         found.append(Disagreement(codes_of, labels, level, values).alphas(np.ones((1, items)))[0])
     return np.concatenate(found)
-
-
-@lru_cache(maxsize=8)
-def _drawn(seed: int, resamples: int, rows: int, size: int) -> list[Codes]:
-    """Rows that are drawn, in blocks of resamples: kept for the next score, of which a curve has many."""
-    rng = np.random.default_rng(derive(seed, "bootstrap", "row"))
-    sizes = [min(size, resamples - start) for start in range(0, resamples, size)]
-    return [rng.integers(0, max(1, rows), (some, rows)) for some in sizes]
 
 
 def over_rows(

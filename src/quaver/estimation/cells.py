@@ -41,13 +41,14 @@ TIED = "valid, without a label"
 """The kind of the answers that did as they were asked and prefer no label: tied scores."""
 
 
-def checked(missing: Missing, known: Sequence[Missing]) -> Missing:
-    """What an answer without a label counts as, where a measure knows that treatment."""
-    if missing not in known:
-        raise MeasureError(
-            "unknown treatment", where="missing", expected=" or ".join(known), found=repr(missing)
-        )
-    return missing
+_Option = TypeVar("_Option", bound=str)
+
+
+def checked(option: _Option, known: Sequence[_Option], where: str = "missing") -> _Option:
+    """An option's value, where a measure offers it: by default, what an answer without a label counts as."""
+    if option not in known:
+        raise MeasureError("not offered here", where=where, expected=" or ".join(known), found=repr(option))
+    return option
 
 
 def cells(

@@ -98,7 +98,7 @@ from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cells import Frame, Missing, checked, names_of
 from quaver.estimation.coded_columns import Columns, Gathered
-from quaver.estimation.estimands import checked_estimand, over_prompts
+from quaver.estimation.estimands import over_prompts
 from quaver.estimation.jackknife import Resampling
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Statistic
@@ -370,7 +370,7 @@ class Measure(Declared):
         own = self._checked(options)
         resampling = Resampling(confidence_level, resamples, seed)
         gathered = Gathered.of(annotations)
-        wanted = checked_estimand(estimand, self.estimands)
+        wanted = self.estimands[0] if estimand is None else checked(estimand, self.estimands, "estimand")
         data = MeasureInput(
             self, gathered, labels, names_of(by), columns, group, resampling, keep_draws, wanted
         )

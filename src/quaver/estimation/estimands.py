@@ -52,7 +52,6 @@ from numpy.typing import NDArray
 
 from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.core.seeds import derive
-from quaver.errors import MeasureError
 from quaver.estimation.cells import ColumnReader
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.intervals import Interval, adjusted, effective, level_of
@@ -110,18 +109,6 @@ Again = Callable[[MeasureInput], Iterable[Estimate]]
 """A measure, taken of a reading."""
 
 _Names = tuple[str, ...]
-
-
-def checked_estimand(asked: object, offered: Sequence[Estimand]) -> Estimand:
-    """The estimand that is asked for; the first that is offered where none is."""
-    if asked is None:
-        return offered[0]
-    if asked not in offered:
-        known, found = " or ".join(offered), repr(asked)
-        raise MeasureError(
-            "this measure does not offer the estimand", where="estimand", expected=known, found=found
-        )
-    return offered[offered.index(asked)]
 
 
 def over_prompts(

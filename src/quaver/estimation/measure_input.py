@@ -155,27 +155,27 @@ def beside(annotations: Any, evaluators: Sequence[str], *, columns: Columns | No
     >>> beside(frame, ("said", "logprob")).select("item", "confidence", "token").rows()
     [(1, 0.9, 0.6)]
     """
-    frame = frame_of(annotations)
-    if len(evaluators) != 2:
-        raise MeasureError("not two evaluators", where="evaluators", expected="two", found=repr(evaluators))
-    names = {role: column_for(frame, role, columns) for role in ("evaluator", "confidence", "item")}
-    for role, name in names.items():
+    frame, names = frame_of(annotations), list[str]()
+    for role in ("evaluator", "confidence", "item"):
+        name = column_for(frame, role, columns)
         if name is None:
             raise UnknownColumn(role, frame.columns, where="annotations")
-    evaluator, confidence = str(names["evaluator"]), str(names["confidence"])
+        names.append(name)
+    evaluator, confidence, item = names
+    if len(evaluators) != 2:
+        raise MeasureError("not two evaluators", where="evaluators", expected="two", found=repr(evaluators))
     of = frame[evaluator].cast(pl.String)
-    for one in evaluators:
-        if not (of == one).any():
-            raise MeasureError(
-                "no annotations of that evaluator",
-                where="evaluators",
-                expected=", ".join(map(str, of.unique().sort())),
-                found=one,
-            )
-    roles = ("model", "variant", "decoding", "repeat")
-    keys = [str(names["item"])]
-    keys += [name for role in roles if (name := column_for(frame, role, columns)) is not None]
-    second = frame.filter(of == evaluators[1]).select(*keys, token=pl.col(confidence))
+    first, second = (frame.filter(of == one) for one in evaluators)
+    if first.is_empty() or second.is_empty():
+        raise MeasureError(
+            "no annotations of one of these evaluators",
+            where="evaluators",
+            expected=", ".join(map(str, of.unique().sort())),
+            found=", ".join(evaluators),
+        )
+    roles = (column_for(frame, role, columns) for role in ("model", "variant", "decoding", "repeat"))
+    keys = [item, *filter(None, roles)]
+    second = second.select(*keys, token=pl.col(confidence))
     if second.select(keys).is_duplicated().any():
         raise MeasureError(
             "several annotations in one place",
@@ -183,7 +183,6 @@ def beside(annotations: Any, evaluators: Sequence[str], *, columns: Columns | No
             expected=f"one for each {', '.join(keys)}",
             found=f"more of evaluator {evaluators[1]}",
         )
-    first = frame.filter(of == evaluators[0])
     return first.drop("token", strict=False).join(second, on=keys, how="left", maintain_order="left")
 
 

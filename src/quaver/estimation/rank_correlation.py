@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import guarded
-from quaver.estimation.intervals import Interval
 
 _METHOD = "Spearman's rank correlation, midranks; interval by Bonett & Wright's standard error of Fisher's z"
 _REFERENCE = "Spearman (1904), Am. J. Psychology 15, 72-101; Bonett & Wright (2000), Psychometrika 65, 23-28"
@@ -68,40 +67,41 @@ def covariate_correlation(
             expected=f"estimates by {of!r}",
             found=", ".join(name or "none" for name in names) or "nothing",
         )
-    known = [
-        estimate for estimate in estimates if estimate.cell[of] in covariate and estimate.value is not None
-    ]
-    x, y = (
-        stats.rankdata(values) - (len(known) + 1) / 2
-        for values in ([covariate[one.cell[of]] for one in known], [one.number for one in known])
+    known = [one for one in estimates if one.cell[of] in covariate and one.value is not None]
+    middle, left = (len(known) + 1) / 2, len(names) - len(known)
+    x = stats.rankdata([covariate[one.cell[of]] for one in known]) - middle
+    y = stats.rankdata([one.number for one in known]) - middle
+    kinds = ", ".join(sorted({estimate.measure for estimate in estimates}))
+    correlation = Estimate(
+        "spearman",
+        None,
+        n=len(known),
+        unit=of,
+        method=f"{_METHOD}; of {kinds} with a covariate of {of}",
+        reference=_REFERENCE,
+        confidence_level=confidence_level,
+        excluded={of: left} if left else {},
     )
-    kinds, left = {estimate.measure for estimate in estimates}, len(names) - len(known)
-    about: dict[str, Any] = {
-        "n": len(known),
-        "unit": of,
-        "method": f"{_METHOD}; of {', '.join(sorted(kinds))} with a covariate of {of}",
-        "reference": _REFERENCE,
-        "confidence_level": confidence_level,
-        "excluded": {of: left} if left else {},
-    }
-    if len(known) < 3 or not x.any() or not y.any():
-        reason = "fewer than three pairs" if len(known) < 3 else "no variation"
-        return Estimate("spearman", None, reason=reason, **about)
+    if len(known) < 3:
+        return replace(correlation, reason="fewer than three pairs")
+    if not x.any() or not y.any():
+        return replace(correlation, reason="no variation")
     rho = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
-    tested = stats.permutation_test(
-        (x,),
-        lambda some, axis: np.abs(some @ y),
-        permutation_type="pairings",
-        vectorized=True,
-        n_resamples=permutations if permutations else 1,
-        alternative="greater",
-        rng=np.random.default_rng(derive(seed, "permutation")),
-    )
-    details = {"p": float(tested.pvalue)} if permutations else {}
-    ends = Interval(np.nan, np.nan)
-    if len(known) > 3 and abs(rho) < 1 - 1e-12:
-        z = -float(stats.norm.ppf((1 - confidence_level) / 2))
-        reach = z * math.sqrt((1 + rho**2 / 2) / (len(known) - 3))
-        ends = Interval(*(math.tanh(math.atanh(rho) + side * reach) for side in (-1, 1)))
-    low, high = (None if math.isnan(end) else end for end in ends)
-    return Estimate("spearman", rho, low, high, details=details, **about)
+    correlation = replace(correlation, value=rho)
+    if permutations:
+        tested = stats.permutation_test(
+            (x,),
+            lambda some, axis: np.abs(some @ y),
+            permutation_type="pairings",
+            vectorized=True,
+            n_resamples=permutations,
+            alternative="greater",
+            rng=np.random.default_rng(derive(seed, "permutation")),
+        )
+        correlation = replace(correlation, details={"p": float(tested.pvalue)})
+    if len(known) == 3 or abs(rho) >= 1 - 1e-12:
+        return correlation
+    z = -float(stats.norm.ppf((1 - confidence_level) / 2))
+    reach = z * math.sqrt((1 + rho**2 / 2) / (len(known) - 3))
+    low, high = math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
+    return replace(correlation, low=low, high=high)

@@ -147,7 +147,7 @@ def test_two_evaluators_side_by_side():
         }
     )
     assert beside(both, ("said", "logprob"))["token"].to_list() == [0.1, 0.2]
-    with pytest.raises(MeasureError, match="of that evaluator"):
+    with pytest.raises(MeasureError, match="of one of these evaluators"):
         beside(both, ("said", "logit"))
 
 

@@ -67,5 +67,5 @@ def test_an_item_that_never_got_a_label_is_not_stable():
 
 
 def test_an_unknown_treatment():
-    with pytest.raises(MeasureError, match="unknown treatment"):
+    with pytest.raises(MeasureError, match="not offered here"):
         mode_frequency(FRAME, missing="wrong")
