@@ -128,6 +128,7 @@ def test_an_estimate_carries_its_draws_where_they_are_asked_for() -> None:
     assert bare == kept
     assert bare.draws is None
     assert kept.draws.jackknife.left.shape == (kept.n,)
+    assert kept.draws.statistic.under is None  # nothing of the data outlives the measure
     assert "draws" not in kept.document()
 
 

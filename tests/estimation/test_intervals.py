@@ -23,21 +23,6 @@ def test_groups_of_the_jackknife_will_do():
     assert draws.variance == pytest.approx(x.var(ddof=1) / 3000, rel=0.15)
 
 
-def test_the_jackknife_variance_of_a_mean_is_the_familiar_one():
-    x = np.random.default_rng(1).exponential(size=400)
-    draws = mean_draws(x)
-    assert draws.variance == pytest.approx(x.var(ddof=1) / 400)
-    assert draws.freedom == 399
-
-
-@pytest.mark.parametrize("count", [401, 999, 3000])
-def test_every_unit_is_left_out_once_in_a_group_of_about_the_same_size(count):
-    left_out = 1 - np.concatenate(list(Units(count).without_one()))
-    assert (left_out.sum(0) == 1).all()
-    assert np.ptp(left_out.sum(1)) <= 1
-    assert len(left_out) <= 400
-
-
 def test_groups_of_items_are_left_out_whole():
     weights = np.concatenate(list(Units(5, np.array([0, 0, 1, 2, 2]), "author").without_one()))
     assert weights.tolist() == [[0, 0, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 0, 0]]

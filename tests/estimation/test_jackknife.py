@@ -26,6 +26,7 @@ def test_the_mean_has_its_standard_error():
     assert draws.point == pytest.approx(x.mean())
     assert draws.variance**0.5 == pytest.approx(x.std(ddof=1) / np.sqrt(200))
     assert draws.left.shape == (200,)
+    assert draws.freedom == 199
 
 
 @pytest.mark.parametrize("units", [Units(7), Units(401), Units(3000, np.arange(3000) % 900, "author")])
@@ -34,6 +35,7 @@ def test_every_unit_is_left_out_once_and_again_the_same_way(units):
     assert (left == np.concatenate(list(units.without_one()))).all()
     assert len(left) == min(units.count, -(-units.count // -(-units.count // 400)))
     assert ((left == 0).sum(0) == 1).all()
+    assert units.clusters is not None or np.ptp((left == 0).sum(1)) <= 1
     assert set(np.unique(left)) == {0.0, 1.0}
 
 

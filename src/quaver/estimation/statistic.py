@@ -266,7 +266,10 @@ class Sampler:
         if left_out is None or not np.isfinite(left_out.point):
             return estimate
         number = Number(statistic, left_out, estimate.n)
-        estimate = replace(estimate, value=left_out.point, reason=None, draws=number if self._keeps else None)
+        estimate = replace(estimate, value=left_out.point, reason=None)
+        if self._keeps:  # without the function, which may hold all of the data
+            kept = Number(replace(statistic, under=None), left_out, estimate.n)
+            estimate = replace(estimate, draws=kept)
         return _with_interval(estimate, number) if self.resampling.resamples else estimate
 
     def _counted(self, statistic: Statistic) -> int:
