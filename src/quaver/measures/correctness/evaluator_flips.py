@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any, Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
@@ -144,28 +144,23 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
 def _compared(cell: Cell, first: str, second: str) -> Iterator[Estimate]:
     """The five estimates of two evaluators, from the answers that both have read."""
     (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
-    both, gold = read_a & read_b, cell.gold_codes[:, None]
-    unpaired = int((read_a ^ read_b).sum())
+    both, unpaired = read_a & read_b, int((read_a ^ read_b).sum())
+    shape = Statistic(
+        method="share of the answers that the two evaluators read differently",
+        reason="no answer was read by both",
+        where={"first": first, "second": second},
+        excluded={"read by one evaluator alone": unpaired} if unpaired else {},
+    )
 
-    def share(
-        part: str, method: str, above: NDArray[Any], below: NDArray[Any], reason: str, low: float = 0.0
-    ) -> Statistic:
+    def share(shape: Statistic, above: NDArray[Any], below: NDArray[Any], low: float = 0.0) -> Statistic:
         """Σ above / Σ below over items."""
-        statistic = Statistic(
-            part=part,
-            method=method,
-            reason=reason,
-            where={"first": first, "second": second},
-            excluded={"read by one evaluator alone": unpaired} if unpaired else {},
-            details={"answers": int(below.sum()), "counted": int(above.sum())},
-        )
-        return share_of(cell, above.sum(1), below.sum(1), statistic, low=low)
+        counts = {"answers": int(below.sum()), "counted": int(above.sum())}
+        shape = replace(shape, details={**shape.details, **counts})
+        return share_of(cell, above.sum(1), below.sum(1), shape, low=low)
 
     kinds = (a == b, (a < 0) & (b >= 0), (a >= 0) & (b < 0), (a >= 0) & (b >= 0) & (a != b))
     counts = {kind: int((marked & both).sum()) for kind, marked in zip(_FLIPS, kinds, strict=True)}
-    method = "share of the answers that the two evaluators read differently"
-    flips = share("", method, both & ~kinds[0], both, "no answer was read by both")
-    estimate = cell.estimated(replace(flips, details={**counts, **flips.details}))
+    estimate = cell.estimated(share(replace(shape, details=counts), both & (a != b), both))
     if estimate.value is not None and estimate.value > WORTH_A_WARNING:
         warning = (
             f"{first} and {second} read {estimate.value:.1%} of the answers differently: "
@@ -173,20 +168,23 @@ def _compared(cell: Cell, first: str, second: str) -> Iterator[Estimate]:
         )
         estimate = replace(estimate, warnings=(warning, *estimate.warnings))
     yield estimate
+    gold = cell.gold_codes[:, None]
     judged = both & (gold >= 0)
-    was, now = (judged & (codes == gold) for codes in (a, b))
-    why, unlabelled = (
-        "no gold labels" if both.any() else "no answer was read by both",
-        "no label counted wrong",
+    was, now = judged & (a == gold), judged & (b == gold)
+    shape = replace(shape, reason="no gold labels" if both.any() else shape.reason)
+    for name, part, right in ((first, "_accuracy_first", was), (second, "_accuracy_second", now)):
+        method = f"accuracy by {name}, no label counted wrong"
+        yield cell.estimated(share(replace(shape, part=part, method=method), right, judged))
+    method = "accuracy by the second evaluator less that by the first, paired, no label counted wrong"
+    gain = replace(shape, part="_accuracy_gain", method=method)
+    yield cell.estimated(share(gain, now.astype(int) - was, judged, -1.0))
+    newly = replace(
+        shape,
+        part="_newly_wrong",
+        method="share of the answers right by the first evaluator that are wrong by the second",
+        reason="no answer was right by the first evaluator" if judged.any() else shape.reason,
     )
-    by = "accuracy by {}, no label counted wrong"
-    yield cell.estimated(share("_accuracy_first", by.format(first), was, judged, why))
-    yield cell.estimated(share("_accuracy_second", by.format(second), now, judged, why))
-    gain = f"accuracy by the second evaluator less that by the first, paired, {unlabelled}"
-    yield cell.estimated(share("_accuracy_gain", gain, now.astype(int) - was, judged, why, -1.0))
-    newly = "share of the answers right by the first evaluator that are wrong by the second"
-    why = "no answer was right by the first evaluator" if judged.any() else why
-    yield cell.estimated(share("_newly_wrong", newly, was & ~now, was, why))
+    yield cell.estimated(share(newly, was & ~now, was))
 
 
 def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -202,6 +200,7 @@ def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np
 
 
 _METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
+_PLACE = ("variant", "model")
 _NO_GAP = 1e-9
 """Means of the same accuracies in another order differ in the last digit: that is no gap."""
 _MAYBE_NO_GAP = "by its own interval there may be no gap, so that the share of it has no interval"
@@ -250,58 +249,64 @@ def recovered_share(
     parts = data.cells(raters=("evaluator",), within=ASKING, gold=True)
     pairs = pairs_of(parts, first, second)
     for cell in parts:
-        places = [
-            [_role(stratum, role, data.columns or {}) for role in ("variant", "model")]
-            for stratum in cell.strata
-        ]
-        variants = sorted({one for one, _ in places})
+        places = pl.DataFrame(
+            [{role: _role(one, role, data.columns or {}) for role in _PLACE} for one in cell.strata],
+            schema=dict.fromkeys(_PLACE, pl.String),
+        )
+        variants = places["variant"].unique().sort().to_list()
         if variant is not None and variant not in variants:
             raise UnknownName("variant", variant, variants, where="variant")
         if not pairs:
             yield cell.estimated(Statistic(method=_METHOD, n=0, reason="fewer than two evaluators"))
-        for one, other in pairs:
-            yield from _recovered(cell, (one, other), places, variants if variant is None else [variant])
+        for pair in pairs:
+            for name in variants if variant is None else [variant]:
+                for model in places["model"].unique().sort().to_list():
+                    here = (places["model"] == model).to_numpy()
+                    of = [here & (places["variant"] == one).to_numpy() for one in variants]
+                    yield _recovered(cell, pair, np.array(of, float), variants.index(name), name, model)
 
 
 def _recovered(
-    cell: Cell, pair: tuple[str, str], places: Sequence[Sequence[str]], wanted: Sequence[str]
-) -> Iterator[Estimate]:
-    """The shares of some variants, by model."""
+    cell: Cell, pair: tuple[str, str], of: Floats, place: int, variant: str, model: str
+) -> Estimate:
+    """The share of one variant's gap.
+
+    Args:
+        cell: The answers.
+        pair: The two evaluators.
+        of: Which strata each variant has, shape (variants, strata).
+        place: The variant's place among these.
+        variant: Its name.
+        model: The model's.
+    """
     first, repaired = (_judged_by(cell, evaluator) for evaluator in pair)
-    models, variants = (sorted({place[at] for place in places}) for at in (1, 0))
-    size = cell.units.touched(np.asarray(first.denominator.any(1)))
+
+    def under(weights: Floats) -> Floats:
+        """The share, the gap, and what both are made of: the accuracies, and the others' mean."""
+        by_first, by_second = (
+            quotient(weights @ each.numerator @ of.T, weights @ each.denominator @ of.T)
+            for each in (first, repaired)
+        )
+        low, better = by_first[:, place], by_second[:, place]
+        mean = mean_defined(np.delete(by_first, place, 1))
+        return np.stack([quotient(better - low, mean - low, _NO_GAP), mean - low, low, better, mean], 1)
+
     reason = None if first.denominator.any() else "no gold labels" if cell.items else "no annotations"
-    for variant, model in product(wanted, models):
-        others = [[name, model] for name in variants if name != variant]
-        of = np.array(
-            [[list(place) == one for place in places] for one in ([variant, model], *others)], float
-        )
-
-        def under(weights: Floats, of: Floats = of) -> Floats:
-            """The share, the gap, and what both are made of: the accuracies, and the others' mean."""
-            by_first, by_second = (
-                quotient(weights @ each.numerator @ of.T, weights @ each.denominator @ of.T)
-                for each in (first, repaired)
-            )
-            low, better, mean = by_first[:, 0], by_second[:, 0], mean_defined(by_first[:, 1:])
-            return np.stack([quotient(better - low, mean - low, _NO_GAP), mean - low, low, better, mean], 1)
-
-        values = under(np.ones((1, len(cell.items))))[0, 2:].tolist()
-        known = zip(("first", "repaired", "others"), values, strict=True)
-        where = {"first": pair[0], "second": pair[1], "variant": variant}
-        statistic = Statistic(
-            method=_METHOD,
-            under=under if reason is None else None,
-            n=size,
-            reason=reason or ("no gap to recover" if len(variants) > 1 else "no other variant"),
-            where={**where, "model": model} if model else where,
-            details={name: value for name, value in known if np.isfinite(value)},
-        )
-        estimate = cell.estimated(statistic)
-        if estimate.low is not None and not (cell.estimated(replace(statistic, column=1)).low or 0) > 0:
-            warnings = (*estimate.warnings, _MAYBE_NO_GAP)
-            estimate = replace(estimate, low=None, high=None, warnings=warnings)
-        yield estimate
+    values = under(np.ones((1, len(cell.items))))[0, 2:].tolist()
+    known = zip(("first", "repaired", "others"), values, strict=True)
+    where = {"first": pair[0], "second": pair[1], "variant": variant, "model": model}
+    statistic = Statistic(
+        method=_METHOD,
+        under=None if reason else under,
+        n=cell.units.touched(np.asarray(first.denominator.any(1))),
+        reason=reason or ("no gap to recover" if len(of) > 1 else "no other variant"),
+        where={column: value for column, value in where.items() if value or column != "model"},
+        details={name: value for name, value in known if np.isfinite(value)},
+    )
+    estimate = cell.estimated(statistic)
+    if estimate.low is None or (cell.estimated(replace(statistic, column=1)).low or 0) > 0:
+        return estimate
+    return replace(estimate, low=None, high=None, warnings=(*estimate.warnings, _MAYBE_NO_GAP))
 
 
 def _judged_by(cell: Cell, evaluator: str) -> Ratio:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +19,6 @@ from quaver.estimation.statistic import Sampler, Statistic
 
 Mask = NDArray[np.bool_]
 
-_COLUMNS: Final = ("item", "model", "decoding", "variant", "gold", "label", "status")
 _UNLABELLED: Final = ""
 """Stands for the label of an answer that has none."""
 
@@ -106,21 +104,21 @@ class AnswerTable:
         return np.asarray(self.counts.sum(1)[:, :-1])
 
     @cached_property
+    def _true(self) -> pl.Series:
+        """Each item's gold label."""
+        known = self.frame.select("item", "gold").unique("item")
+        items = pl.DataFrame({"item": self.items}, schema={"item": pl.String})
+        return items.join(known, on="item", how="left", maintain_order="left")["gold"]
+
+    @cached_property
     def gold(self) -> Floats:
         """Each item's gold label as ones and zeros, shape (items, labels); zeros where it is unknown."""
-        of = dict(self.frame.select("item", "gold").unique("item").iter_rows())
-        codes = {code: index for index, code in enumerate(self.labels.codes)}
-        ones = np.zeros((len(self.items), len(codes)))
-        for row, item in enumerate(self.items):
-            if of[item] in codes:
-                ones[row, codes[of[item]]] = 1.0
-        return ones
+        return np.stack([(self._true == code).fill_null(value=False) for code in self.labels.codes], 1) * 1.0
 
     @cached_property
     def judged(self) -> Mask:
         """Which items have a gold label, one of the set or another."""
-        of = dict(self.frame.select("item", "gold").unique("item").iter_rows())
-        return np.array([of[item] is not None for item in self.items], bool)
+        return self._true.is_not_null().to_numpy()
 
     @cached_property
     def failed(self) -> Floats:
@@ -145,37 +143,27 @@ class AnswerTable:
         )
         return chosen.of_items(np.asarray(chosen.counts.any((1, 2))))
 
-    def estimated(self, name: str, statistic: Statistic, *, together: int = 1) -> Estimate:
-        """An estimate whose interval is one of so many that hold at once (Bonferroni)."""
-        level = 1 - (1 - self.resampling.confidence_level) / together
-        where = {"model": self.model, **statistic.where}
-        sampler = Sampler(self.units, replace(self.resampling, confidence_level=level), where=where)
-        return sampler.estimated(replace(statistic, part=name))
+    def number(self, name: str, method: str, under: Weighted | None, **given: Any) -> Estimate:
+        """A number that is a function of item weights; None: it is undefined.
+
+        Args:
+            name: What it is called.
+            method: In words.
+            under: The function.
+            **given: What else there is of `Statistic`; and ``together``, how many intervals are to hold at
+                once (Bonferroni).
+        """
+        level = 1 - (1 - self.resampling.confidence_level) / given.pop("together", 1)
+        resampling = replace(self.resampling, confidence_level=level)
+        sampler = Sampler(self.units, resampling, where={"model": self.model})
+        return sampler.estimated(Statistic(part=name, method=method, under=under, **given))
 
     def share(
-        self,
-        name: str,
-        method: str,
-        above: Floats | Mask,
-        below: Floats | Mask,
-        *,
-        together: int = 1,
-        ends: tuple[float, float] = (0.0, 1.0),
-        reason: str | None = None,
-        where: Mapping[str, str] = MappingProxyType({}),
-        details: Mapping[str, Any] = MappingProxyType({}),
+        self, name: str, method: str, above: Floats | Mask, below: Floats | Mask, **given: Any
     ) -> Estimate:
-        """A ratio of sums over items."""
+        """A ratio of sums over items, from 0 to 1 if nothing else is ``given``."""
         ratio = Ratio(np.asarray(above, float)[:, None], np.asarray(below, float)[:, None])
-        statistic = Statistic(
-            method=method, under=ratio, ends=ends, where=dict(where), details=details, reason=reason
-        )
-        return self.estimated(name, statistic, together=together)
-
-    def number(self, name: str, method: str, under: Weighted | None, **given: Any) -> Estimate:
-        """A number that is a function of item weights; None: it is undefined."""
-        together = given.pop("together", 1)
-        return self.estimated(name, Statistic(method=method, under=under, **given), together=together)
+        return self.number(name, method, ratio, **{"ends": (0.0, 1.0), **given})
 
 
 def answer_tables(
@@ -183,28 +171,22 @@ def answer_tables(
 ) -> Iterator[AnswerTable]:
     """The answers of each model, counted."""
     groups, resampling = item_groups(frame, group), Resampling(seed=seed)
-    absent = {"gold": None, "status": None, "label": None}
-    columns = [
-        pl.col(name).cast(pl.String)
-        if name in frame.columns
-        else pl.lit(absent.get(name, ""), pl.String).alias(name)
-        for name in _COLUMNS
-    ]
-    others = [
-        pl.col(name).cast(pl.String)
-        for name, kind in frame.schema.items()
-        if name not in _COLUMNS and not kind.is_nested()
-    ]
-    known = pl.when(pl.col("label").is_in(list(labels.codes))).then(pl.col("label"))
-    for (model,), part in frame.select(*columns, *others).group_by("model", maintain_order=True):
-        calls = part.with_columns(label=known.otherwise(pl.lit(_UNLABELLED)))
-        items = calls["item"].unique().sort().to_list()
-        prompts = calls["variant"].unique(maintain_order=True).to_list()
-        codes = (*labels.codes, _UNLABELLED)
-        answered = calls.filter(pl.col("status").ne_missing("error"))
-        strata = tuple(
+    flat = [name for name, kind in frame.schema.items() if not kind.is_nested()]
+    texts = frame.select(pl.col(flat).cast(pl.String))
+    missing = {"model": "", "decoding": "", "variant": "", "gold": None, "status": None, "label": None}
+    absent = [pl.lit(value, pl.String).alias(name) for name, value in missing.items() if name not in flat]
+    known = pl.col("label").is_in(list(labels.codes))
+    calls = texts.with_columns(absent).with_columns(label=pl.when(known).then("label").otherwise(pl.lit("")))
+    codes = (*labels.codes, _UNLABELLED)
+    for (model,), part in calls.group_by("model", maintain_order=True):
+        items = part["item"].unique().sort().to_list()
+        prompts = part["variant"].unique(maintain_order=True).to_list()
+        answered = part.filter(pl.col("status").ne_missing("error"))
+        strata = [
             tabulated(answers, item=items, variant=prompts, label=codes)
             for _, answers in answered.group_by("decoding", maintain_order=True)
-        )
+        ]
         empty = np.zeros((len(items), len(prompts), len(codes)))
-        yield AnswerTable(calls, str(model), labels, items, prompts, strata or (empty,), groups, resampling)
+        yield AnswerTable(
+            part, str(model), labels, items, prompts, tuple(strata or [empty]), groups, resampling
+        )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -52,18 +52,51 @@ _FLIPS: Final = {
 _ENDS: Final = {"flips_agreement": (-1.0, 1.0), "flips_noise": (0.0, np.inf)}
 _DRAWS = 500
 
-Like = Callable[[Floats], Floats]
-"""What a count of labels agrees with: of each label, how many are like it."""
 
+class Disagreements:
+    """The shares of pairs of labels that differ, over decodings.
 
-def same(counts: Floats) -> Floats:
-    """Only the same label agrees."""
-    return counts
+    Args:
+        strata: The labels of each decoding, counted, shape (items, prompts, labels).
+        alike: How alike two labels are, shape (labels, labels); None where only the same label agrees.
+    """
 
+    def __init__(self, strata: Sequence[Floats], alike: Floats | None = None) -> None:
+        self._pairs = [
+            (_Pairs(counts.sum(2, keepdims=True), None), _Pairs(counts, alike)) for counts in strata
+        ]
 
-def _anything(counts: Floats) -> Floats:
-    """All labels agree: pairs are counted."""
-    return np.broadcast_to(counts.sum(-1, keepdims=True), counts.shape)
+    def repeats(self, weights: Floats) -> Floats:
+        """Of two repeats of one prompt."""
+        return self._share([[weights @ pairs.repeats for pairs in both] for both in self._pairs])
+
+    def prompts(self, weights: Floats, *, repeated: bool = False) -> Floats:
+        """Of two prompts about one item; of decodings in which prompts were asked twice, if ``repeated``."""
+        used = [both for both in self._pairs if not repeated or both[0].repeats.any()]
+        return self._share([[weights @ pairs.prompts for pairs in both] for both in used])
+
+    def chance(self, weights: Floats) -> Floats:
+        """Of two prompts about two items."""
+        return self._share([[pairs.chance(weights) for pairs in both] for both in self._pairs])
+
+    def from_others(self, weights: Floats) -> Floats:
+        """Of a label of each prompt and one of another prompt."""
+        return self._share([[weights @ pairs.with_others for pairs in both] for both in self._pairs])
+
+    def apart(self, weights: Floats) -> Floats:
+        """How much more each prompt's labels differ from the others' than these do among themselves."""
+        counted = [[weights @ pairs.with_others for pairs in both] for both in self._pairs]
+        whole, agree = np.sum(counted, 0)
+        differ = whole - agree
+        others, beside = (total.sum(1, keepdims=True) / 2 - total for total in (whole, differ))
+        return quotient(differ, whole) - quotient(beside, others)
+
+    def _share(self, counted: Sequence[Sequence[Floats]]) -> Floats:
+        """One less the pairs that agree over all pairs, both summed over decodings."""
+        if not counted:
+            return np.asarray(np.nan)
+        whole, agree = np.sum(counted, 0)
+        return 1 - quotient(agree, whole)
 
 
 class _Pairs:
@@ -71,7 +104,7 @@ class _Pairs:
 
     Args:
         counts: How often each label was given, shape (items, prompts, labels).
-        like: Which labels agree.
+        alike: How alike two labels are; None where only the same label agrees.
 
     Attributes:
         repeats: Those of two answers to one prompt, by item.
@@ -79,8 +112,8 @@ class _Pairs:
         with_others: Those of an answer to a prompt and one to another prompt, shape (items, prompts).
     """
 
-    def __init__(self, counts: Floats, like: Like) -> None:
-        self._counts, self._like = counts, like
+    def __init__(self, counts: Floats, alike: Floats | None) -> None:
+        self._counts, self._alike = counts, alike
         own = self._agreeing(counts, counts)
         every = counts.sum(1)
         self.repeats = (own - counts.sum(2)).sum(1)
@@ -88,66 +121,19 @@ class _Pairs:
         self.with_others = self._agreeing(counts, every[:, None] - counts)
 
     def _agreeing(self, counts: Floats, others: Floats) -> Floats:
-        return np.asarray((counts * self._like(others)).sum(-1))
+        return np.asarray((counts * like(others, self._alike)).sum(-1))
 
     def chance(self, weights: Floats) -> Floats:
         """Those of answers to two prompts about two items, under item weights."""
-        items, prompts, labels = self._counts.shape
-        by_prompt = weights @ self._counts.reshape(items, prompts * labels)
-        by_prompt = by_prompt.reshape(len(weights), prompts, labels)
+        by_prompt = np.tensordot(weights, self._counts, 1)
         every = by_prompt.sum(1)
         agreeing = self._agreeing(every, every) - self._agreeing(by_prompt, by_prompt).sum(1)
         return np.asarray(agreeing - weights**2 @ self.prompts)
 
 
-class Disagreements:
-    """The shares of pairs of labels that differ, over decodings.
-
-    Args:
-        strata: The labels of each decoding, counted, shape (items, prompts, labels).
-        like: Which labels agree.
-    """
-
-    def __init__(self, strata: Sequence[Floats], like: Like) -> None:
-        self._pairs = [(_Pairs(counts, _anything), _Pairs(counts, like)) for counts in strata]
-
-    def repeats(self, weights: Floats) -> Floats:
-        """Of two repeats of one prompt."""
-        return self._share(lambda pairs: weights @ pairs.repeats)
-
-    def prompts(self, weights: Floats, *, repeated: bool = False) -> Floats:
-        """Of two prompts about one item; of decodings in which prompts were asked twice, if ``repeated``."""
-        return self._share(lambda pairs: weights @ pairs.prompts, repeated=repeated)
-
-    def chance(self, weights: Floats) -> Floats:
-        """Of two prompts about two items."""
-        return self._share(lambda pairs: pairs.chance(weights))
-
-    def apart(self, weights: Floats) -> Floats:
-        """How much more each prompt's labels differ from the others' than these do among themselves."""
-        whole, agree = (
-            np.asarray(sum(weights @ pair[side].with_others for pair in self._pairs)) for side in (0, 1)
-        )
-        differ = whole - agree
-        others, beside = (total.sum(1, keepdims=True) / 2 - total for total in (whole, differ))
-        return quotient(differ, whole) - quotient(beside, others)
-
-    def from_others(self, weights: Floats) -> Floats:
-        """Of a label of each prompt and one of another prompt."""
-        return self._share(lambda pairs: weights @ pairs.with_others)
-
-    def _share(self, count: Callable[[_Pairs], Floats], *, repeated: bool = False) -> Floats:
-        used = [pair for pair in self._pairs if pair[0].repeats.any()] if repeated else self._pairs
-        if not used:
-            return np.asarray(np.nan)
-        whole, agree = (np.asarray(sum(count(pair[side]) for pair in used)) for side in (0, 1))
-        return 1 - quotient(agree, whole)
-
-
-def like_of(table: AnswerTable) -> Like:
-    """Which labels agree, by their level of measurement."""
-    alike = table.alike
-    return same if alike is None else lambda counts: counts @ alike
+def like(counts: Floats, alike: Floats | None) -> Floats:
+    """Of each label, how many of those counted are like it."""
+    return counts if alike is None else counts @ alike
 
 
 def label_flips(table: AnswerTable) -> Iterator[Estimate]:
@@ -158,7 +144,7 @@ def label_flips(table: AnswerTable) -> Iterator[Estimate]:
     repeats; and ``label_in_use``, the share of the most frequent label (``label`` in the details).
     """
     strata = [stratum[:, :, :-1] for stratum in table.strata]
-    plain, levelled = Disagreements(strata, same), Disagreements(strata, like_of(table))
+    plain, levelled = Disagreements(strata), Disagreements(strata, table.alike)
 
     def under(weights: Floats) -> Floats:
         agreement = 1 - quotient(levelled.prompts(weights), levelled.chance(weights), 1e-12)
@@ -168,7 +154,7 @@ def label_flips(table: AnswerTable) -> Iterator[Estimate]:
 
     everyone = np.ones((1, len(table.items)))
     labelled = [
-        prompt for prompt, counts in zip(table.prompts, table.counts.sum(0), strict=True) if counts[:-1].any()
+        table.prompts[place] for place in np.flatnonzero(table.counts[:, :, :-1].any((0, 2))).tolist()
     ]
     prompts, codes = max(2, len(labelled)), max(2, len(table.labels.codes))
     worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, codes))  # no more pairs of an item can differ
@@ -177,29 +163,29 @@ def label_flips(table: AnswerTable) -> Iterator[Estimate]:
         "flips_prompts": partial(mean_within, high=worst),
         "flips_agreement": short_of(differ, chance, worst),
     }
-    details = {"prompts": len(labelled), "level": table.labels.level}
+    nothing = None if labelled else "no answer has a label"
     for column, (name, (method, reason)) in enumerate(_FLIPS.items()):
         yield table.number(
             name,
             method,
             under if labelled else None,
             column=column,
-            reason=reason if labelled else "no answer has a label",
+            reason=nothing or reason,
             n=table.units.count,
             ends=_ENDS.get(name, (0.0, 1.0)),
             spread=spreads.get(name),
-            details=details,
+            details={"prompts": len(labelled), "level": table.labels.level},
         )
     totals = table.given.sum(0)
     most = int(totals.argmax())
-    used = {"label": table.labels.codes[most], "labels": int((totals > 0).sum())} if labelled else {}
+    used: dict[str, Any] = {}
+    if labelled:
+        used = {"label": table.labels.codes[most], "labels": int((totals > 0).sum())}
     if len(labelled) == 1:
         used["prompt"] = labelled[0]
+    shares = table.given[:, most], table.given.sum(1)
     method = "share of the most frequent label"
-    reason = "no answer has a label"
-    yield table.share(
-        "label_in_use", method, table.given[:, most], table.given.sum(1), details=used, reason=reason
-    )
+    yield table.share("label_in_use", method, *shares, details=used, reason=nothing)
 
 
 def short_of(share: float, chance: float, worst: float = 1.0) -> Callable[[float, float], Interval]:
@@ -238,29 +224,23 @@ def label_shifts(table: AnswerTable, factors: Sequence[str]) -> list[Estimate]:
 def _shift(table: AnswerTable, factor: str, levels: Sequence[str], counts: Floats) -> Estimate:
     """How far one factor moves the share of a label, of labels counted by item and level."""
     totals = counts.sum(0)
-    label = int(np.argmax(_ranges(totals)))
-    value = float(_ranges(totals)[label])
+    ranges = _ranges(totals)
+    label = int(np.argmax(ranges))
     shares = totals[:, label] / np.maximum(totals.sum(1), 1)
-    low, high = int(shares.argmin()), int(shares.argmax())
     apart = level_deviations(counts, counts.sum(2, keepdims=True))
     draws = with_random_signs(apart, table.units, affordable(_DRAWS, apart.size), table.resampling.seed)
-    known = above_floor(value, np.ptp(draws, 1).max(1), table.resampling.confidence_level)
-
-    def under(weights: Floats) -> Floats:
-        sums = (weights @ counts.reshape(len(counts), -1)).reshape(-1, *counts.shape[1:])
-        return _ranges(sums)[:, [label]]
-
+    noise = np.ptp(draws, 1).max(1)
     shift = table.number(
         "label_shift",
         "largest less smallest share of the label that moves most, over the factor's levels",
-        under,
+        lambda weights: _ranges(np.tensordot(weights, counts, 1))[:, [label]],
         where={"factor": factor, "label": table.labels.codes[label]},
         n=table.units.count,
         ends=(0.0, 1.0),
         details={
-            **known,
-            "lowest": levels[low],
-            "highest": levels[high],
+            **above_floor(float(ranges[label]), noise, table.resampling.confidence_level),
+            "lowest": levels[int(shares.argmin())],
+            "highest": levels[int(shares.argmax())],
             "shares": dict(zip(levels, shares.tolist(), strict=True)),
         },
     )

@@ -22,7 +22,7 @@ from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import quotient
 from quaver.measures.evidence.answer_table import AnswerTable
-from quaver.measures.evidence.flips import Disagreements, holding_zero, label_flips, like_of, same
+from quaver.measures.evidence.flips import Disagreements, holding_zero, label_flips, like
 from quaver.measures.evidence.judged_labels import WRONG, agreement_with_gold
 
 _MUTE: Final = 0.1
@@ -58,9 +58,9 @@ def deviating_prompts(table: AnswerTable) -> Iterator[Estimate]:
     shared: dict[str, Any] = {"together": len(table.prompts)}
     if table.judged.any():
         each = labels.sum(2)
-        off = each - np.einsum("ivk,ik->iv", labels, like_of(table)(gold))
+        off = each - np.einsum("ivk,ik->iv", labels, like(gold, table.alike))
         wrong = quotient(off, np.where(table.judged[:, None], each, 0.0))
-    apart = Disagreements([stratum[:, :, :-1] for stratum in table.strata], like_of(table)).apart
+    apart = Disagreements([stratum[:, :, :-1] for stratum in table.strata], table.alike).apart
     for index, variant in enumerate(table.prompts):
         details = _move(labels, reference, index, table.labels.codes)
         if table.judged.any():
@@ -166,7 +166,7 @@ def _odd(table: AnswerTable, kept: Sequence[int]) -> list[int]:
     odd: list[int] = []
     for _ in range(len(kept) // _ODD):
         left = [index for index in kept if index not in odd]
-        apart = Disagreements([stratum[:, left, :-1] for stratum in table.strata], like_of(table)).apart
+        apart = Disagreements([stratum[:, left, :-1] for stratum in table.strata], table.alike).apart
         values = apart(np.ones((1, len(table.items))))[0]
         if not np.isfinite(values).any():
             break
@@ -180,7 +180,7 @@ def _odd(table: AnswerTable, kept: Sequence[int]) -> list[int]:
 
 def _broken(table: AnswerTable, mute: Sequence[int], odd: Sequence[int]) -> Estimate:
     """The share of prompts that are broken, and of how many like these one could be."""
-    pairs = Disagreements([stratum[:, :, :-1] for stratum in table.strata], like_of(table))
+    pairs = Disagreements([stratum[:, :, :-1] for stratum in table.strata], table.alike)
     everyone = np.ones((1, len(table.items)))
     chance, differ = float(pairs.chance(everyone)[0]), pairs.from_others(everyone)[0]
     broken = len(mute) + sum(bool(differ[index] > (1 - _STEADY) * chance) for index in odd)
@@ -203,7 +203,7 @@ def _rest(
 ) -> Iterator[Estimate]:
     """What the other prompts' labels are like, where some prompts are odd."""
     rest = table.of_prompts(left)
-    differ = Disagreements([stratum[:, :, :-1] for stratum in rest.strata], same).from_others(
+    differ = Disagreements([stratum[:, :, :-1] for stratum in rest.strata]).from_others(
         np.ones((1, len(rest.items)))
     )[0]
     chosen = int(np.argmin(_wrong_by_prompt(rest) if table.judged.any() else np.nan_to_num(differ, nan=2.0)))

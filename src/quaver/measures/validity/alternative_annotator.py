@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import scipy
+import polars as pl
 from numpy.typing import NDArray
+from scipy import special
+from scipy.stats import false_discovery_control
 
 from quaver.core.records import Estimate, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
-from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats, Ratio
+from quaver.estimation.means import over_strata
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.coders import ALL, Coded, Ints, coded, coders_of
@@ -25,6 +28,7 @@ _FEWEST = 3
 _FALSE = 0.05
 _PASSED = 0.5
 _SMALL = 30
+_ROUNDING = 1e-12
 
 
 @measure(
@@ -104,28 +108,53 @@ def alternative_annotator(
 _METHOD = "alternative annotator test, each coder left out in turn"
 
 
+class _Left(NamedTuple):
+    """A coder who is left out, by item.
+
+    Attributes:
+        known: Which items this coder and others labelled.
+        model: How far the model's label agrees with the others'.
+        coder: How far the coder's own does.
+    """
+
+    known: NDArray[np.bool_]
+    model: Floats
+    coder: Floats
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean agreement of the others with each."""
+        with_model, with_coder = self.model[self.known].mean(), self.coder[self.known].mean()
+        return {"with_model": float(with_model), "with_coder": float(with_coder)}
+
+    @property
+    def model_as_good(self) -> NDArray[np.bool_]:
+        """Where the model agrees at least as well as the coder."""
+        return self.known & (self.model >= self.coder - _ROUNDING)
+
+    @property
+    def coder_as_good(self) -> NDArray[np.bool_]:
+        """Where the coder agrees at least as well as the model."""
+        return self.known & (self.coder >= self.model - _ROUNDING)
+
+
 def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing) -> Iterator[Estimate]:
     cell, answer, values = found.cell, _modal(found.cell), _numbers(found.cell, level)
-    rows = {}
+    answered = answer >= 0 if missing == "drop" else np.ones(answer.size, bool)
+    left: dict[str, _Left] = {}
     for name, own in found.marks.items():
         others = np.stack([mark for other, mark in found.marks.items() if other != name], 1)
-        known = (own >= 0) & (others >= 0).any(1) & (answer >= (0 if missing == "drop" else -1))
-        alike = [_alike(label, others, values) for label in (answer, own)]
-        rows[name] = known, alike[0] >= alike[1] - 1e-12, alike[1] >= alike[0] - 1e-12, alike
-    compared = {name: one for name, one in rows.items() if one[0].any()}
+        known = (own >= 0) & (others >= 0).any(1) & answered
+        left[name] = _Left(known, _alike(answer, others, values), _alike(own, others, values))
+    compared = {name: one for name, one in left.items() if one.known.any()}
     if not compared:
         yield from _undefined(cell, "no item with two coders")
         return
-    raw = [
-        _p(cell, known, np.asarray(coder.astype(np.float64) - model), epsilon)
-        for known, model, coder, _ in compared.values()
-    ]
-    adjusted = dict(
-        zip(compared, scipy.stats.false_discovery_control(raw, method="by").tolist(), strict=True)
-    )
-    counts = np.stack([known for known, *_ in compared.values()], 1)
-    above = np.stack([known & model for known, model, *_ in compared.values()], 1)
-    share = Ratio(above.astype(np.float64), counts.astype(np.float64))
+    tests = [_p(cell, one, epsilon) for one in compared.values()]
+    adjusted = dict(zip(compared, false_discovery_control(tests, method="by").tolist(), strict=True))
+    known = np.stack([one.known for one in compared.values()], 1)
+    as_good = np.stack([one.model_as_good for one in compared.values()], 1)
+    share = Ratio(as_good.astype(np.float64), known.astype(np.float64))
     bare = int((answer < 0).sum())
     shape = Statistic(
         method=_METHOD,
@@ -133,51 +162,38 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
         ends=(0.0, 1.0),
         excluded={"item without a label of the model": bare} if bare else {},
     )
-    agreed = {
-        name: [float(one[known].mean()) for one in alike] for name, (known, _, _, alike) in compared.items()
-    }
-    for name, (known, _, coder, _) in rows.items():
-        where, n = {"coder": name}, int(known.sum())
+    for name, one in left.items():
+        where, n = {"coder": name}, int(one.known.sum())
         if not n:
-            nothing = Statistic(method=_METHOD, where=where, n=0, reason="no item with another coder")
-            yield cell.estimated(nothing)
+            reason = "no item with another coder"
+            yield cell.estimated(Statistic(method=_METHOD, where=where, n=0, reason=reason))
             continue
         few = f"{n} items with another coder: the t test is approximate below {_SMALL}"
-        details = {
-            "p": adjusted[name],
-            "won": adjusted[name] <= _FALSE,
-            "coder_advantage": float(coder[known].mean()),
-            **dict(zip(("with_model", "with_coder"), agreed[name], strict=True)),
-        }
-        column, warnings = list(compared).index(name), () if n >= _SMALL else (few,)
-        touched = cell.units.touched(known)
-        one = replace(shape, where=where, column=column, n=touched, warnings=warnings, details=details)
-        yield cell.estimated(one)
-    mean = np.mean(list(agreed.values()), 0).tolist()
-    yield cell.estimated(
-        replace(
+        p, advantage = adjusted[name], float(one.coder_as_good.sum() / n)
+        statistic = replace(
             shape,
-            method=f"{_METHOD}, mean over coders",
-            under=lambda weights: share(weights).mean(1, keepdims=True),
-            where={"coder": ALL},
-            n=cell.units.touched(np.asarray(counts.any(1))),
-            details=dict(zip(("with_model", "with_coder"), mean, strict=True)),
+            where=where,
+            column=list(compared).index(name),
+            n=cell.units.touched(one.known),
+            warnings=() if n >= _SMALL else (few,),
+            details={"p": p, "won": p <= _FALSE, "coder_advantage": advantage, **one.means},
         )
+        yield cell.estimated(statistic)
+    whole = replace(
+        shape,
+        method=f"{_METHOD}, mean over coders",
+        under=over_strata(share),
+        where={"coder": ALL},
+        n=cell.units.touched(np.asarray(known.any(1))),
+        details=dict(pl.DataFrame([one.means for one in compared.values()]).mean().row(0, named=True)),
     )
+    yield cell.estimated(whole)
     won = sum(p <= _FALSE for p in adjusted.values())
     verdict = Statistic(method=_METHOD, part="_won", where={"coder": ALL}, reason="a verdict has no draws")
-    yield replace(
-        cell.estimated(verdict),
-        value=won / len(compared),
-        reason=None,
-        n=int(counts.any(1).sum()),
-        details={
-            "coders": len(compared),
-            "won": won,
-            "epsilon": epsilon,
-            "passes": won / len(compared) >= _PASSED,
-        },
-    )
+    details = {"coders": len(compared), "won": won, "epsilon": epsilon}
+    details["passes"] = won / len(compared) >= _PASSED
+    n = int(known.any(1).sum())
+    yield replace(cell.estimated(verdict), value=won / len(compared), reason=None, n=n, details=details)
 
 
 def _undefined(cell: Cell, reason: str) -> Iterator[Estimate]:
@@ -203,32 +219,31 @@ def _numbers(cell: Cell, level: Level | None) -> Floats | None:
     if scale not in ("interval", "ratio"):
         return None
     given = {label.code: label.value for label in cell.label_set.labels} if cell.label_set else {}
-    numbers = [given.get(label) for label in cell.labels]
-    try:
-        found = [
-            float(label) if value is None else value
-            for label, value in zip(cell.labels, numbers, strict=True)
-        ]
-    except ValueError:
-        found = [float(index) for index in range(len(cell.labels))]
-    return np.array([*found, 0.0])
+    written = [label if given.get(label) is None else given[label] for label in cell.labels]
+    numbers = pl.Series(written, strict=False, dtype=pl.String).cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        return np.append(np.arange(float(len(written))), 0.0)
+    return np.append(numbers.to_numpy(), 0.0)
 
 
 def _modal(cell: Cell) -> Ints:
     """The model's most frequent label of each item; -1 where it gave none."""
-    counts = label_counts(cell.codes.reshape(len(cell.items), 1, -1), len(cell.labels))[:, 0]
+    counts = cell.counts().sum(1)
     return np.asarray(np.where(counts.any(1), counts.argmax(1), -1), np.int64)
 
 
-def _p(cell: Cell, known: NDArray[np.bool_], apart: Floats, epsilon: float) -> float:
+def _p(cell: Cell, left: _Left, epsilon: float) -> float:
     """One-sided p: that the coder's advantage is ``epsilon`` or more above the model's."""
-    mean, clusters = float(apart[known].mean()), cell.clusters
-    sums = apart[known] - mean
-    if clusters is not None:
-        sums = np.asarray(np.bincount(np.unique(clusters[known], return_inverse=True)[1], sums), np.float64)
+    known = left.known
+    apart = left.coder_as_good[known].astype(np.float64) - left.model_as_good[known].astype(np.float64)
+    mean = float(apart.mean())
+    sums = np.asarray(apart - mean, np.float64)
+    if cell.clusters is not None:
+        groups = np.unique(cell.clusters[known], return_inverse=True)[1]
+        sums = np.asarray(np.bincount(groups, sums), np.float64)
     if sums.size < 2:
         return 1.0
-    error = float(np.sqrt(sums.size / (sums.size - 1) * (sums**2).sum())) / int(known.sum())
+    error = float(np.sqrt(sums.size / (sums.size - 1) * (sums**2).sum())) / apart.size
     if error < 1e-12:
         return 0.0 if mean < epsilon else 1.0
-    return float(scipy.special.stdtr(sums.size - 1, (mean - epsilon) / error))
+    return float(special.stdtr(sums.size - 1, (mean - epsilon) / error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import Encoded, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import none_goes_far
-from quaver.estimation.jackknife import Floats, Units
+from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.variation.item_sensitivity import mean_defined
 from quaver.measures.variation.label_shares import ASKING
 
 ALL = "all"
@@ -38,119 +39,59 @@ class Coded(NamedTuple):
     marks: Mapping[str, Ints]
 
 
-class _Side(NamedTuple):
-    """Pairs of raters of one kind: their alphas, and the coders that each pair is about."""
-
-    alphas: Disagreement
-    about: Sequence[frozenset[str]]
-    defined: NDArray[np.bool_]
-
-    def columns(self, coder: str) -> Ints:
-        """The pairs that a coder is in, where alpha is defined."""
-        return np.array(
-            [
-                index
-                for index, names in enumerate(self.about)
-                if self.defined[index] and (coder == ALL or coder in names)
-            ],
-            dtype=np.int64,
-        )
-
-    def pairable(self, columns: Ints) -> NDArray[np.bool_]:
-        """Which items both raters of a pair labelled."""
-        return np.asarray(self.alphas.pairable[:, columns].any(1))
-
-    def few(self, columns: Ints, units: Units) -> tuple[IntervalWarning, ...]:
-        """A warning where the raters of these pairs differ on few units, on which the side then rests."""
-        differs = self.alphas.differs[:, columns]
-        apart = units.touched(np.asarray(differs.any(1)))
-        if not 0 < apart < units.enough:
-            return ()
-        return (
-            IntervalWarning(
-                f"only {apart} units differ between the coders: how often others would, the interval hardly "
-                "knows"
-            ),
-        )
-
-    def stray(self, columns: Ints, level: float) -> tuple[IntervalWarning, ...]:
-        """A warning where the raters of these pairs differ by stray answers alone (`none_goes_far`)."""
-        known = self.alphas.pairable[:, columns]
-        apart = self.alphas.differs[:, columns] & known
-        count = known.sum(1)
-        share = quotient(apart.sum(1), count)
-        return none_goes_far(share, "item", level)
-
-
-def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
-    """The gap of each coder, and of all together: see `coders.coder_agreement`.
-
-    Both sides are taken with the same items left out.
-    """
-    names = list(found.marks)
-    statistic = Statistic(method="mean alpha between coders less mean alpha with the answers", part="_gap")
-    if not found.cell.codes.size:
-        yield from (
-            replace(statistic, n=0, where={"coder": name}, reason="no annotations") for name in (*names, ALL)
-        )
-        return
-    people, model = _sides(found, level)
-    columns = {name: (people.columns(name), model.columns(name)) for name in (*names, ALL)}
+def _gap(found: Coded, level: Level | None) -> Statistic:
+    """How much better coders agree with each other than with the model, the same items left out of both."""
+    cell, marks = found.cell, list(found.marks.values())
+    method = "mean alpha between coders less mean alpha with the answers"
+    shape = Statistic(method=method, part="_gap", where={"coder": ALL}, n=0, reason="no annotations")
+    if not cell.codes.size:
+        return shape
+    people = _alphas(cell, level, np.stack([np.stack(pair, 1) for pair in combinations(marks, 2)], 1))
+    model = _alphas(cell, level, np.concatenate([_beside(cell, mark) for mark in marks], 1))
+    if people is None or model is None:
+        return replace(shape, reason="no alpha is defined")
 
     def under(weights: Floats) -> Floats:
-        between, beside = people.alphas.alphas(weights), model.alphas.alphas(weights)
-        return np.stack(
-            [_mean(between[:, one]) - _mean(beside[:, other]) for one, other in columns.values()], 1
-        )
+        return (mean_defined(people.alphas(weights)) - mean_defined(model.alphas(weights)))[:, None]
 
-    level_of_confidence = found.cell.resampling.confidence_level
-    whole, units = np.ones((1, len(found.cell.items))), found.cell.units
-    few = {who: few_rare(units, marks[:, None, None]) for who, marks in found.marks.items()}
-    few[ALL] = next(filter(None, few.values()), ())
-    for index, (name, (one, other)) in enumerate(columns.items()):
-        if not one.size or not other.size:
-            yield replace(statistic, n=0, where={"coder": name}, reason="no alpha is defined")
-            continue
-        known = people.pairable(one) | model.pairable(other)
-        yield replace(
-            statistic,
-            where={"coder": name},
-            under=under,
-            column=index,
-            n=found.cell.units.touched(np.asarray(known)),
-            ends=(-2.0, 2.0),
-            warnings=few[name] + people.few(one, units) + model.stray(other, level_of_confidence),
-            details={
-                "coders": float(_mean(people.alphas.alphas(whole)[:, one])[0]),
-                "model": float(_mean(model.alphas.alphas(whole)[:, other])[0]),
-            },
-        )
+    known = people.pairable.any(1) | model.pairable.any(1)
+    differ = cell.units.touched(np.asarray(people.differs.any(1)))
+    rare = next(filter(None, (few_rare(cell.units, mark[:, None, None]) for mark in marks)), ())
+    few = f"only {differ} units differ between the coders: how often others would, the interval hardly knows"
+    whole = np.ones((1, len(cell.items)))
+    alike = {"coders": people, "model": model}
+    return replace(
+        shape,
+        under=under,
+        n=cell.units.touched(np.asarray(known)),
+        ends=(-2.0, 2.0),
+        warnings=(
+            *rare,
+            *((IntervalWarning(few),) if 0 < differ < cell.units.enough else ()),
+            *_stray(cell, model.differs & model.pairable, model.pairable),
+        ),
+        details={side: float(mean_defined(of.alphas(whole))[0]) for side, of in alike.items()},
+    )
 
 
-def _sides(found: Coded, level: Level | None) -> tuple[_Side, _Side]:
-    """The coders with each other, and the coders with each answer."""
-    items, strata, raters = found.cell.codes.shape
-    answers = found.cell.codes.reshape(items, strata * raters)
-    pairs = list(combinations(found.marks, 2))
-    between = np.stack([np.stack([found.marks[one], found.marks[two]], 1) for one, two in pairs], 1)
-    beside = [np.stack(np.broadcast_arrays(answers, mark[:, None]), 2) for mark in found.marks.values()]
-    about = [frozenset({name}) for name in found.marks for _ in range(strata * raters)]
-    people = _side(found.cell, between, [frozenset(pair) for pair in pairs], level)
-    return people, _side(found.cell, np.concatenate(beside, 1), about, level)
-
-
-def _side(cell: Cell, codes: Ints, about: Sequence[frozenset[str]], level: Level | None) -> _Side:
+def _alphas(cell: Cell, level: Level | None, pairs: Ints) -> Disagreement | None:
+    """The alphas of pairs of raters, codes of shape (items, pairs, 2), where they are defined."""
     at, values = scaled(cell.labels, level, cell.label_set, "drop")
-    alphas = Disagreement(codes, len(cell.labels), at, values)
-    return _Side(alphas, about, np.array([reason is None for reason in alphas.reasons()]))
+    reasons = Disagreement(pairs, len(cell.labels), at, values).reasons()
+    defined = np.array([reason is None for reason in reasons])
+    return Disagreement(pairs[:, defined], len(cell.labels), at, values) if defined.any() else None
 
 
-def _mean(values: Floats) -> Floats:
-    """The mean of each sample's values that are defined there."""
-    known = np.isfinite(values)
-    count = known.sum(1)
-    total = np.where(known, values, 0.0).sum(1)
-    return quotient(total, count)
+def _beside(cell: Cell, mark: Ints) -> Ints:
+    """Each answer beside a coder's label of its item, shape (items, askings, 2)."""
+    items, strata, raters = cell.codes.shape
+    answers = cell.codes.reshape(items, strata * raters)
+    return np.stack(np.broadcast_arrays(answers, mark[:, None]), 2).astype(np.int64)
+
+
+def _stray(cell: Cell, apart: NDArray[Any], known: NDArray[Any]) -> tuple[IntervalWarning, ...]:
+    """A warning where answers differ from coders' labels by stray answers alone (`none_goes_far`)."""
+    return none_goes_far(quotient(apart.sum(1), known.sum(1)), "item", cell.resampling.confidence_level)
 
 
 @measure(
@@ -186,11 +127,9 @@ def coder_agreement(
     agree. Undefined where alpha is. A coder's label outside the label set counts as none. Intervals resample
     items.
 
-    The gap of a coder is the mean alpha with each other coder, less the mean alpha with the answers of each
-    asking; under ``"all"``, the mean over all pairs of coders less the mean over all coders and askings.
-    Above 0, the model is further from the coders than they are from each other; at 0, it could be one of
-    them. In its ``details``: ``coders`` and ``model``, the two mean alphas. Undefined where no alpha of
-    either kind is defined.
+    The gap is the mean alpha over all pairs of coders, less the mean over all coders and askings. Above 0,
+    the model is further from the coders than they are from each other; at 0, it could be one of them. In its
+    ``details``: ``coders`` and ``model``, the two mean alphas. Undefined where no alpha of either kind is.
 
     Args:
         coders: The coders' columns, each with one label for all rows of an item.
@@ -213,7 +152,7 @@ def coder_agreement(
 
     >>> found = coder_agreement(frame.with_columns(ben=pl.col("gold")), coders=["gold", "ben"])
     >>> [(e.cell["coder"], round(e.value, 6)) for e in found if e.measure == "coder_agreement_gap"]
-    [('gold', 0.555556), ('ben', 0.555556), ('all', 0.555556)]
+    [('all', 0.555556)]
     """
     given = coders_of(data, coders)
     for cell in data.cells(raters=ASKING):
@@ -221,7 +160,7 @@ def coder_agreement(
         yield from _with_each(found, level)
         if len(given) > 1:
             yield from _among(found, level)
-            yield from (found.cell.estimated(statistic) for statistic in gaps(found, level))
+            yield found.cell.estimated(_gap(found, level))
 
 
 def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
@@ -274,66 +213,45 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
 
 def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:
     """The answers with each coder."""
-    items, strata, raters = found.cell.codes.shape
-    answers = found.cell.codes.reshape(items, strata * raters)
     for name, mark in found.marks.items():
-        pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
-        yield _alpha(found.cell, "_model", name, pair, "mean over askings", level, own=mark)
+        pairs = _beside(found.cell, mark)
+        known = np.asarray((pairs >= 0).all(2))
+        few = few_rare(found.cell.units, mark[:, None, None]) if pairs.size else ()
+        stray = _stray(found.cell, (pairs[:, :, 0] != pairs[:, :, 1]) & known, known) if pairs.size else ()
+        alpha = _alpha(found.cell, name, pairs, "mean over askings", level)
+        alpha = replace(alpha, part="_model", warnings=(*alpha.warnings, *few, *stray))
+        yield found.cell.estimated(alpha)
 
 
 def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
     """The coders with each other."""
-    for one, two in combinations(found.marks, 2):
-        pair = np.stack([found.marks[one], found.marks[two]], 1)[:, None]
-        yield _alpha(found.cell, "_coders", f"{one}, {two}", pair, "two coders", level)
-    every = np.stack(list(found.marks.values()), 1)[:, None]
-    yield _alpha(found.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
+    marks = found.marks
+    sets = {f"{one}, {two}": ("two coders", [marks[one], marks[two]]) for one, two in combinations(marks, 2)}
+    sets[ALL] = f"{len(marks)} coders", [*marks.values()]
+    for name, (what, together) in sets.items():
+        alpha = _alpha(found.cell, name, np.stack(together, 1)[:, None], what, level)
+        yield found.cell.estimated(replace(alpha, part="_coders"))
 
 
-def _alpha(
-    cell: Cell,
-    part: str,
-    name: str,
-    ratings: Ints,
-    what: str,
-    level: Level | None,
-    own: Ints | None = None,
-) -> Estimate:
+def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None) -> Statistic:
     """Alpha of ratings, shape (items, strata, raters)."""
-    method = f"Krippendorff's alpha, {what}"
+    method, where = f"Krippendorff's alpha, {what}", {"coder": name}
     if not ratings.size:
-        nothing = Statistic(method=method, part=part, where={"coder": name}, n=0, reason="no annotations")
-        return cell.estimated(nothing)
+        return Statistic(method=method, where=where, n=0, reason="no annotations")
     bare = int((ratings[:, :, 1:] < 0).all((1, 2)).sum())
+    counted = {"item without the coder's label": bare} if bare else {}
+    rated = replace(cell, grid=ratings.astype(np.int32), marks=None, counted=counted)
     percent = _percent(ratings)
-    rated = replace(
-        cell,
-        grid=ratings.astype(np.int32),
-        marks=None,
-        counted={"item without the coder's label": bare} if bare else {},
-    )
-    alpha = alpha_over_strata(
+    details = {} if percent is None else {"percent": percent}
+    return alpha_over_strata(
         rated,
         method=method,
         stratum="asking",
         level=level,
         missing="drop",
-        where={"coder": name},
-        details={} if percent is None else {"percent": percent},
+        where=where,
+        details=details,
     )
-    if own is not None:
-        few = few_rare(cell.units, own[:, None, None])
-        alpha = replace(alpha, warnings=(*alpha.warnings, *few, *stray_disagreement(rated, ratings)))
-    return cell.estimated(replace(alpha, part=part))
-
-
-def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]:
-    """A warning where answers differ from a coder's label by stray answers alone (`none_goes_far`)."""
-    known = (ratings >= 0).all(2)
-    apart = (ratings[:, :, 0] != ratings[:, :, 1]) & known
-    count = known.sum(1)
-    share = quotient(apart.sum(1), count)
-    return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 
 def _percent(ratings: Ints) -> float | None:

@@ -21,7 +21,7 @@ from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import Kind, levers, orthonormal
 from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest, score_interval
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.corrected.gold_cells import TOGETHER, Correcting, designed, gold_cells
+from quaver.measures.corrected.gold_cells import TOGETHER, Correcting, GoldCell, designed, gold_cells
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
 from quaver.measures.validity.consensus import majority
 
@@ -116,114 +116,107 @@ class _Drawn:
     """
 
     def __init__(self, asked: Regression, table: ItemTable, kind: Kind, missing: Missing) -> None:
-        self._asked, self._table, self._kind, self._missing = asked, table, kind, missing
-        effect = table.effect
-        self._said = {"effect": effect.text, "threshold": effect.threshold, "above": effect.above}
+        self.asked, self.table, self.kind, self.missing = asked, table, kind, missing
 
     def estimates(self, data: MeasureInput) -> Iterator[Estimate]:
         """Those of the true labels, where they were drawn by design; then those of each cell."""
         known = designed(data.frame)
         if known:
             by = tuple(name for name in data.by if name not in TOGETHER)
-            yield from self._corrected(replace(data, by=by))
+            for gold in gold_cells(replace(data, by=by)):
+                yield from self._corrected(gold)
         for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
-            yield from self._of_cell(cell, gold=not known)
+            single = [self._of_variant(cell, index) for index in range(len(cell.strata))]
+            yield from single
+            several = len(cell.strata) > 1
+            if several:
+                shares = majority(cell.codes, len(cell.labels))
+                known_to_all = np.asarray(np.isfinite(shares).all(1))
+                yield self._one(cell, shares, known_to_all, Statistic(method="", part="_majority"))
+            has_gold = np.asarray(cell.gold_codes >= 0)
+            if not known and has_gold.any():
+                true = label_counts(cell.gold_codes[:, None], len(cell.labels))
+                yield self._one(cell, true, has_gold, Statistic(method="", part="_gold"))
+            if several:
+                yield from self._counted(cell, single)
 
     def _judged(self, cell: Cell, statistic: Statistic) -> Estimate:
         """The estimate of a statistic, with its verdict."""
-        estimate = cell.estimated(replace(statistic, details={**self._said, **statistic.details}))
-        verdict = self._table.effect.verdict(estimate.low, estimate.high)
+        effect = self.table.effect
+        said = {"effect": effect.text, "threshold": effect.threshold, "above": effect.above}
+        estimate = cell.estimated(replace(statistic, details={**said, **statistic.details}))
+        verdict = effect.verdict(estimate.low, estimate.high)
         return replace(estimate, details={**estimate.details, "verdict": verdict})
 
     def _numbers(self, cell: Cell) -> Floats:
-        return label_numbers(self._asked.label, cell.labels, cell.label_set)
+        return label_numbers(self.asked.label, cell.labels, cell.label_set)
 
-    def _corrected(self, data: MeasureInput) -> Iterator[Estimate]:
+    def _corrected(self, gold: GoldCell) -> Iterator[Estimate]:
         """The estimates about the true labels."""
-        effect = self._table.effect
-        for gold in gold_cells(data):
-            cell, numbers, matrix = gold.cell, self._numbers(gold.cell), self._table.rows(gold.cell.items)
-            complete = np.isfinite(matrix).all(1)
-            kept = gold.known & complete
-            found = orthonormal(matrix[kept], effect.contrast)
-            if found is None:
-                continue
-            matrix[kept], contrast = found
-            true = np.where(gold.gold >= 0, numbers[gold.gold], np.nan)
-            asked = gold.regression(true, kept, matrix, contrast=contrast, kind=self._kind)
-            made = Correcting(cell, kept, asked, gold.predicted(numbers)[0])
-            lacking = {"no value of a column": int((gold.known & ~complete).sum())}
-            shape = Statistic(
-                method=f"{self._kind} regression on gold labels drawn by design, contrast {effect.text}",
-                excluded={**gold.excluded, **{name: count for name, count in lacking.items() if count}},
-            )
-            for part, estimated, beside in (
-                (CORRECTED, made.corrected, made.beside()),
-                (GOLD, made.alone, {}),
-            ):
-                if estimated is not None and estimated.variance > 0:
-                    off = abs(estimated.value - effect.threshold) / estimated.variance**0.5
-                    beside["p"] = float(2 * special.stdtr(estimated.tail_freedom, -off))
-                part = part.removeprefix("conclusion")
-                yield self._judged(cell, made.statistic(estimated, replace(shape, part=part, details=beside)))
+        cell, effect = gold.cell, self.table.effect
+        numbers, matrix = self._numbers(cell), self.table.rows(cell.items)
+        complete = np.isfinite(matrix).all(1)
+        kept = gold.known & complete
+        found = orthonormal(matrix[kept], effect.contrast)
+        if found is None:
+            return
+        matrix[kept], contrast = found
+        true = np.where(gold.gold >= 0, numbers[gold.gold], np.nan)
+        asked = gold.regression(true, kept, matrix, contrast=contrast, kind=self.kind)
+        made = Correcting(cell, kept, asked, gold.predicted(numbers)[0])
+        lacking = int((gold.known & ~complete).sum())
+        shape = Statistic(
+            method=f"{self.kind} regression on gold labels drawn by design, contrast {effect.text}",
+            excluded={**gold.excluded, **({"no value of a column": lacking} if lacking else {})},
+        )
+        nothing: dict[str, Any] = {}
+        both = ("_corrected", made.corrected, made.beside()), ("_gold", made.alone, nothing)
+        for part, estimated, beside in both:
+            if estimated is not None and estimated.variance > 0:
+                off = abs(estimated.value - effect.threshold) / estimated.variance**0.5
+                beside["p"] = float(2 * special.stdtr(estimated.tail_freedom, -off))
+            yield self._judged(cell, made.statistic(estimated, replace(shape, part=part, details=beside)))
 
-    def _of_cell(self, cell: Cell, *, gold: bool) -> Iterator[Estimate]:
-        """Each variant's, those of all together, the gold labels', and the verdicts counted."""
-        labels, several = len(cell.labels), len(cell.strata) > 1
-        single = []
-        for index, where in enumerate(cell.strata):
-            counts = label_counts(cell.codes[:, index], labels)
-            bare, total = cell.unanswered[:, index].sum(1), counts.sum(1)
-            excluded = {"no label": int(bare.sum())} if bare.any() else {}
-            if self._missing == "category":
-                total, excluded = total + bare, {}
-            shape = Statistic(method="", where=where, excluded=excluded)
-            shares = counts / np.maximum(total, 1)[:, None]
-            single.append(self._one(cell, shares, np.asarray(total > 0), shape))
-        yield from single
-        if several:
-            shares = majority(cell.codes, labels)
-            yield self._one(
-                cell, shares, np.asarray(np.isfinite(shares).all(1)), Statistic(method="", part="_majority")
-            )
-        if gold and (cell.gold_codes >= 0).any():
-            true = label_counts(cell.gold_codes[:, None], labels)
-            yield self._one(cell, true, cell.gold_codes >= 0, Statistic(method="", part="_gold"))
-        if several:
-            yield from self._counted(cell, single)
+    def _of_variant(self, cell: Cell, index: int) -> Estimate:
+        """The estimate from one variant's labels."""
+        counts = label_counts(cell.codes[:, index], len(cell.labels))
+        bare, total = cell.unanswered[:, index].sum(1), counts.sum(1)
+        excluded = {"no label": int(bare.sum())} if bare.any() else {}
+        if self.missing == "category":
+            total, excluded = total + bare, {}
+        shape = Statistic(method="", where=cell.strata[index], excluded=excluded)
+        return self._one(cell, counts / np.maximum(total, 1)[:, None], np.asarray(total > 0), shape)
 
     def _one(self, cell: Cell, shares: Floats, known: NDArray[np.bool_], shape: Statistic) -> Estimate:
         """The estimate from one set of labels: the share of each label, by item."""
-        numbers, matrix, details = self._numbers(cell), self._table.rows(cell.items), dict(shape.details)
+        matrix, details, excluded = self.table.rows(cell.items), dict(shape.details), dict(shape.excluded)
         complete = np.isfinite(matrix).all(1)
         if (both := known & (cell.gold_codes >= 0)).any() and shape.part != "_gold":
             details["accuracy"] = float(shares[both, cell.gold_codes[both]].mean())
-        excluded = dict(shape.excluded)
         if lacking := int((~complete).sum()):
             excluded["no value of a column"] = lacking
         known = known & complete
-        outcome = shares[known] @ numbers
+        outcome = shares[known] @ self._numbers(cell)
         statistic = replace(
             shape,
-            method=f"{self._kind} regression, contrast {self._table.effect.text}",
-            reason=self._reason(outcome),
+            method=f"{self.kind} regression, contrast {self.table.effect.text}",
+            reason=_reason(outcome, self.kind),
             excluded=excluded,
             n=cell.units.touched(known),
             details=details,
         )
-        return self._judged(cell, self._fitted(cell, statistic, matrix, outcome, known))
+        if outcome.size and (self.kind == "linear" or np.ptp(outcome) > 0):
+            statistic = self._fitted(cell, statistic, matrix[known], outcome, known)
+        return self._judged(cell, statistic)
 
     def _fitted(
         self, cell: Cell, statistic: Statistic, matrix: Floats, outcome: Floats, known: NDArray[np.bool_]
     ) -> Statistic:
         """A statistic filled in: the contrast, with its interval and p."""
-        effect, clusters, matrix = self._table.effect, cell.clusters, matrix[known]
-        if not outcome.size or (np.ptp(outcome) == 0 and self._kind != "linear"):
-            return statistic
-        own = (
-            None if clusters is None else np.unique(clusters[known], return_inverse=True)[1].astype(np.int64)
-        )
-        made = regressed(matrix, outcome, effect.contrast, self._kind, own)
+        effect, clusters = self.table.effect, cell.clusters
+        if clusters is not None:
+            clusters = np.unique(clusters[known], return_inverse=True)[1].astype(np.int64)
+        made = regressed(matrix, outcome, effect.contrast, self.kind, clusters)
         if made is None:
             return statistic
         each, value = np.zeros(known.size), made.value
@@ -232,14 +225,15 @@ class _Drawn:
         def under(weights: Floats) -> Floats:
             return np.asarray(value + (weights @ each - each.sum())[:, None])
 
-        numbers = self._numbers(cell) if self._asked.label is None else np.array([0.0, 1.0])
+        numbers = self._numbers(cell) if self.asked.label is None else np.array([0.0, 1.0])
         ends = float(numbers.min()), float(numbers.max())
-        moves = _moves(matrix, outcome, effect.contrast, self._kind, ends)
-        spread = None if self._kind != "linear" else lambda at, share: _beside(at, moves(share))
-        statistic = replace(statistic, under=under, moves=moves, spread=spread)
+        moves = _moves(matrix, outcome, effect.contrast, self.kind, ends)
+        statistic = replace(statistic, under=under, moves=moves)
+        if self.kind == "linear":
+            statistic = replace(statistic, spread=lambda at, share: Interval(*np.add(at, moves(share))))
         if not cell.resampling.resamples:
             return statistic
-        tested = Specification(matrix, effect.contrast, outcome, self._kind, ends, own)
+        tested = Specification(matrix, effect.contrast, outcome, self.kind, ends, clusters)
         interval = tested.interval(cell.resampling.confidence_level)
         return replace(
             statistic,
@@ -248,35 +242,39 @@ class _Drawn:
             warnings=tested.warnings(cell.unit),
         )
 
-    def _reason(self, outcome: Floats) -> str:
-        if not outcome.size:
-            return "no labelled items with values of these columns"
-        if np.ptp(outcome) == 0:
-            return "no variation"
-        if self._kind != "linear":
-            return "no finite estimate: the columns tell the labels apart without error, or each other"
-        return "the columns determine each other where there are labels"
-
     def _counted(self, cell: Cell, single: Sequence[Estimate]) -> Iterator[Estimate]:
         """The shares of variants by verdict."""
-        verdicts, level = [one.details["verdict"] for one in single], single[0].confidence_level
+        verdicts, level, n = (
+            [one.details["verdict"] for one in single],
+            single[0].confidence_level,
+            len(single),
+        )
         without = sum(one.value is None for one in single)
         for name, verdict in VERDICTS.items():
             count = verdicts.count(verdict)
-            low, high = clopper_pearson(count, len(verdicts), level)
             yield Estimate(
-                measure=name,
-                value=count / len(verdicts),
-                low=low,
-                high=high,
+                name,
+                count / n,
+                *clopper_pearson(count, n, level),
                 confidence_level=level,
-                n=len(verdicts),
+                n=n,
                 unit="variant",
                 method="share of variants by verdict; Clopper-Pearson interval over variants",
                 reference=conclusion.source,
                 cell=cell.where,
-                details={"count": count, "undefined": without, "effect": self._table.effect.text},
+                details={"count": count, "undefined": without, "effect": self.table.effect.text},
             )
+
+
+def _reason(outcome: Floats, kind: Kind) -> str:
+    """Why there is no estimate, should there be none."""
+    if not outcome.size:
+        return "no labelled items with values of these columns"
+    if np.ptp(outcome) == 0:
+        return "no variation"
+    if kind != "linear":
+        return "no finite estimate: the columns tell the labels apart without error, or each other"
+    return "the columns determine each other where there are labels"
 
 
 def regressed(
@@ -325,10 +323,6 @@ def _moves(
         return Interval(-next(most), next(most))
 
     return moves
-
-
-def _beside(value: float, moved: Interval) -> Interval:
-    return Interval(value + moved.low, value + moved.high)
 
 
 class Specification:
@@ -388,24 +382,22 @@ class Specification:
         A contrast sets the items that raise it (a_i > 0) against those that lower it. A side counts as
         (Σ|a_i|)² / Σ a_i² items (Kish 1965), and as fewer groups.
         """
-        result: list[str] = []
+        found: tuple[str, ...] = ()
         items = _smaller_side(self._lever, np.arange(self._lever.size))
         if items * min(self._share, 1 - self._share) < _FEW_EVENTS:
-            result.append(
-                IntervalWarning(
-                    f"one side of the contrast rests on about {items:.1f} items, which are few for so "
-                    "uneven a label: a single one of them can decide the verdict"
-                )
+            few_items = (
+                f"one side of the contrast rests on about {items:.1f} items, which are few for so "
+                "uneven a label: a single one of them can decide the verdict"
             )
+            found += (IntervalWarning(few_items),)
         groups = np.inf if self._clusters is None else _smaller_side(self._lever, self._clusters)
         if groups < _FEW_GROUPS:
-            result.append(
-                IntervalWarning(
-                    f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes "
-                    f"the {unit}s of both sides to vary alike"
-                )
+            few_groups = (
+                f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes "
+                f"the {unit}s of both sides to vary alike"
             )
-        return tuple(result)
+            found += (IntervalWarning(few_groups),)
+        return found
 
 
 def _smaller_side(lever: Floats, units: Ints) -> float:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
@@ -38,8 +39,8 @@ Convention = Literal["recommended", "paper"]
 @measure(
     title="How readily the label changes with the prompt: sensitivity",
     axis="sensitivity (0: never changes)",
-    section="sensitivity",
     better="lower",
+    section="sensitivity",
     ends=(0.0, 1.0),
     source=PAPER,
     missing=("drop", "category"),
@@ -83,15 +84,21 @@ def sensitivity(
     missing = checked_convention(convention, missing)
     estimates: list[Estimate] = []
     for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
-        plain, corrected = entropies(cell.counts())
         gold = cell.gold_codes
-        codes = np.unique(gold[gold >= 0]).tolist() if classes else []
-        for code in (None, *codes):
-            some = np.ones(gold.size, bool) if code is None else gold == code
-            statistic = _sensitivity(cell, plain, corrected, some, missing, convention)
-            where = {} if code is None else {"class": cell.labels[code]}
-            estimates.append(cell.estimated(replace(statistic, where=where)))
+        method = f"mean over items of label entropy over ln {len(cell.labels)} ({_unlabelled(missing)}; "
+        shape = _shape(cell, f"{method}convention: {convention})", missing)
+        estimates.append(cell.estimated(_sensitivity(cell, shape, np.ones(gold.size, bool))))
+        for code in np.unique(gold[gold >= 0]).tolist() if classes else ():
+            own = replace(shape, where={"class": cell.labels[code]})
+            estimates.append(cell.estimated(_sensitivity(cell, own, gold == code)))
     return _unequal(estimates)
+
+
+def _shape(cell: Cell, method: str, missing: Missing) -> Statistic:
+    """What is said of a number of a cell, whichever items it is about."""
+    if missing == "category":
+        return Statistic(method=method, warnings=never_labelled(cell))
+    return Statistic(method=method, excluded=cell.counted)
 
 
 def entropies(counts: Floats) -> tuple[Floats, Floats]:
@@ -106,31 +113,20 @@ def entropies(counts: Floats) -> tuple[Floats, Floats]:
     return plain, corrected
 
 
-def _sensitivity(
-    cell: Cell,
-    plain: Floats,
-    corrected: Floats,
-    some: np.ndarray,
-    missing: Missing,
-    convention: Convention,
-) -> Statistic:
+def _sensitivity(cell: Cell, shape: Statistic, some: NDArray[np.bool_]) -> Statistic:
     """The mean over some of a cell's items."""
-    known, predictions = np.isfinite(plain) & some[:, None], cell.counts().sum(2)
-    few = int(((predictions < 2) | ~some[:, None]).all(1).sum())
-    excluded = dict(cell.counted) if missing == "drop" else {}
-    statistic = Statistic(
-        method=f"mean over items of label entropy over ln {len(cell.labels)} ({_unlabelled(missing)}; "
-        f"convention: {convention})",
-        excluded=excluded | ({"item with fewer than two predictions": few} if few else {}),
-        n=cell.units.touched(known.any(1)),
-    )
-    if not statistic.n:
+    counts = np.where(some[:, None, None], cell.counts(), 0.0)
+    plain, corrected = entropies(counts)
+    known = np.isfinite(plain)
+    lost = int((counts.sum(2) < 2).all(1).sum())
+    excluded = {**shape.excluded, **({"item with fewer than two predictions": lost} if lost else {})}
+    shape = replace(shape, excluded=excluded, n=cell.units.touched(np.asarray(known.any(1))))
+    if not shape.n:
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
-        return replace(statistic, reason=why if cell.items else "no annotations")
-    q, weight = predictions[known], known.astype(float)
-    items = mean_defined(np.where(known, plain, np.nan))
-    apart = float(np.nanmean(mean_defined(np.where(known, corrected, np.nan).T)))
-    warnings = never_labelled(cell) if missing == "category" else ()
+        return replace(shape, warnings=(), reason=why if cell.items else "no annotations")
+    q, items = counts.sum(2)[known], mean_defined(plain)
+    apart = float(np.nanmean(mean_defined(corrected.T)))
+    warnings = shape.warnings
     if q.min() < q.max():
         warnings += (
             f"items have between {q.min():g} and {q.max():g} predictions, with whose number the plain value "
@@ -143,15 +139,16 @@ def _sensitivity(
         "predictions": (float(q.min()), float(q.max())),
         "by_class": _by_class(items, cell),
     }
-    under = over_strata(Ratio(np.where(known, plain, 0), weight))
-    return replace(statistic, under=under, details=details, warnings=warnings, ends=(0.0, 1.0))
+    under = over_strata(Ratio(np.where(known, plain, 0), known.astype(float)))
+    return replace(shape, under=under, details=details, warnings=warnings, ends=(0.0, 1.0))
 
 
 @measure(
     title="How similar the answers about items of one class are: consistency",
     axis="consistency (1: alike within a class)",
-    section="sensitivity",
     better="higher",
+    of_classes=True,
+    section="sensitivity",
     ends=(0.0, 1.0),
     source=PAPER,
     missing=("drop", "category"),
@@ -159,7 +156,6 @@ def _sensitivity(
     treatments=("convention",),
     estimands=("population", "fixed"),
     of_a_set=True,
-    of_classes=True,
 )
 def consistency(
     data: MeasureInput,
@@ -211,20 +207,15 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
     counts, gold = cell.counts(), cell.gold_codes
     strata = [Pairs(counts[:, at], gold, self_pairs=paper) for at in range(counts.shape[1])]
     codes = sorted({code for part in strata for code, (items, *_) in part.classes.items() if items.size > 1})
-    lost, which = (
-        int((gold < 0).sum()),
-        "all pairs, self-pairs in" if paper else "the class means, self-pairs out",
-    )
-    statistic = Statistic(
-        method=f"1 − total variation distance of items of one class, mean {which} ({_unlabelled(missing)})",
-        excluded=(dict(cell.counted) if missing == "drop" else {})
-        | ({"item without gold": lost} if lost else {}),
-        n=cell.units.touched(gold >= 0),
-        warnings=never_labelled(cell) if missing == "category" else (),
-    )
+    which = "all pairs, self-pairs in" if paper else "the class means, self-pairs out"
+    method = f"1 − total variation distance of items of one class, mean {which} ({_unlabelled(missing)})"
+    shape = _shape(cell, method, missing)
+    lost = int((gold < 0).sum())
+    excluded = {**shape.excluded, **({"item without gold": lost} if lost else {})}
+    shape = replace(shape, excluded=excluded, n=cell.units.touched(gold >= 0))
     if not codes:
-        why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
-        yield replace(statistic, reason=why if cell.items else "no annotations")
+        why = "no class with two items" if (gold >= 0).any() else "no gold labels"
+        yield replace(shape, reason=why if cell.items else "no annotations")
         return
 
     def under(weights: Floats) -> Floats:
@@ -240,25 +231,28 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
         return mean_defined(values.reshape(-1, len(strata))).reshape(len(weights), -1)
 
     items = mean_defined(np.stack([part.per_item() for part in strata], 1))
-    q, point = counts.sum(2)[gold >= 0], under(np.ones((1, len(gold))))[0]
-    base: dict[str, Any] = {
+    q = counts.sum(2)[gold >= 0]
+    of_each = under(np.ones((1, len(gold))))[0, 1:].tolist()
+    names = [cell.labels[code] for code in codes]
+    details: dict[str, Any] = {
         "labels": len(cell.labels),
         "predictions": (float(q[q > 0].min()), float(q.max())),
     }
-    by_class = {cell.labels[code]: float(value) for code, value in zip(codes, point[1:], strict=True)}
-    stray = () if paper else _few_deviating(cell, counts.sum(1), gold)
-    for column, code in enumerate((None, *codes)):
-        some = items if code is None else np.where(gold == code, items, np.nan)
+    shape = replace(shape, under=under, ends=(0.0, 1.0), spread=_spread)
+    yield replace(
+        shape,
+        n=cell.units.touched(np.isfinite(items)),
+        warnings=shape.warnings + (() if paper else _few_deviating(cell, counts.sum(1), gold)),
+        details={"sd": _deviation(items), **details, "by_class": dict(zip(names, of_each, strict=True))},
+    )
+    for column, (code, name) in enumerate(zip(codes, names, strict=True), 1):
+        own = np.where(gold == code, items, np.nan)
         yield replace(
-            statistic,
-            under=under,
+            shape,
             column=column,
-            where={} if code is None else {"class": cell.labels[code]},
-            n=cell.units.touched(np.isfinite(some)),
-            ends=(0.0, 1.0),
-            spread=_spread,
-            warnings=statistic.warnings + (stray if code is None else ()),
-            details={"sd": _deviation(some), **base, **({"by_class": by_class} if code is None else {})},
+            where={"class": name},
+            n=cell.units.touched(np.isfinite(own)),
+            details={"sd": _deviation(own), **details},
         )
 
 
@@ -436,19 +430,19 @@ def item_stability(
 
 def checked_convention(convention: Convention, missing: Missing | None) -> Missing:
     """What the unanswered count as, under a convention."""
-    if convention not in ("recommended", "paper"):
+    if convention not in get_args(Convention):
         raise MeasureError(
             "unknown convention", where="convention", expected="recommended or paper", found=repr(convention)
         )
-    allowed: tuple[Missing, ...] = ("category",) if convention == "paper" else ("drop", "category")
-    if missing is not None and missing not in allowed:
+    allowed = {"paper": "category"}.get(convention, "drop or category")
+    if missing is not None and missing not in allowed.split(" or "):
         raise MeasureError(
             "answers without a label cannot be treated in this way",
             where="missing",
-            expected="category, under the paper's convention" if len(allowed) == 1 else "drop or category",
+            expected=allowed + (", under the paper's convention" if convention == "paper" else ""),
             found=repr(missing),
         )
-    return missing or allowed[0]
+    return missing or ("category" if convention == "paper" else "drop")
 
 
 def _unlabelled(missing: Missing) -> str:
