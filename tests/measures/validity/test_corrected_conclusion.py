@@ -85,7 +85,7 @@ def test_two_corrected_estimates_of_the_same_items_are_compared_in_pairs():
     options = {**ASKED, "keep_draws": True, "resamples": 200}
     first = conclusion(frame, **options)[0]
     second = conclusion(frame.filter(pl.col("variant") != "v5"), **options)[0]
-    assert first.draws.units.count == 1000
+    assert first.draws.jackknife.units.count == 1000
     spread = np.sqrt(first.draws.jackknife.variance)
     assert spread == pytest.approx(first.details["standard_error"], rel=0.15)
     assert np.corrcoef(first.draws.jackknife.left, second.draws.jackknife.left)[0, 1] > 0.85
