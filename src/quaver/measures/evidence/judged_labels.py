@@ -20,8 +20,7 @@ from quaver.agreement.disagreement import members, scale
 from quaver.core.records import OF_SETS, UNORDERED, Estimate, Numbers
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.jackknife import Floats, Ratio
-from quaver.measures.evidence.answer_table import AnswerTable, Mask
-from quaver.measures.evidence.flips import short_of
+from quaver.measures.evidence.counted_answers import AnswerTable, Mask, short_of
 from quaver.measures.validity.item_clusters import LENGTH, associated, traits
 
 _LEVELS: Final = 50
