@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -267,14 +268,11 @@ def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
 
 def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
     """The macro F1 with that of the labels that many items have, where others have too few."""
-    known = [
-        ends
-        for estimate in labels
-        if (ends := ends_of(estimate)) and estimate.details["gold_items"] >= _FREQUENT
-    ]
+    frequent = [one for one in labels if one.details["gold_items"] >= _FREQUENT]
+    known = [ends for one in frequent if (ends := ends_of(one))]
     if not known or all(estimate.details["gold_items"] >= FEW for estimate in labels):
         return macro
-    names = [estimate.cell["label"] for estimate in labels if estimate.details["gold_items"] >= _FREQUENT]
+    names = [one.cell["label"] for one in frequent]
     value, (low, high) = float(np.mean([value for value, _, _ in known])), of_mean(known)
     low, high = max(0.0, low), min(1.0, high)
     shown = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
@@ -282,8 +280,7 @@ def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
         f"of the {len(names)} labels that {_FREQUENT} items or more have ({shown}), macro F1 is {value:.3f} "
         f"[{low:.3f}, {high:.3f}]"
     )
-    frequent = {"labels": names, "value": value, "low": low, "high": high}
-    details = {**macro.details, "frequent": frequent}
+    details = {**macro.details, "frequent": {"labels": names, "value": value, "low": low, "high": high}}
     return replace(macro, details=details, warnings=(*macro.warnings, said))
 
 
@@ -293,42 +290,36 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
         yield replace(statistic, part="_micro")
         return
     labels, counts = confusion(cell, judged)
+    having = np.array([cell.units.touched(items) for items in counts[:, :, 2].T > 0])
+    counting = counts[:, :, 1:].any((0, 2))
+    if labels is cell.labels:
+        counting |= np.isin(np.arange(len(labels)), [*cell.expected])
+    unseen = () if having[counting].all() else (UNSEEN,)
     if apart:
         counts, labels = _with_unanswered(counts, cell, judged), (*labels, NO_LABEL)
-    sums = counts.sum(0)
-    right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
-    own = quotient(right, asked)
-    statistic = replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0))
-    having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
-    expected = cell.expected if labels is cell.labels else ()
-    counting = [both > 0 or code in expected for code, both in enumerate(sums[:, 1:].sum(1))]
-    occurring = [units for units, counts_here in zip(having, counting, strict=True) if counts_here]
-    occurring = occurring[:-1] or occurring if apart else occurring
-    share = float(sums[:, 2].max() / sums[:, 2].sum())
-    shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
-    with_gold = int((sums[:, 2] > 0).sum())
-    majority = 2 * share / (1 + share) / with_gold
-    unseen = (*statistic.warnings, *(() if min(occurring) else (UNSEEN,)))
-    macro = {**shared, "majority": majority, "with_gold": with_gold}
+        having = np.append(having, 0)
+    sums, statistic = counts.sum(0), replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0))
+    share, with_gold = float(sums[:, 2].max() / sums[:, 2].sum()), int((sums[:, 2] > 0).sum())
+    shared = {"labels": int(sums[:, 1:].any(1).sum()), "answers": int(sums[:, 2].sum())}
+    macro = {**shared, "majority": 2 * share / (1 + share) / with_gold, "with_gold": with_gold}
     yield replace(statistic, part="_macro", details=macro, warnings=unseen)
-    stray = (*statistic.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
+    own = quotient(counts[:, :, 0].sum(1), counts[:, :, 2].sum(1))
+    stray = none_goes_far(own, "item", cell.resampling.confidence_level)
     yield replace(statistic, part="_micro", column=1, details=shared, warnings=stray)
     for index, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
-        using = np.asarray(counts[:, index, 1:].any(1))
+        details: dict[str, Any] = {"given": int(given), "gold": int(gold), "gold_items": int(having[index])}
+        if given:
+            details["precision"] = hits / given
+        if gold:
+            details["recall"] = hits / gold
         yield replace(
             statistic,
             part="_label",
             column=2 + index,
-            n=cell.units.touched(using),
+            n=cell.units.touched(np.asarray(counts[:, index, 1:].any(1))),
             where={"label": label},
-            warnings=(*statistic.warnings, *(() if having[index] else (UNSEEN,))),
-            details={
-                "given": int(given),
-                "gold": int(gold),
-                "gold_items": having[index],
-                **({"precision": hits / given} if given else {}),
-                **({"recall": hits / gold} if gold else {}),
-            },
+            warnings=() if having[index] else (UNSEEN,),
+            details=details,
             reason="the label does not occur",
         )
     if cell.label_set is not None and cell.label_set.level in OF_SETS:
