@@ -143,84 +143,84 @@ def _of_factor(
     if reference is not None and reference not in levels:
         raise UnknownColumn(reference, levels, where=f"reference[{factor!r}]")
     place = np.where(there >= 0, np.searchsorted(occurring, there), -1)
-    contrasts = np.concatenate([np.eye(len(levels)), _differences(levels, reference)])
-    against = "the mean of the others" if reference is None else reference
-    for outcome, under, known, why in _outcomes(cell, judged, place, len(levels)):
-        gold = outcome != "compliance"
+    contrasts = _differences(levels, reference)
+    for outcome, under, why in _outcomes(cell, judged, place, len(levels)):
         plain = Statistic(
             part=f"_{outcome}",
-            method=f"{outcome} by factor level" + (f", unanswered {treatment(missing)}" if gold else ""),
-            excluded=judged.excluded if gold else {},
+            method=f"{outcome} by factor level",
+            under=under,
             n=cell.units.count,
-            warnings=_unseen(cell, judged) if outcome == "f1" else (),
+            ends=(0.0, 1.0),
             reason=why,
         )
-        details = {"against": against}
+        if outcome != "compliance":
+            method = f"{plain.method}, unanswered {treatment(missing)}"
+            plain = replace(plain, method=method, excluded=judged.excluded)
+        if outcome == "f1":
+            plain = replace(plain, warnings=_unseen(cell, judged))
+        for row, level in enumerate(levels):
+            yield replace(plain, column=row, where={"factor": factor, "level": level})
+        details = {"against": "the mean of the others" if reference is None else reference}
         if len(levels) == 2:  # one test: without a reference the second row is the first from the other side
             details["hypothesis"] = f"no effect of {factor} on {outcome}"
-        apart = replace(plain, part=f"_{outcome}_difference", details=details)
-
-        def contrasted(weights: Floats, under: Weighted = under) -> Floats:
-            values = under(weights)
-            known = np.isfinite(values)
-            lost = ~known @ (contrasts != 0).T  # a contrast needs all the levels that it uses
-            return np.asarray(np.where(lost, np.nan, np.where(known, values, 0) @ contrasts.T))
-
-        for row in range(len(contrasts)):
-            is_difference, level = row >= len(levels), levels[row % len(levels)]
-            if is_difference and level == reference:
-                continue
-            one = replace(apart if is_difference else plain, where={"factor": factor, "level": level})
-            if is_difference and len(levels) < 2:
-                yield replace(one, reason="one level")
-            elif not known:
-                yield one
-            else:
-                null, low = (0.0, -1.0) if is_difference else (None, 0.0)
-                yield replace(one, under=contrasted, column=row, null=null, ends=(low, 1.0))
+        apart = replace(plain, part=f"_{outcome}_difference", details=details, ends=(-1.0, 1.0), null=0.0)
+        if len(levels) < 2:
+            apart = replace(apart, under=None, reason="one level")
+        elif under is not None:
+            apart = replace(apart, under=_contrasted(under, contrasts))
+        for row, level in enumerate(levels):
+            if level != reference:
+                yield replace(apart, column=row, where={"factor": factor, "level": level})
 
 
 def _differences(levels: Sequence[str], reference: str | None) -> Floats:
     """The contrasts of each level with the reference, or with the mean of the others."""
     count = len(levels)
     if reference is None:
-        others = np.full((count, count), -1 / max(1, count - 1))
-        return np.asarray(np.where(np.eye(count) == 1, 1.0, others))
+        return np.asarray(np.where(np.eye(count) == 1, 1.0, -1 / max(1, count - 1)))
     contrast = np.eye(count)
     contrast[:, levels.index(reference)] -= 1
     return contrast
 
 
+def _contrasted(under: Weighted, contrasts: Floats) -> Weighted:
+    """The contrasts of a function's numbers; a contrast needs all the levels that it uses."""
+
+    def contrasted(weights: Floats) -> Floats:
+        values = under(weights)
+        known = np.isfinite(values)
+        lost = ~known @ (contrasts != 0).T
+        return np.asarray(np.where(lost, np.nan, np.where(known, values, 0) @ contrasts.T))
+
+    return contrasted
+
+
 def _outcomes(
     cell: Cell, judged: Judged, place: np.ndarray, levels: int
-) -> Iterator[tuple[str, Weighted, bool, str]]:
-    """Each outcome's name, its values by level, whether there are any, and why there are none."""
+) -> Iterator[tuple[str, Weighted | None, str]]:
+    """Each outcome's name, its values by level (None where there are none), and why there are none."""
+    items, size = np.arange(len(cell.items))[:, None, None], len(cell.labels)
 
-    def sums(kept: np.ndarray, label: np.ndarray | int = 0, labels: int = 1) -> Floats:
+    def sums(kept: np.ndarray, label: np.ndarray | None = None) -> Floats:
         """How many answers are kept, by item and level (and label)."""
-        counted = kept & (place >= 0) & (np.asarray(label) >= 0)
-        items = np.arange(len(cell.items))[:, None, None]
-        at = (items * levels + place) * labels + label
-        return np.bincount(at[counted], minlength=len(cell.items) * levels * labels).astype(np.float64)
+        labels, code = (1, np.int64(0)) if label is None else (size, label)
+        counted = kept & (place >= 0) & (np.asarray(code) >= 0)
+        at = (items * levels + place) * labels + code
+        counts = np.bincount(at[counted], minlength=len(items) * levels * labels).astype(np.float64)
+        return counts.reshape(len(items), levels, *(() if label is None else (size,)))
 
-    shape = (len(cell.items), levels)
-    given, asked, right, counted = (
-        sums(kept).reshape(shape)
-        for kept in (cell.valid, (cell.codes >= 0) | cell.unanswered, judged.right, judged.asked)
-    )
-    yield "compliance", Ratio(given, asked), bool(asked.any()), "no answers"
-    why = judged.reason or "no answers to items with a gold label"
-    yield "accuracy", Ratio(right, counted), bool(counted.any()), why
-    size = len(cell.labels)
+    asked = sums((cell.codes >= 0) | cell.unanswered)
+    yield "compliance", Ratio(sums(cell.valid), asked) if asked.any() else None, "no answers"
+    counted, why = sums(judged.asked), judged.reason or "no answers to items with a gold label"
+    if not counted.any():
+        yield from ((outcome, None, why) for outcome in ("accuracy", "f1"))
+        return
+    yield "accuracy", Ratio(sums(judged.right), counted), why
     truth, answer = cell.gold_codes[:, None, None], cell.codes.astype(np.int64)
-    parts = ((judged.right, truth), (judged.asked, answer), (judged.asked, truth))
-    by_label = np.stack([sums(kept, label, size).reshape(*shape, size) for kept, label in parts], 3)
+    parts = (judged.right, truth), (judged.asked, answer), (judged.asked, truth)
+    by_label = np.stack([sums(kept, label) for kept, label in parts], 3)
     each = [f1_statistic(by_label[:, level]) for level in range(levels)]
-
-    def f1(weights: Floats) -> Floats:
-        return np.stack([one(weights)[:, 0] for one in each], 1)
-
-    yield "f1", f1, bool(counted.any()), why
+    yield "f1", lambda weights: np.stack([one(weights)[:, 0] for one in each], 1), why
 
 
 def _unseen(cell: Cell, judged: Judged) -> tuple[str, ...]:
