@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -184,7 +184,7 @@ def vouched_parts(
         yield _between_coders(answered, of_items.select(people))
     groups = [*_groups(of_items.select(columns))]
     if answered.alike is None or answered.labels.level in OF_SETS:
-        each = _Members.of(answered)
+        each = _members(answered)
         if answered.judged.any():
             yield from _of_classes(answered, each, groups)
             yield from _of_labels(answered, each, most)
@@ -233,28 +233,21 @@ def _groups(levels: pl.DataFrame) -> Iterator[tuple[dict[str, str], Mask]]:
                 yield {"group": column, "level": level}, inside
 
 
-class _Members(NamedTuple):
-    """The labels one by one: a set counts for each of its labels.
-
-    Attributes:
-        codes: The labels.
-        held: Which of them each code of the label set has, shape (codes, labels).
-    """
-
-    codes: Sequence[str]
-    held: Floats
-
-    @classmethod
-    def of(cls, table: AnswerTable) -> _Members:
-        codes = table.labels.codes
-        return cls(*members(codes)) if table.labels.level in OF_SETS else cls(codes, np.eye(len(codes)))
+_Members = tuple[Sequence[str], Floats]
+"""The labels one by one, a set counting for each of its labels; and which each code has, (codes, labels)."""
 
 
-def _kept(table: AnswerTable, members: _Members) -> Iterator[Estimate]:
+def _members(table: AnswerTable) -> _Members:
+    codes = table.labels.codes
+    return members(codes) if table.labels.level in OF_SETS else (codes, np.eye(len(codes)))
+
+
+def _kept(table: AnswerTable, each: _Members) -> Iterator[Estimate]:
     """How often another prompt gives a label that one prompt gives."""
-    both = whole = np.zeros((len(table.items), len(members.codes)))
+    labels, held = each
+    both = whole = np.zeros((len(table.items), len(labels)))
     for stratum in table.strata:
-        having = stratum[:, :, :-1] @ members.held  # items × prompts × labels
+        having = stratum[:, :, :-1] @ held  # items × prompts × labels
         answers = stratum[:, :, :-1].sum(2, keepdims=True)
         both = both + having.sum(1) ** 2 - (having**2).sum(1)
         whole = whole + (having * (answers.sum(1, keepdims=True) - answers)).sum(1)
@@ -266,24 +259,25 @@ def _kept(table: AnswerTable, members: _Members) -> Iterator[Estimate]:
             both[:, index],
             whole[:, index],
             together=len(used),
-            where={"label": members.codes[index]},
+            where={"label": labels[index]},
             details={"texts": int((whole[:, index] > 0).sum())},
         )
 
 
 def _of_classes(
-    table: AnswerTable, members: _Members, groups: Sequence[tuple[dict[str, str], Mask]]
+    table: AnswerTable, each: _Members, groups: Sequence[tuple[dict[str, str], Mask]]
 ) -> Iterator[Estimate]:
     """What gold labels show of each class, each group, and each class of a group."""
     asked, right = table.counts.sum((1, 2)) * table.judged, (table.given * table.gold).sum(1)
-    truth, given = table.gold @ members.held, table.given @ members.held
+    labels, held = each
+    truth, given = table.gold @ held, table.given @ held
     everyone = np.ones(len(asked), bool)
     parts: list[tuple[str, dict[str, str], Floats, Mask]] = []
     for where, inside in [({}, everyone), *groups]:
         if where:
             parts.append(("group_wrong", where, asked - right, inside))
         name = "group_class_found" if where else "class_found"
-        for index, code in enumerate(members.codes):
+        for index, code in enumerate(labels):
             parts.append((name, {**where, "label": code}, given[:, index], inside & (truth[:, index] > 0)))
     parts = [part for part in parts if asked[part[3]].any()]
     for name, where, count, inside in parts:
@@ -293,10 +287,11 @@ def _of_classes(
         yield table.share(name, method, above, below, together=len(parts), details=details, where=where)
 
 
-def _of_labels(table: AnswerTable, members: _Members, most: float) -> Iterator[Estimate]:
+def _of_labels(table: AnswerTable, each: _Members, most: float) -> Iterator[Estimate]:
     """How often each label is right where it is given, and how many of the others are wrong."""
-    given = np.where(table.judged[:, None], table.given, 0.0) @ members.held
-    right, whole = given * (table.gold @ members.held), max(1.0, float(given.sum()))
+    labels, held = each
+    given = np.where(table.judged[:, None], table.given, 0.0) @ held
+    right, whole = given * (table.gold @ held), max(1.0, float(given.sum()))
     used, without = [index for index in range(given.shape[1]) if given[:, index].any()], []
     for index in used:
         about = {"uses": float(given[:, index].sum()) / whole, "texts": int((given[:, index] > 0).sum())}
@@ -307,14 +302,14 @@ def _of_labels(table: AnswerTable, members: _Members, most: float) -> Iterator[E
             given[:, index],
             together=len(used),
             details=about,
-            where={"label": members.codes[index]},
+            where={"label": labels[index]},
         )
         without += [index] if estimate.high is not None and estimate.high < 1 - most else []
         yield estimate
     left = np.delete(given, without, 1).sum(1)
     if without and left.any() and table.alike is None:
         wrong = left - np.delete(right, without, 1).sum(1)
-        named = [members.codes[index] for index in without]
+        named = [labels[index] for index in without]
         details: dict[str, Any] = {"without": named, "share": 1 - float(left.sum()) / whole}
         yield table.share(
             "others_wrong", f"{WRONG}, without the labels left out", wrong, left, details=details
