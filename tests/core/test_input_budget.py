@@ -33,8 +33,8 @@ COUNTED = {
     "study/sources/gold_files.py": "content that was counted",
     "study/sources/archive.py": "members are as large as the list of members says, which is counted",
     "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",
-    "labelling/labelled_file.py": "the first three bytes, and a table that was read before",
-    "labelling/spreadsheet_edits.py": "a spreadsheet that was read before",
+    "study/labelling/labelled_file.py": "the first three bytes, and a table that was read before",
+    "study/labelling/spreadsheet_edits.py": "a spreadsheet that was read before",
 }
 """Files that count what they read themselves, or read what was counted."""
 

@@ -10,11 +10,13 @@ import pytest
 
 from quaver.core.records import Label, LabelSet
 from quaver.design.items.table_files import read_rows
-from quaver.gold.coder_sheet import Format, Sheet, SheetRow, assigned, written
+from quaver.gold.coder_sheet import Format, Sheet, assigned, written
 
 LABELS = LabelSet((Label("l", "Left", 'The "left" & <so on>'), Label("=r", "Right")))
 EVIL = ['=HYPERLINK("http://x")', "@SUM(1)", "\t=1", "<b>&amp;</b>\x00\x1b[31m", "a" * 40_000, "two\nlines"]
-SHEET = Sheet("ada", [SheetRow(f"={at}", text) for at, text in enumerate(EVIL)], LABELS, "Which <one>?")
+SHEET = Sheet(
+    "ada", [{"item": f"={at}", "text": text} for at, text in enumerate(EVIL)], LABELS, "Which <one>?"
+)
 
 
 def test_a_table_has_the_items_and_no_formula() -> None:
@@ -31,7 +33,7 @@ def test_a_workbook_holds_texts_only_and_is_read_back(tmp_path: Path) -> None:
     ((name, content),) = written(SHEET, "s", "xlsx").items()
     (tmp_path / name).write_bytes(content)
     rows = read_rows(tmp_path / name, sheet="Labels")
-    assert [row["item"] for row in rows] == [row.item for row in SHEET.rows]
+    assert [row["item"] for row in rows] == [row["item"] for row in SHEET.rows]
     assert rows[0]["text"] == EVIL[0]
     assert rows[4]["text"].endswith("[…]")
     assert b"<f>" not in content
@@ -39,9 +41,8 @@ def test_a_workbook_holds_texts_only_and_is_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["xlsx", "csv"])
 def test_an_adjudicator_sees_the_coders_labels(form: Format) -> None:
-    sheet = Sheet(
-        "carla", [SheetRow("1", "text", given={"ada": "l", "ben": "=r"})], LABELS, "?", adjudicates=True
-    )
+    row = {"item": "1", "text": "text", "label of ada": "l", "label of ben": "=r"}
+    sheet = Sheet("carla", [row], LABELS, "?", ["ada", "ben"])
     content = next(iter(written(sheet, "s", form).values()))
     if form != "xlsx":
         assert b"ada" in content

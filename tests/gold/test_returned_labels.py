@@ -5,21 +5,27 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Label, LabelSet, Numbers
+from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError
-from quaver.gold.returned_labels import ADJUDICATES, Returned, ReturnedLabels
+from quaver.gold.returned_labels import ADJUDICATES, ReturnedLabels
 
 LABELS = LabelSet((Label("1", "Left wing"), Label("2", "Right wing")))
 TEXTS = {"007": "one text", "=cmd": "another  text", "c": "+third"}
 
 
-def read(*rows: Returned, texts: dict[str, str] | None = None) -> list[tuple[str | None, ...]]:
+def row(item: str, label: str, coder: str = "", text: str = "", where: str = "f:1") -> Row:
+    file, _, place = where.partition(":")
+    return Row([("item", item), ("label", label), ("coder", coder), ("text", text)], file, place)
+
+
+def read(*rows: Row, texts: dict[str, str] | None = None) -> list[tuple[str | None, ...]]:
     reader = ReturnedLabels(LABELS, TEXTS if texts is None else texts, ["not drawn"])
-    return reader.read(rows, "coder", "f.csv", "now").select("item", "coder", "role", "label").rows()
+    return reader.read(rows, "label", "coder", "f.csv", "now").select("item", "coder", "role", "label").rows()
 
 
 def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same() -> None:
-    rows = [Returned("c", "2", "ada"), Returned("007", "1", "ada"), Returned("c", "2", "ada")]
-    assert read(*rows, Returned("=cmd", " ", "ada")) == [
+    rows = [row("c", "2", "ada"), row("007", "1", "ada"), row("c", "2", "ada")]
+    assert read(*rows, row("=cmd", " ", "ada")) == [
         ("c", "ada", "coder", "2"),
         ("007", "ada", "coder", "1"),
     ]
@@ -27,70 +33,70 @@ def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same() -> None:
 
 @pytest.mark.parametrize("item", ["007", "7", "7.0", " 007 "])
 def test_ids_are_found_as_spreadsheets_leave_them(item: str) -> None:
-    assert read(Returned(item, "1")) == [("007", "", "coder", "1")]
+    assert read(row(item, "1")) == [("007", "coder", "coder", "1")]
 
 
 def test_what_was_made_safe_for_a_spreadsheet_is_found() -> None:
-    assert read(Returned("'=cmd", "1", text="another text")) == [("=cmd", "", "coder", "1")]
-    assert read(Returned("c", "1", text="'+third")) == [("c", "", "coder", "1")]
+    assert read(row("'=cmd", "1", text="another text")) == [("=cmd", "coder", "coder", "1")]
+    assert read(row("c", "1", text="'+third")) == [("c", "coder", "coder", "1")]
 
 
 def test_an_id_that_might_be_two_is_not_guessed() -> None:
     with pytest.raises(ItemError):
-        read(Returned("7.0", "1"), texts={"07": "", "007": ""})
+        read(row("7.0", "1"), texts={"07": "", "007": ""})
 
 
 def test_names_of_labels_are_taken_for_their_codes() -> None:
-    assert read(Returned("c", "Left wing")) == [("c", "", "coder", "1")]
+    assert read(row("c", "Left wing")) == [("c", "coder", "coder", "1")]
 
 
 @pytest.mark.parametrize("text", ["left wing", "LEFT  WING", " Left wing "])
 def test_capitals_and_small_letters_are_alike(text: str) -> None:
-    assert read(Returned("c", text)) == [("c", "", "coder", "1")]
+    assert read(row("c", text)) == [("c", "coder", "coder", "1")]
 
 
 def test_labels_that_differ_in_capitals_alone_are_not_guessed() -> None:
     reader = ReturnedLabels(LabelSet((Label("a", "a"), Label("A", "A"))), TEXTS)
-    assert reader.read([Returned("c", "A")], "coder", "f", "now")["label"].to_list() == ["A"]
+    assert reader.read([row("c", "A")], "label", "coder", "f", "now")["label"].to_list() == ["A"]
     reader = ReturnedLabels(LabelSet((Label("aa", "aa"), Label("AA", "AA"))), TEXTS)
     with pytest.raises(ItemError):
-        reader.read([Returned("c", "Aa")], "coder", "f", "now")
+        reader.read([row("c", "Aa")], "label", "coder", "f", "now")
 
 
 def test_an_adjudicator_is_known_by_the_sheet() -> None:
-    assert read(Returned("c", "1", f"carla{ADJUDICATES}")) == [("c", "carla", "adjudicator", "1")]
+    assert read(row("c", "1", f"carla{ADJUDICATES}")) == [("c", "carla", "adjudicator", "1")]
 
 
 @pytest.mark.parametrize(
-    ("row", "found"),
+    ("wrong", "found"),
     [
-        (Returned("nobody", "1", where="f:2"), "'nobody'"),
-        (Returned("not drawn", "1", where="f:2"), "'not drawn', which was not"),
-        (Returned("c", "3", where="f:2"), "3"),
-        (Returned("c", "1", text="one text", where="f:2"), "the text of '007'"),
-        (Returned("007", "2", "ada", where="f:2"), "'2' here, '1' at f:1"),
+        (row("nobody", "1", where="f:2"), "'nobody'"),
+        (row("not drawn", "1", where="f:2"), "'not drawn', which was not"),
+        (row("c", "3", where="f:2"), "3"),
+        (row("c", "1", text="one text", where="f:2"), "the text of '007'"),
+        (row("007", "2", "ada", where="f:2"), "'2' here, '1' at f:1"),
     ],
 )
-def test_what_is_wrong_is_one_error_at_its_row(row: Returned, found: str) -> None:
+def test_what_is_wrong_is_one_error_at_its_row(wrong: Row, found: str) -> None:
     with pytest.raises(ItemError) as error:
-        read(Returned("007", "1", "ada", where="f:1"), row)
+        read(row("007", "1", "ada", where="f:1"), wrong)
     assert (error.value.where, error.value.found) == ("f:2", found)
     assert error.value.fix
 
 
 def test_a_text_that_was_edited_is_no_swapped_row() -> None:
-    assert read(Returned("c", "1", text="something else")) == [("c", "", "coder", "1")]
+    assert read(row("c", "1", text="something else")) == [("c", "coder", "coder", "1")]
     same = {"a": "twin", "b": "twin"}
-    assert read(Returned("a", "1", text="twin"), Returned("b", "1", text="twin"), texts=same)
+    assert read(row("a", "1", text="twin"), row("b", "1", text="twin"), texts=same)
 
 
 def test_a_point_that_may_stand_for_thousands_is_refused_unless_another_number_decides() -> None:
     labels = Numbers(level="ratio")
     sheet = ReturnedLabels(labels, {"a": "", "b": ""})
     with pytest.raises(ItemError, match=r"may be 1\.25 or 1250") as caught:
-        sheet.read([Returned("a", "1.250", where="s.csv:2"), Returned("b", "7")], "coder", "s.csv", "now")
+        sheet.read([row("a", "1.250", where="s.csv:2"), row("b", "7")], "label", "coder", "s.csv", "now")
     assert caught.value.where == "s.csv:2"
-    read = sheet.read([Returned("a", "1.250"), Returned("b", "12.5")], "coder", "s.csv", "now")
+    read = sheet.read([row("a", "1.250"), row("b", "12.5")], "label", "coder", "s.csv", "now")
     assert read["label"].to_list() == ["1.25", "12.5"]
     with pytest.raises(ItemError):
-        sheet.read([Returned("a", "1,250")], "coder", "s.csv", "now")
+        sheet.read([row("a", "1,250")], "label", "coder", "s.csv", "now")

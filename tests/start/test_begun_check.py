@@ -28,7 +28,7 @@ def begun(folder: Path, rows: str = ROWS) -> BegunCheck:
 def roles(check: BegunCheck) -> dict[str, str]:
     with suppress(QuaverError):  # the labels may yet have to be given
         _ = check.found
-    return {one.name: one.role for one in check.columns()}
+    return {one.column: one.role for one in check.columns()}
 
 
 def test_columns_are_taken_for_what_they_look_like(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path: Path) -> 
     for name in ("tone", "topics", "amount"):
         check.take_column(name, "fields")
     shown = {"id": "id", "post": "text", "tone": "fields", "topics": "fields", "amount": "fields"}
-    assert {one.name: one.role for one in check.columns() if one.role == "fields"}.keys() == {
+    assert {one.column: one.role for one in check.columns() if one.role == "fields"}.keys() == {
         "tone",
         "topics",
         "amount",

@@ -6,7 +6,6 @@ import csv
 import itertools
 import json
 import os
-import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,39 +154,6 @@ def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str
         walk.page.locator("code:has-text('quaver compare reform-check reform-check-2')").wait_for()
         walk.context.close()
     assert walk.wrong == []
-
-
-def test_hand_labelled_texts_become_examples_and_leave_the_test(
-    browser: Any, server: str, tmp_path: Path
-) -> None:
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address)
-        walk.upload(REFORM)
-        walk.click("text=Next: the codebook")
-        walk.at("codebook")
-        before = walk.page.inner_text("pre.qv-prompt")
-        for one in range(2):
-            walk.click(".qv-examples")
-            walk.page.locator(f".q-menu .q-item >> nth={one}").click()
-            walk.page.keyboard.press("Escape")
-        walk.page.wait_for_function(
-            "old => document.querySelector('pre.qv-prompt').innerText !== old", arg=before
-        )
-        walk.click("text=Next: the model")
-        walk.at("model")
-        typed = walk.page.inner_text(".qv-command")
-        walk.page.go_back()
-        walk.at("codebook")
-        assert walk.page.locator(".qv-examples .q-chip").count() == 2
-        walk.page.go_forward()
-        walk.at("model")
-        walk.to_the_verdict()
-        walk.context.close()
-    assert walk.wrong == []
-    ids = shlex.split(typed)[shlex.split(typed).index("--examples") + 1].split(", ")
-    design = Study.open(tmp_path / "reform-check" / "study.yaml").experiment
-    assert len(ids) == len(design.variants[0].examples) == 2
-    assert not {item.id for item in design.items} & {*ids}
 
 
 def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> None:

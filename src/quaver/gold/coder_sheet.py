@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final, Literal
 
@@ -84,28 +84,9 @@ def column_of(field: str) -> str:
     return f"{field} (field)" if field.strip().casefold() in own else field
 
 
-@dataclass(frozen=True, slots=True)
-class SheetRow:
-    """One item to label.
-
-    Attributes:
-        item: Its id.
-        text: Its text, as prompts show it.
-        options: What each label stands for, by code, where items have options of their own.
-        given: For adjudication: the coders' labels, by coder. Empty on a coder's sheet.
-        known: What people have said already, by the column of the field.
-    """
-
-    item: str
-    text: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)
-    known: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def shown(self) -> str:
-        """The text, with the item's own options below it."""
-        return "\n".join([self.text, *(f"{code}: {text}" for code, text in self.options.items())])
+def label_of(coder: str) -> str:
+    """The column of a coder's labels on an adjudicator's sheet."""
+    return f"label of {coder}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +95,17 @@ class Sheet:
 
     Attributes:
         coder: The coder's name; of an adjudicator, theirs.
-        rows: The items, in an order of this coder's own.
+        rows: The items, in an order of this coder's own: the cells of each that are filled in, by column.
         labels: The label set, or a codebook with those of several fields.
         question: What is asked about each text.
-        adjudicates: Whether it shows the coders' labels, for a last word.
+        coders: For adjudication: the coders whose labels it shows.
     """
 
     coder: str
-    rows: Sequence[SheetRow]
+    rows: Sequence[Mapping[str, str]]
     labels: LabelSet
     question: str
-    adjudicates: bool = False
-
-    @property
-    def coders(self) -> list[str]:
-        """The coders whose labels it shows."""
-        return list(dict.fromkeys(name for row in self.rows for name in row.given))
+    coders: Sequence[str] = ()
 
     @property
     def fields(self) -> dict[str, TaskField]:
@@ -141,46 +117,43 @@ class Sheet:
     @property
     def columns(self) -> list[str]:
         """The columns of a table of it."""
-        return [ITEM, CODER, TEXT, *(f"label of {name}" for name in self.coders), *self.fields, NOTE]
+        return [ITEM, CODER, TEXT, *map(label_of, self.coders), *self.fields, NOTE]
 
-    def cells(self, row: SheetRow) -> list[str]:
-        """The cells of a row of that table; those to fill in are empty, but for what is known."""
-        given = (row.given.get(name, "") for name in self.coders)
-        return [row.item, self.coder, row.shown, *given, *(row.known.get(one, "") for one in self.fields), ""]
+    def table(self) -> list[list[str]]:
+        """The rows of that table; cells to fill in are empty."""
+        columns = self.columns
+        return [[row.get(column, self.coder * (column == CODER)) for column in columns] for row in self.rows]
 
     @property
     def codebook(self) -> list[tuple[str, str, str, str]]:
         """Field, code, name and definition of each label; of several fields also their definitions."""
         rows = []
         for column, one in self.fields.items():
-            rows += [(column, "", "", one.definition)] if one.definition else []
-            rows += [
-                (column, label.code, label.name, label.definition) for label in single_labels(one.labels)
-            ]
+            if one.definition:
+                rows.append((column, "", "", one.definition))
+            for label in single_labels(one.labels):
+                rows.append((column, label.code, label.name, label.definition))
         return rows
 
     @property
     def instructions(self) -> str:
         """What the coder is asked to do."""
-        role = (
-            "The coders disagree on these items. Decide which label is right."
-            if self.adjudicates
-            else "Label every item by yourself, without asking others and without any software."
-        )
         kinds: dict[Kind, list[str]] = {}
         for column, one in self.fields.items():
             kinds.setdefault(kind_of(one.labels), []).append(column)
-        several = isinstance(self.labels, Codebook)
-        write = " ".join(
-            f"In {enumeration(columns)}, w{_WRITE[kind]}" if several else f"W{_WRITE[kind]}"
-            for kind, columns in kinds.items()
-        )
-        return (
-            f"{role} {write} Leave "
-            "the label empty where you cannot decide, and say why in the note. You may sort the rows; do not "
-            "change or add ids."
-        )
+        parts = ["Label every item by yourself, without asking others and without any software."]
+        if self.coders:
+            parts = ["The coders disagree on these items. Decide which label is right."]
+        for kind, columns in kinds.items():
+            several = isinstance(self.labels, Codebook)
+            parts.append(f"In {enumeration(columns)}, w{_WRITE[kind]}" if several else f"W{_WRITE[kind]}")
+        return " ".join([*parts, _HOW_TO_RETURN])
 
+
+_HOW_TO_RETURN: Final = (
+    "Leave the label empty where you cannot decide, and say why in the note. You may sort the rows; do not "
+    "change or add ids."
+)
 
 Format = Literal["xlsx", "csv"]
 """``xlsx``: a workbook with the codes on a second sheet and a list to choose from. ``csv``: a table."""
@@ -199,35 +172,40 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
 
     file = io.BytesIO()
     book = xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_formulas": False})
-    head = book.add_format({"bold": True, "bottom": 1})
-    cell = book.add_format({"text_wrap": True, "valign": "top"})
-
-    def page(name: str, down: int, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
-        made = book.add_worksheet(name)
-        for index, title in enumerate(heads):
-            made.write_string(down, index, title, head)
-            made.set_column(index, index, _WIDTHS.get(title, 16), cell)
-        for below, row in enumerate(rows, down + 1):
-            for index, value in enumerate(row):
-                if value:
-                    made.write_string(below, index, _fitting(value))
-        return made
-
-    columns = sheet.columns
-    labels = page("Labels", 0, columns, map(sheet.cells, sheet.rows))
+    columns, codebook = sheet.columns, sheet.codebook
+    labels = _page(book, "Labels", 0, [columns, *sheet.table()])
     labels.freeze_panes(1, 0)
-    codes = page("Codes", 3, _HEADS, sheet.codebook)
+    codes = _page(book, "Codes", _CODES_FROM, [_HEADS, *codebook])
     codes.write_string(0, 0, sheet.instructions)
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))
-    for column, one in sheet.fields.items():
-        if kind_of(one.labels) == "label":
-            places = [at for at, (own, code, *_) in enumerate(sheet.codebook, 5) if own == column and code]
-            index, source = columns.index(column), f"=Codes!$B${places[0]}:$B${places[-1]}"
+    for index, column in enumerate(columns):
+        if column in sheet.fields and kind_of(sheet.fields[column].labels) == "label":
+            lines = [
+                at for at, (own, code, *_) in enumerate(codebook, _CODES_FROM + 2) if own == column and code
+            ]
+            source = f"=Codes!$B${lines[0]}:$B${lines[-1]}"
             choices = {"validate": "list", "source": source, "error_type": "warning"}
             labels.data_validation(1, index, max(len(sheet.rows), 1), index, choices)
     book.close()
     return {f"{stem}.xlsx": file.getvalue()}
 
+
+def _page(book: Any, name: str, down: int, rows: Sequence[Sequence[str]]) -> Any:
+    """A page of a workbook with a table from a row on, the first of which is its head."""
+    head = book.add_format({"bold": True, "bottom": 1})
+    cell = book.add_format({"text_wrap": True, "valign": "top"})
+    page = book.add_worksheet(name)
+    for index, title in enumerate(rows[0]):
+        page.set_column(index, index, _WIDTHS.get(title, 16), cell)
+    for at, row in enumerate(rows):
+        for index, value in enumerate(row):
+            if value:
+                page.write_string(down + at, index, _fitting(value), None if at else head)
+    return page
+
+
+_CODES_FROM: Final = 3
+"""The row of the codes' head, from 0, below the instructions."""
 
 _HEADS: Final = ("field", "code", "name", "definition")
 _WIDTHS: Final = {ITEM: 14, CODER: 12, TEXT: 80, NOTE: 30, "name": 30, "definition": 90}
@@ -238,12 +216,14 @@ def _fitting(text: str) -> str:
 
 
 def _table(sheet: Sheet, stem: str) -> dict[str, bytes]:
-    def rows(lines: Iterable[Sequence[str]]) -> bytes:
-        file = io.StringIO(newline="")
-        csv.writer(file).writerows([safe_cell(cell) for cell in line] for line in lines)
-        return file.getvalue().encode("utf-8-sig", "backslashreplace")  # so that Excel reads UTF-8
-
-    return {
-        f"{stem}.csv": rows([sheet.columns, *map(sheet.cells, sheet.rows)]),
-        f"{stem}.codes.csv": rows([_HEADS, *sheet.codebook]),
+    tables: dict[str, list[Sequence[str]]] = {
+        f"{stem}.csv": [sheet.columns, *sheet.table()],
+        f"{stem}.codes.csv": [_HEADS, *sheet.codebook],
     }
+    contents = {}
+    for name, rows in tables.items():
+        file = io.StringIO(newline="")
+        for row in rows:
+            csv.writer(file).writerow(map(safe_cell, row))
+        contents[name] = file.getvalue().encode("utf-8-sig", "backslashreplace")  # so that Excel reads UTF-8
+    return contents

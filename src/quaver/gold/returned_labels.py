@@ -15,7 +15,9 @@ from quaver.core.label_values import CellReader
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Numbers
 from quaver.core.spreadsheet import plain_cell, safe_cell
-from quaver.errors import ItemError, nearest
+from quaver.design.items.text_lines import Row
+from quaver.errors import ItemError, QuaverError, nearest
+from quaver.gold.coder_sheet import CODER, ITEM, NOTE, TEXT
 
 Role = Literal["coder", "adjudicator", "apart"]
 """``coder``: of a drawn item. ``adjudicator``: the last word on a drawn item. ``apart``: of an item that was
@@ -67,33 +69,30 @@ def settled(coded: pl.DataFrame, rule: Rule = "adjudicator") -> Settled:
     Settled(gold={'2': 'b'}, open={'1': {'ada': 'a', 'ben': 'b'}}, decided={})
     """
     given: dict[str, dict[str, str]] = {}
-    last_word: dict[str, str] = {}
+    found = Settled({}, {}, {})
     for item, coder, role, label in current(coded).select("item", "coder", "role", "label").iter_rows():
         if role == "coder":
             given.setdefault(item, {})[coder] = label
         elif role == "adjudicator":
-            last_word[item] = label
-    gold, still_open, decided = dict(last_word), {}, dict[str, Rule]()
+            found.gold[item] = label
     for item, labels in given.items():
         label, votes = Counter(labels.values()).most_common(1)[0]
-        if item in last_word:
-            if votes < len(labels):
-                decided[item] = "adjudicator"
-        elif votes == len(labels):
-            gold[item] = label
+        if votes == len(labels):
+            found.gold.setdefault(item, label)
+        elif item in found.gold:
+            found.decided[item] = "adjudicator"
         elif rule == "majority" and 2 * votes > len(labels):
-            gold[item], decided[item] = label, "majority"
+            found.gold[item], found.decided[item] = label, "majority"
         else:
-            still_open[item] = labels
-    return Settled(gold, still_open, decided)
+            found.open[item] = labels
+    return found
 
 
 def kept_apart(coded: pl.DataFrame) -> dict[str, str]:
     """The labels of items that were chosen in another way; none where their coders disagree."""
-    found: dict[str, set[str]] = {}
-    for item, label in current(coded).filter(pl.col("role") == "apart").select("item", "label").iter_rows():
-        found.setdefault(item, set()).add(label)
-    return {item: next(iter(labels)) for item, labels in found.items() if len(labels) == 1}
+    labels = current(coded).filter(role="apart").group_by("item", maintain_order=True)
+    agreed = labels.agg(pl.col("label").first(), kinds=pl.col("label").n_unique()).filter(kinds=1)
+    return dict(agreed.select("item", "label").iter_rows())
 
 
 def ratings(coded: pl.DataFrame) -> pl.DataFrame:
@@ -108,34 +107,13 @@ ADJUDICATES = " (adjudicates)"
 """The end of the name in an adjudicator's sheet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """One row that came back.
-
-    Attributes:
-        item: The item's id, as it stands there.
-        label: The label, as it stands there; empty where there is none.
-        coder: Who labelled it; empty where the file does not say.
-        note: The coder's note.
-        text: The text beside it, if the file has one.
-        where: The file and the line.
-    """
-
-    item: str
-    label: str
-    coder: str = ""
-    note: str = ""
-    text: str = ""
-    where: str = ""
-
-
 class ReturnedLabels:
     """Checks what comes back against what was sent out.
 
     Args:
         labels: The label set.
         texts: The text of each item that may be labelled, by id; empty texts where they are not known.
-        allowed: Why an item may not be labelled, by id, for the study's other items.
+        others: The study's other items, which may not be labelled.
     """
 
     def __init__(self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = ()) -> None:
@@ -145,49 +123,66 @@ class ReturnedLabels:
         self._ids = SheetIds([*texts, *self._others])
         self._owners = {_plain(text): item for item, text in texts.items() if text}
 
-    def read(self, rows: Sequence[Returned], role: Role, source: str, now: str) -> pl.DataFrame:
-        """The labels of a file, in the columns in which they are kept.
+    def read(
+        self, rows: Sequence[Row], column: str, role: Role, source: str, now: str, coder: str | None = None
+    ) -> pl.DataFrame:
+        """The labels in a column of a file, in the columns in which they are kept.
 
         Rows may stand in any order, lack, or stand there twice with the same label. A row without a label is
         left out. A label may be written in capitals or small letters, where no other label is meant.
+
+        Args:
+            rows: The rows, with the columns of a sheet.
+            column: That of the labels.
+            role: What they are.
+            source: The file, or why the items were chosen.
+            now: When they came.
+            coder: Who labelled, where the rows do not say.
         """
         if self._is_number:
-            _check_points(rows)
-        found: dict[tuple[str, str], Returned] = {}
-        outside: list[Returned] = []
+            _check_points(rows, column)
+        found: dict[tuple[str, str], Row] = {}
+        outside: list[Row] = []
         kept: list[tuple[str | None, ...]] = []
         for row in rows:
-            read = self._reader.read(row.label)
+            read = self._reader.read(row.text(column))
             if read is not None and read.label is None:
                 continue
             item = self._item(row)
             if read is None:
                 outside.append(row)
                 continue
-            coder = plain_cell(row.coder).removesuffix(ADJUDICATES)
-            first = found.setdefault((item, coder), row)
+            who, adjudicates = signed(row, coder)
+            first = found.setdefault((item, who), row)
             if first is not row:
-                if self._reader.read(first.label) != read:
-                    raise _twice(item, first, row)
+                if self._reader.read(first.text(column)) != read:
+                    raise ItemError(
+                        f"the item {item!r} has two labels of {who or 'one coder'}",
+                        where=row.where,
+                        expected="one label of a coder for an item",
+                        found=f"{row.text(column)!r} here, {first.text(column)!r} at {first.where}",
+                        fix="remove one of the rows",
+                    )
                 continue
-            as_role = "adjudicator" if row.coder.endswith(ADJUDICATES) and role == "coder" else role
-            kept.append((item, coder, as_role, read.label, row.note or None, source, now))
+            own = "adjudicator" if adjudicates and role == "coder" else role
+            kept.append((item, who, own, read.label, row.text(NOTE) or None, source, now))
         if outside:
-            texts = list(dict.fromkeys(row.label.strip() for row in outside))
+            first, texts = outside[0], list(dict.fromkeys(row.text(column) for row in outside))
             fix = "use the codes; leave the cell empty where there is no label"
-            raise self._reader.outside(f"the label of item {outside[0].item!r}", outside[0].where, texts, fix)
+            raise self._reader.outside(f"the label of item {first.text(ITEM)!r}", first.where, texts, fix)
         return pl.DataFrame(kept, schema=CODED_COLUMNS, orient="row")
 
-    def _item(self, row: Returned) -> str:
+    def _item(self, row: Row) -> str:
         """The id of the item that a row is about."""
-        item = self._ids.of(row.item)
+        written = row.text(ITEM)
+        item = self._ids.of(written)
         if item is None:
-            guess = nearest(row.item, self._texts)
+            guess = nearest(written, self._texts)
             raise ItemError(
                 "this id is not one of the study's items",
                 where=row.where,
                 expected="an id from the sheet",
-                found=repr(row.item[:120]),
+                found=repr(written[:120]),
                 fix=f"did you mean {guess!r}?" if guess else "take back the file that you sent out",
             )
         if item in self._others:
@@ -199,7 +194,7 @@ class ReturnedLabels:
                 fix="take the file with --apart and say why these items were chosen; they are kept apart "
                 "from the sample",
             )
-        beside = _plain(row.text)
+        beside = _plain(row.text(TEXT))
         other = self._owners.get(beside) if beside else None
         if other is not None and other != item and _plain(self._texts[item]) != beside:
             raise ItemError(
@@ -216,12 +211,13 @@ _EITHER = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DECIMAL = re.compile(r"[+-]?(0|\d{4,})?\.\d+|[+-]?\d+\.(\d{1,2}|\d{4,})")
 
 
-def _check_points(rows: Sequence[Returned]) -> None:
+def _check_points(rows: Sequence[Row], column: str) -> None:
     """See that a point in a number is no sign of thousands, unless another number shows that it is none."""
-    if any(_DECIMAL.fullmatch(row.label.strip()) for row in rows):
+    if any(_DECIMAL.fullmatch(row.text(column)) for row in rows):
         return
     for row in rows:
-        if _EITHER.fullmatch(text := row.label.strip()):
+        text = row.text(column)
+        if _EITHER.fullmatch(text):
             whole, decimals = text.replace(".", ""), text.rstrip("0")
             raise ItemError(
                 f"this number may be {decimals} or {whole}",
@@ -232,14 +228,23 @@ def _check_points(rows: Sequence[Returned]) -> None:
             )
 
 
-def _twice(item: str, first: Returned, row: Returned) -> ItemError:
-    return ItemError(
-        f"the item {item!r} has two labels of {row.coder or 'one coder'}",
-        where=row.where,
-        expected="one label of a coder for an item",
-        found=f"{row.label!r} here, {first.label!r} at {first.where}",
-        fix="remove one of the rows",
-    )
+def signed(row: Row, coder: str | None) -> tuple[str, bool]:
+    """Who labelled a row, and whether as the one who decides.
+
+    Raises:
+        QuaverError: The row has another coder's name.
+    """
+    written = row.text(CODER)
+    named = plain_cell(written).removesuffix(ADJUDICATES)
+    if named and coder and named != coder:
+        raise QuaverError(
+            "this row is another coder's",
+            where=row.where,
+            expected=coder,
+            found=named,
+            fix="leave the coder out; the file says who labelled",
+        )
+    return named or coder or CODER, written.endswith(ADJUDICATES)
 
 
 def _plain(text: str) -> str:

@@ -23,8 +23,12 @@ from quaver.measures.stability.prompt_stability import CONDITION, WITHIN_REPEAT
 from quaver.measures.stability.stability_curves import SHARES
 from quaver.papers.published_table import Value, number
 from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
-from quaver.promptstability.score_summaries import summaries_of_repeats, summary_of_temperatures
-from quaver.promptstability.stability_scores import COLUMNS, Score
+from quaver.promptstability.stability_scores import (
+    COLUMNS,
+    Score,
+    summaries_of_repeats,
+    summary_of_temperatures,
+)
 from quaver.report.tables.study_tables import Cost
 from quaver.study.sources.prices import COMPARED, known_price
 

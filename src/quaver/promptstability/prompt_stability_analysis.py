@@ -14,10 +14,6 @@ from warnings import warn
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.promptstability.pandas_frames import check_path, pandas, pandas_frame, write_rows
 from quaver.promptstability.rewording import SURFACE_WARNING, Rewords, checked_paraphraser, paraphrases
-from quaver.promptstability.score_summaries import (
-    summaries_of_repeats,
-    summary_of_temperatures,
-)
 from quaver.promptstability.stability_scores import (
     COLUMNS,
     MODES,
@@ -28,6 +24,8 @@ from quaver.promptstability.stability_scores import (
     intra_scores,
     level_of,
     stability_chart,
+    summaries_of_repeats,
+    summary_of_temperatures,
 )
 
 _LOG = logging.getLogger("quaver.promptstability")

@@ -1,4 +1,4 @@
-"""The scores of annotations and their chart: promptstability's from resampled rows, Quaver's beside them."""
+"""The scores of annotations, their summaries and their chart: promptstability's and Quaver's beside them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import scale
 from quaver.agreement.stratified_alpha import alphas_of_rows
@@ -37,6 +38,14 @@ Score = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 
+_DISTANCES: Mapping[Level, tuple[float, ...]] = {
+    "nominal": (0, 1, 1, 1),
+    "interval": (0, 1, 4, 9),
+    "ratio": (0, 1 / 9, 1 / 4, 9 / 49),
+}
+"""The distances of 1 and 1, 1 and 2, 1 and 3, 2 and 5, by which a function is recognised."""
+
+
 def level_of(metric: Any) -> Level:
     """The level of measurement of a metric: its name, or a function of two labels.
 
@@ -50,18 +59,12 @@ def level_of(metric: Any) -> Level:
     for level in levels:
         if metric == level:
             return level
-    pairs = ((1, 1), (1, 2), (1, 3), (2, 5))
-    shapes: Mapping[Level, Callable[[int, int], float]] = {
-        "nominal": lambda one, other: float(one != other),
-        "interval": lambda one, other: (one - other) ** 2,
-        "ratio": lambda one, other: ((one - other) / (one + other)) ** 2,
-    }
     try:
-        found = [float(metric(*pair)) for pair in pairs]
+        found = [float(metric(*pair)) for pair in ((1, 1), (1, 2), (1, 3), (2, 5))]
     except (TypeError, ValueError, ArithmeticError):
         found = []
-    for level, distance in shapes.items():
-        if found and all(math.isclose(a, distance(*pair)) for a, pair in zip(found, pairs, strict=True)):
+    for level, distances in _DISTANCES.items():
+        if found and np.allclose(found, distances):
             return level
     raise MeasureError(
         "unknown metric",
@@ -81,32 +84,24 @@ def plain(annotation: Any) -> str | None:
 
 
 def row_interval(
-    items: Sequence[Any],
-    raters: Sequence[Any],
-    annotations: Sequence[Any],
-    level: Level,
-    samples: int,
-    confidence_level: float,
-    seed: int,
+    rows: Rows, raters: str, level: Level, samples: int, seed: int
 ) -> tuple[float, tuple[float, float]]:
-    """Promptstability's score: the mean and the percentile interval of alpha over resampled rows.
+    """Promptstability's score: the mean and the 95% percentile interval of alpha over resampled rows.
 
     Args:
-        items: The item of each row.
-        raters: Its rater: a repeat, a prompt.
-        annotations: Its annotation.
+        rows: Annotations with ``id`` and ``annotation``.
+        raters: The column that tells raters apart: repeats, prompts.
         level: Level of measurement.
         samples: How many resamples.
-        confidence_level: From 0 to 1.
         seed: Where the draws start.
 
     Returns:
         The mean, and the two ends; NaN where alpha is undefined in all resamples.
     """
-    labels = encode(pl.Series([plain(one) for one in annotations], dtype=pl.String), "annotation")
-    item = encode(pl.Series([str(one) for one in items]), "id")
-    rater = encode(pl.Series([str(one) for one in raters]), "rater")
-    resampling = Resampling(confidence_level, samples, seed)
+    labels = encode(pl.Series([plain(row["annotation"]) for row in rows], dtype=pl.String), "annotation")
+    item = encode(pl.Series([str(row["id"]) for row in rows]), "id")
+    rater = encode(pl.Series([str(row[raters]) for row in rows]), "rater")
+    resampling = Resampling(0.95, samples, seed)
     drawn = alphas_of_rows(
         np.asarray(item.codes, np.int64) * len(rater.values) + rater.codes,
         np.asarray(labels.codes, np.int64),
@@ -138,20 +133,17 @@ def intra_scores(
         seed: Root seed.
         mode: One of `MODES`.
     """
-    adjacent = mode == "adjacent_alpha"
+    is_adjacent = mode == "adjacent_alpha"
     places = sorted({int(row["iteration"]) for row in rows})
-    measure = intra_pss_adjacent if adjacent else intra_pss_cumulative
+    measure = intra_pss_adjacent if is_adjacent else intra_pss_cumulative
     estimates = measure(_labels(rows), level=level, seed=seed) if len(places) > 1 else ()
     curve = {estimate.cell["repeats"]: estimate for estimate in estimates}
     scores = {}
     for k, (before, place) in enumerate(itertools.pairwise(places), 2):
-        some = [
-            row
-            for row in rows
-            if row["iteration"] in (before, place) or (row["iteration"] < place and not adjacent)
-        ]
-        estimate = curve.get(f"{before} and {place}" if adjacent else str(k))
-        scores[place] = _score(some, [row["iteration"] for row in some], estimate, level, samples, seed)
+        first = before if is_adjacent else places[0]
+        some = [row for row in rows if first <= row["iteration"] <= place]
+        estimate = curve.get(f"{before} and {place}" if is_adjacent else str(k))
+        scores[place] = _score(some, "iteration", estimate, level, samples, seed)
     return scores
 
 
@@ -171,7 +163,7 @@ def inter_scores(
         some = [row for row in rows if row["temperature"] == temperature]
         prompts = pl.Series("variant", [str(row["prompt_id"]) for row in some])
         (estimate,) = inter_pss(_labels(some).with_columns(prompts), level=level, seed=seed)
-        scores[temperature] = _score(some, [row["prompt_id"] for row in some], estimate, level, samples, seed)
+        scores[temperature] = _score(some, "prompt_id", estimate, level, samples, seed)
     return scores
 
 
@@ -187,22 +179,17 @@ def _labels(rows: Rows) -> pl.DataFrame:
 
 
 def _score(
-    rows: Rows,
-    raters: Sequence[Any],
-    estimate: Estimate | None,
-    level: Level,
-    samples: int,
-    seed: int,
+    rows: Rows, raters: str, estimate: Estimate | None, level: Level, samples: int, seed: int
 ) -> Score:
     """Promptstability's score, and Quaver's estimate beside it."""
-    items, annotations = [row["id"] for row in rows], [row["annotation"] for row in rows]
-    mean, (low, high) = row_interval(items, raters, annotations, level, samples, 0.95, seed)
+    mean, (low, high) = row_interval(rows, raters, level, samples, seed)
     score: Score = {"Average Alpha": mean, "CI Lower": low, "CI Upper": high}
-    ends = (estimate.value, estimate.low, estimate.high) if estimate else (None, None, None)
-    keys = ("Alpha", "Alpha Lower", "Alpha Upper")
-    score |= {key: math.nan if end is None else end for key, end in zip(keys, ends, strict=True)}
-    notes = [estimate.reason or "", *estimate.warnings] if estimate else []
-    return score | {"Note": "; ".join(filter(None, notes))}
+    score |= {"Alpha": math.nan, "Alpha Lower": math.nan, "Alpha Upper": math.nan, "Note": ""}
+    if estimate is not None:
+        own = {"Alpha": estimate.value, "Alpha Lower": estimate.low, "Alpha Upper": estimate.high}
+        score |= {key: value for key, value in own.items() if value is not None}
+        score["Note"] = "; ".join(filter(None, [estimate.reason, *estimate.warnings]))
+    return score
 
 
 def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:
@@ -215,6 +202,77 @@ def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:
     for name in wanted:
         if name not in known:
             raise UnknownName("column", name, known, where=where)
+
+
+def summaries_of_repeats(
+    scores: Mapping[str, Mapping[int, Score]], threshold: float, near: float, narrow: float
+) -> dict[str, dict[str, float]]:
+    """The summary of each mode: of the first k repeats, and of each with the one before."""
+    summaries: dict[str, dict[str, float]] = {}
+    if "cumulative_alpha" in scores:
+        _, alphas, lows, highs = _columns(scores["cumulative_alpha"])
+        widths, away = highs - lows, np.abs(alphas - alphas[-1])
+        summaries["cumulative_alpha"] = {
+            "final_alpha": float(alphas[-1]),
+            "final_ci_lower": float(lows[-1]),
+            "final_ci_upper": float(highs[-1]),
+            "final_ci_width": float(widths[-1]),
+            "run_count_to_estimate_stability": _runs_until(away <= near),
+            "run_count_to_precision_stability": _runs_until(widths <= narrow),
+            "max_abs_deviation_from_final": float(away.max()),
+        }
+    if "adjacent_alpha" in scores:
+        _, alphas, lows, highs = _columns(scores["adjacent_alpha"])
+        low, high = np.percentile(alphas, [25, 75])
+        summaries["adjacent_alpha"] = {
+            "mean_alpha": float(alphas.mean()),
+            "sd_alpha": _deviation(alphas),
+            "iqr_alpha": float(high - low),
+            "min_alpha": float(alphas.min()),
+            "max_alpha": float(alphas.max()),
+            "share_below_threshold": _share_below(alphas, threshold),
+            "mean_ci_width": float((highs - lows).mean()),
+        }
+    return summaries
+
+
+def summary_of_temperatures(scores: Mapping[float, Score], threshold: float) -> dict[str, float]:
+    """The summary of scores over temperatures."""
+    places, alphas, _, _ = _columns(scores)
+    return {
+        "mean_alpha": float(alphas.mean()),
+        "sd_alpha_across_temperatures": _deviation(alphas),
+        "min_alpha": float(alphas.min()),
+        "temperature_at_min_alpha": float(places[alphas.argmin()]),
+        "max_alpha": float(alphas.max()),
+        "temperature_range_alpha": float(np.ptp(alphas)),
+        "share_temperatures_below_threshold": _share_below(alphas, threshold),
+    }
+
+
+def _columns(scores: Mapping[Any, Score]) -> NDArray[np.float64]:
+    """Places, scores, and the ends of their intervals, in order; NaN alone where there are no scores."""
+    rows = []
+    for place, score in scores.items():
+        rows.append((float(place), score["Average Alpha"], score["CI Lower"], score["CI Upper"]))
+    return np.array(sorted(rows) or [(math.nan,) * 4]).T
+
+
+def _deviation(alphas: NDArray[np.float64]) -> float:
+    if np.isnan(alphas).all():
+        return math.nan
+    return float(alphas.std(ddof=1)) if alphas.size > 1 else 0.0
+
+
+def _share_below(alphas: NDArray[np.float64], threshold: float) -> float:
+    return math.nan if np.isnan(alphas).all() else float((alphas < threshold).mean())
+
+
+def _runs_until(holds: NDArray[np.bool_]) -> float:
+    """The number of runs from which a condition holds to the end; NaN where it does not at the end."""
+    fails = np.flatnonzero(~holds)
+    first = int(fails[-1]) + 1 if fails.size else 0
+    return first + 2 if first < holds.size else math.nan
 
 
 _KINDS = {

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from itertools import islice
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.input_budget import read_file
+from quaver.core.label_decisions import Decision
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.checking.check_design import PreparedCheck, prepared_check
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
-from quaver.study.checking.text_table import TextTable, labelled_texts, read_text_table
+from quaver.study.checking.text_table import TextTable, read_text_table
 from quaver.study.imports.columns import Table, table_of
 from quaver.study.imports.field_columns import FieldColumn
 from quaver.study.session import Study
@@ -34,9 +33,6 @@ _SEVERAL: Final = ("coders", "compare", "ignore")
 
 _WAIT: Final = 1.0
 """Seconds for another window that prepares the same study; who asks for answers is not waited for."""
-
-_SHOWN: Final = 300
-"""Of so many texts with a hand label one can choose examples in the browser; of all of them when typing."""
 
 MOST_BYTES: Final = 200 << 20
 """The largest table that is uploaded; a larger one is named on the command line."""
@@ -83,7 +79,7 @@ class Here:
         """Keep a table of texts in the folder, and begin a check of it."""
         plain = re.sub(r"[^\w. -]+", "-", Path(name).name).strip(". -") or "texts.csv"
         source = self.folder / plain
-        if not source.is_file() or source.stat().st_size != len(content) or read_file(source) != content:
+        if not source.is_file() or read_file(source) != content:
             source = _free(self.folder, Path(plain).stem, Path(plain).suffix)
             with writing(self.folder):
                 replace_bytes(source, content)
@@ -106,10 +102,7 @@ class Here:
         return second
 
     def study(self, path: Path) -> Study:
-        """A study that is opened once for each state of its file, which who prepared it has done already."""
-        begun = self._begun.get(path.name)
-        if begun is not None and begun.folder == path and begun.ready is not None:
-            return begun.ready.study
+        """A study that is opened once for each state of its file."""
         stamp = _stamp(path / _STUDY if path.is_dir() else path)
         if path not in self._open or self._open[path][0] != stamp:
             self._open[path] = (stamp, Study.open(path))
@@ -141,14 +134,6 @@ def _free(folder: Path, stem: str, ending: str = "") -> Path:
     return path
 
 
-class Column(NamedTuple):
-    """A column of a table: what it is taken for, and why."""
-
-    name: str
-    role: str
-    why: str
-
-
 class BegunCheck:
     """A check of which some options may be missing.
 
@@ -164,7 +149,8 @@ class BegunCheck:
         self.folder = folder
         self.options: dict[str, Any] = {}
         self._source = ""
-        self._read = (0, 0)
+        self._table: tuple[tuple[int, int], Table] | None = None
+        self._found: TextTable | None = None
         self._prepared: tuple[Any, PreparedCheck] | None = None
         self._read_given()
 
@@ -182,7 +168,7 @@ class BegunCheck:
 
     def is_stale(self) -> bool:
         """Whether the table was changed, in a spreadsheet program perhaps, since its rows were read."""
-        return self._read != (0, 0) and self._read != _stamp(self.source)
+        return self._table is not None and self._table[0] != _stamp(self.source)
 
     @property
     def name(self) -> str:
@@ -212,33 +198,31 @@ class BegunCheck:
         self.options |= options
         self.options = {name: one for name, one in self.options.items() if one not in (None, "", [], ())}
         replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})
-        for kept in ("_found", *(["table"] if {*_WRITTEN} & {*options} else [])):
-            self.__dict__.pop(kept, None)
+        self._found = None
+        if {*_WRITTEN} & {*options}:
+            self._table = None
 
     # ------------------------------------------------------------------------- texts
 
-    @cached_property
+    @property
     def table(self) -> Table:
         """The rows of the table."""
-        written = {str(name): str(self.options[name]) for name in _WRITTEN if name in self.options}
-        self._read = _stamp(self.source)
-        return table_of(self.source, written)
+        if self._table is None:
+            written: dict[str, str] = {}
+            for name in _WRITTEN:
+                if name in self.options:
+                    written[name] = str(self.options[name])
+            self._table = _stamp(self.source), table_of(self.source, written)
+        return self._table[1]
 
     @property
     def found(self) -> TextTable:
         """What the table holds, as it was said or recognised."""
+        if self._found is None:
+            self.table.taken, self.table.used = [], set()
+            given: Any = self.options | {"labels": tuple(self.definitions or self.options.get("labels", ()))}
+            self._found = read_text_table(self.table, given)
         return self._found
-
-    @cached_property
-    def _found(self) -> TextTable:
-        self.table.taken, self.table.used = [], set()
-        given: Any = self.options | {"labels": tuple(self.definitions) or self.labels, "examples": ()}
-        return read_text_table(self.table, given)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels that were given."""
-        return tuple(self.options.get("labels", ()))
 
     @property
     def fields(self) -> tuple[FieldColumn, ...]:
@@ -248,30 +232,33 @@ class BegunCheck:
         except QuaverError:
             return ()
 
-    def columns(self) -> list[Column]:
-        """Each column, with what it is taken for."""
-        roles, fields = {"item": "id"}, self.fields
-        known = ((roles.get(decision.role, decision.role), decision) for decision in self.table.taken)
-        taken = {decision.column: (role, decision.why) for role, decision in known if role in ROLES}
-        for one in fields:
-            taken |= dict.fromkeys(one.columns, ("fields", one.why))
-        taken |= dict.fromkeys(self.options.get("ignore", ()), ("ignore", "as you said"))
-        usual = ("ignore", "")
-        return [Column(name, *taken.get(name, usual)) for name in self.table.columns]
+    def columns(self) -> list[Decision]:
+        """Each column, with the option that it is taken for, and why."""
+        fields = self.fields
+        found = {name: Decision("ignore", name, "") for name in self.table.columns}
+        for one in self.table.taken:
+            role = "id" if one.role == "item" else one.role
+            if role in ROLES and one.column in found:
+                found[one.column] = Decision(role, one.column, one.why)
+        for field in fields:
+            found |= {name: Decision("fields", name, field.why) for name in field.columns}
+        for name in self.options.get("ignore", ()):
+            found[name] = Decision("ignore", name, "as you said")
+        return list(found.values())
+
+    def column_of(self, role: str) -> str | None:
+        """The column that is taken for what an option says."""
+        return next((one.column for one in self.columns() if one.role == role), None)
 
     def take_column(self, column: str, role: str) -> None:
         """Say what a column is."""
-        given: dict[str, Any] = {n: None for n in _SINGLE if self.options.get(n) == column}
-        given["examples"] = None  # they were chosen by ids and labels that may be others now
+        given: dict[str, Any] = {name: None for name in _SINGLE if self.options.get(name) == column}
         for name in _SEVERAL:
             given[name] = [one for one in self.options.get(name, ()) if one != column]
         # Variables that were proposed stay beside the one that is said, but not beside the label of a text.
         others = [] if role in ("gold", "coders") else self.fields
         given["fields"] = [one.name for one in others if column not in one.columns]
-        if role in _SINGLE:
-            given[role] = column
-        else:
-            given[role] = [*given[role], column]
+        given[role] = column if role in _SINGLE else [*given[role], column]
         self.give(**given)
 
     # ---------------------------------------------------------------------- codebook
@@ -282,15 +269,6 @@ class BegunCheck:
         path = self.options.get("codebook")
         return coding_sheet(self.folder / path) if path else {}
 
-    @property
-    def labelled(self) -> dict[str, tuple[str, str]]:
-        """The first texts with a hand label, and that, by their ids: those that can be examples."""
-        try:
-            found = self.found
-        except QuaverError:
-            return {}
-        return {} if found.fields else dict(islice(labelled_texts(self.table, found), _SHOWN))
-
     def define(self, definitions: Mapping[str, str]) -> None:
         """Give labels and what they mean."""
         write_coding_sheet(self.folder / _BOOK, definitions)
@@ -298,50 +276,33 @@ class BegunCheck:
 
     # ------------------------------------------------------------------------- asked
 
-    @property
-    def ready(self) -> PreparedCheck | None:
-        """The check as it was prepared last, where what was given and all files are as they were then."""
-        if self._prepared is None or self._prepared[0] != self._state():
-            return None
-        return self._prepared[1]
-
-    def _given(self) -> dict[str, Any]:
-        """The options of `CheckOptions`."""
+    def prepared(self) -> PreparedCheck:
+        """The check, with its study file written; prepared anew where a file or an option has changed."""
         given = {name: one for name, one in self.options.items() if name in options_in(CheckOptions)}
         if "codebook" in given:
             given["codebook"] = self.folder / given["codebook"]
-        return given
+        if self._prepared is None or self._prepared[0] != self._state(given):
+            data = self.source if self.is_stale() else self.table
+            with sole_writer(self.folder, wait=_WAIT):
+                made = prepared_check(data, to=self.folder, **given)
+            self._prepared = (self._state(given), made)
+        return self._prepared[1]
 
-    def _state(self) -> tuple[Any, ...]:
+    def _state(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         files = (self.source, self.folder / _BOOK, self.folder / _STUDY)
-        return repr(self._given()), *map(_stamp, files)
-
-    def prepared(self) -> PreparedCheck:
-        """The check, with its study file written."""
-        if (ready := self.ready) is not None:
-            return ready
-        data = self.source if self.is_stale() else self.table
-        with sole_writer(self.folder, wait=_WAIT):
-            made = prepared_check(data, to=self.folder, **self._given())
-        self._prepared = (self._state(), made)
-        return made
+        return repr(given), *map(_stamp, files)
 
     def command(self) -> str:
         """The command that prepares and asks the same."""
         words = ["quaver", "check", self.source.name]
         for name in options_in(CheckOptions):
-            value = self.options.get(name)
-            if value is None:
+            if (value := self.options.get(name)) is None:
                 continue
             if name == "codebook":
                 value = f"{self.folder.name}/{value}"
-            words += [
-                f"--{name.replace('_', '-')}",
-                _listed(value) if isinstance(value, list) else str(value),
-            ]
-        usual = f"{self.source.stem}-check"
-        return shlex.join([*words, *(["--to", self.folder.name] if self.folder.name != usual else [])])
-
-
-def _listed(values: Sequence[str]) -> str:
-    return ", ".join(f'"{value}"' if "," in value else value for value in values)
+            if isinstance(value, list):
+                value = ", ".join(f'"{one}"' if "," in one else one for one in value)
+            words += [f"--{name.replace('_', '-')}", str(value)]
+        if self.folder.name != f"{self.source.stem}-check":
+            words += ["--to", self.folder.name]
+        return shlex.join(words)

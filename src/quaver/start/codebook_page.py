@@ -18,104 +18,65 @@ _TEXTS = 50
 
 async def codebook(page: StepPage) -> None:
     """The second step."""
-    begun = page.begun
-    await page.do(lambda: begun.table)
+    await page.do(lambda: page.begun.table)
     page.title("What do the labels mean?", "The model sees these words, and so do people who label by hand.")
-    (_Variables if begun.fields else _Labels)(page).build()
-    page.command(begun.command())
+    _Codebook(page).build()
+    page.command(page.begun.command())
 
 
-class _Asked:
-    """The question, what the values mean, and beside them the prompt as the model will see it."""
+class _Codebook:
+    """The question, what the values mean, and beside them the prompt as the model will see it.
+
+    Of a table with several variables, the question alone is given; else the labels and their definitions.
+    """
 
     def __init__(self, page: StepPage) -> None:
         self.page, self.begun = page, page.begun
+        self.fields = self.begun.fields
+        self.inputs: list[tuple[Any, Any]] = []
 
     def build(self) -> None:
         """The page's two halves."""
         with ui.element("div").classes("qv-halves"):
             with ui.element("section"):
-                own = self.begun.options.get("instruction", "")
-                question = ui.textarea(label="Your question about each text", value=own, on_change=self.show)
-                self.question = question.props("outlined autogrow").classes("qv-wide")
-                self.question.props["placeholder"] = self.instruction(None)
-                self.meaning()
+                self._ask_question()
+                if self.fields:
+                    rows = [(one.name, one.why) for one in self.fields]
+                    facts_table(("variable", "what it is taken for"), rows, "One answer gives them all")
+                else:
+                    self.place = ui.element("div")
+                    other_button("Add a label", lambda: self._show_labels([*self._typed(), ("", "")]))
+                    upload_box("Take a coding sheet", self._take_sheet, _MOST_BYTES, self.page)
             with ui.element("section").classes("qv-preview"):
                 words("h2", "What the model sees")
-                texts = self._texts()
-                self.text = ui.select(texts, value=0, label="Text", on_change=self.show)
+                self.texts = self._first_texts()
+                numbered = {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(self.texts)}
+                self.text = ui.select(numbered, value=0, label="Text", on_change=self._show)
                 self.text.props("outlined dense").classes("qv-wide")
                 self.shown = words("pre", "").classes("qv-prompt")
-        self.show()
+        if self.fields:
+            self._show()
+        else:
+            self._show_labels([*self._known().items()])
         main_button("Next: the model", self._next)
 
-    def _texts(self) -> dict[int, str]:
+    def _ask_question(self) -> None:
+        own = self.begun.options.get("instruction", "")
+        self.question = ui.textarea(label="Your question about each text", value=own, on_change=self._show)
+        self.question.props("outlined autogrow").classes("qv-wide")
+        self.question.props["placeholder"] = self._instruction()
+
+    def _instruction(self) -> str:
+        """The template of the question, or of the plain one."""
+        own = self.question.value.strip() or None
+        return instruction_texts(own, 1, fields=bool(self.fields))["original"]
+
+    def _first_texts(self) -> list[str]:
         try:
             column = self.begun.found.text
         except QuaverError:
-            column = next((one.name for one in self.begun.columns() if one.role == "text"), "")
-        rows = self.begun.table.rows[:_TEXTS]
-        self._full = [row.text(column) if column else "" for row in rows]
-        return {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(self._full)}
-
-    def show(self) -> None:
-        """The prompt with what stands in the page now."""
-        if hasattr(self, "shown"):
-            with self.page.reporting():
-                instruction = self.instruction(self.question.value.strip() or None)
-                self.shown.text = self.prompt(instruction, self._full[self.text.value])
-
-    async def _next(self) -> None:
-        if await self.page.do(self.keep):
-            self.page.go("model")
-
-    def instruction(self, own: str | None) -> str:
-        """The template of a question, or of the plain one."""
-        return instruction_texts(own, 1)["original"]
-
-    def meaning(self) -> None:
-        """What the values mean, below the question."""
-        raise NotImplementedError
-
-    def prompt(self, instruction: str, text: str) -> str:
-        """The prompt of a text."""
-        raise NotImplementedError
-
-    def keep(self) -> bool:
-        """Give what stands in the page."""
-        raise NotImplementedError
-
-
-class _Variables(_Asked):
-    """Of a table with several variables, which answers have the values of: the question alone is given."""
-
-    def instruction(self, own: str | None) -> str:
-        """The template of a question, or of the plain one."""
-        return instruction_texts(own, 1, fields=True)["original"]
-
-    def meaning(self) -> None:
-        """What each variable is taken for."""
-        rows = [(one.name, one.why) for one in self.begun.fields]
-        facts_table(("variable", "what it is taken for"), rows, "One answer gives them all")
-
-    def prompt(self, instruction: str, text: str) -> str:
-        """The prompt of a text."""
-        return fields_shown(instruction, self.begun.fields, text)
-
-    def keep(self) -> bool:
-        """Give the question."""
-        self.begun.give(instruction=self.question.value.strip())
-        return True
-
-
-class _Labels(_Asked):
-    """Of a table with one label for each text: the labels with their definitions, and examples."""
-
-    def __init__(self, page: StepPage) -> None:
-        super().__init__(page)
-        self.rows = [*self._known().items()]
-        self.rows += [("", "")] * max(0, 2 - len(self.rows))
-        self.inputs: list[tuple[Any, Any]] = []
+            column = self.begun.column_of("text") or ""
+        return [row.text(column) for row in self.begun.table.rows[:_TEXTS]]
 
     def _known(self) -> dict[str, str]:
         """The labels so far: those that were given, or those in the table."""
@@ -124,53 +85,32 @@ class _Labels(_Asked):
         except QuaverError:  # none are known yet: they are what this page is for
             return {}
 
-    def meaning(self) -> None:
-        """The labels, examples, and a coding sheet that has them."""
-        self.place = ui.element("div")
-        self._show_labels()
-        with ui.row():
-            other_button("Add a label", self._add)
-        self._examples()
-        upload_box("Take a coding sheet", self._sheet, _MOST_BYTES, self.page)
-
-    def _examples(self) -> None:
-        """The hand-labelled texts that the prompt shows, which are then no test."""
-        self.labelled = self.begun.labelled
-        shown = {one: f"{label}: {text[:60]}" for one, (text, label) in self.labelled.items()}
-        chosen = [one for one in self.begun.options.get("examples", ()) if one in shown]
-        self.examples = ui.select(
-            shown,
-            multiple=True,
-            value=chosen,
-            label="Show hand-labelled texts as examples",
-            on_change=self.show,
-        )
-        self.examples.props("outlined dense use-chips options-dense").classes("qv-wide qv-examples")
-        self.examples.set_visibility(bool(shown))
-        words("p", "What the prompt shows is no test any more: these texts are not asked about.").classes(
-            "qv-small"
-        ).set_visibility(bool(shown))
-
-    def _show_labels(self) -> None:
+    def _show_labels(self, rows: list[tuple[str, str]]) -> None:
+        rows = rows + [("", "")] * max(0, 2 - len(rows))
         self.place.clear()
         self.inputs = []
         with self.place:
-            for number, (label, meaning) in enumerate(self.rows, 1):
+            for number, (label, meaning) in enumerate(rows, 1):
                 with ui.element("div").classes("qv-label-row"):
-                    name = ui.input(label=f"Label {number}", value=label, on_change=self.show).props(
-                        "outlined dense"
-                    )
+                    name = ui.input(label=f"Label {number}", value=label, on_change=self._show)
                     meant = ui.input(
-                        label=f"Definition of label {number}", value=meaning, on_change=self.show
+                        label=f"Definition of label {number}", value=meaning, on_change=self._show
                     )
+                    name.props("outlined dense")
                     meant.props("outlined dense").classes("qv-grow")
                     self.inputs.append((name, meant))
+        self._show()
 
-    def _add(self) -> None:
-        self.rows = [(one.value, two.value) for one, two in self.inputs] + [("", "")]
-        self._show_labels()
+    def _typed(self) -> list[tuple[str, str]]:
+        """The labels and definitions that stand in the page."""
+        return [(name.value.strip(), meant.value.strip()) for name, meant in self.inputs]
 
-    async def _sheet(self, event: events.UploadEventArguments) -> None:
+    @property
+    def _definitions(self) -> dict[str, str]:
+        """Those of them that have a label."""
+        return {label: meaning for label, meaning in self._typed() if label}
+
+    async def _take_sheet(self, event: events.UploadEventArguments) -> None:
         ending = event.file.name.rpartition(".")[2]
         path = self.begun.folder / f"coding-sheet.{ending if ending.isalnum() else 'csv'}"
         content = await event.file.read()
@@ -180,26 +120,28 @@ class _Labels(_Asked):
             return coding_sheet(path)
 
         if (found := await self.page.do(read)) is not None:
-            self.rows = [*found.items()]
-            self._show_labels()
-            self.show()
+            self._show_labels([*found.items()])
 
-    @property
-    def definitions(self) -> dict[str, str]:
-        """What stands in the page."""
-        return {name.value.strip(): meant.value.strip() for name, meant in self.inputs if name.value.strip()}
+    def _show(self) -> None:
+        """The prompt with what stands in the page now."""
+        text = self.texts[self.text.value]
+        with self.page.reporting():
+            if self.fields:
+                self.shown.text = fields_shown(self._instruction(), self.fields, text)
+            else:
+                self.shown.text = prompt_shown(self._instruction(), self._definitions, text)
 
-    def prompt(self, instruction: str, text: str) -> str:
-        """The prompt of a text."""
-        examples = [self.labelled[one] for one in self.examples.value]
-        return prompt_shown(instruction, self.definitions, text, examples)
+    async def _next(self) -> None:
+        if await self.page.do(self._keep):
+            self.page.go("model")
 
-    def keep(self) -> bool:
-        """Give the question, the examples and the labels."""
-        definitions = self.definitions
-        if len(definitions) < 2:
+    def _keep(self) -> bool:
+        """Give the question and the labels."""
+        definitions = self._definitions
+        if not self.fields and len(definitions) < 2:
             raise QuaverError("too few labels", expected="two or more", found=str(len(definitions)))
-        self.begun.give(instruction=self.question.value.strip(), examples=self.examples.value)
-        self.begun.define(definitions)
-        _ = self.begun.found  # the labels must be those that people gave
+        self.begun.give(instruction=self.question.value.strip())
+        if not self.fields:
+            self.begun.define(definitions)
+            _ = self.begun.found  # the labels must be those that people gave
         return True

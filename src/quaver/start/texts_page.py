@@ -25,7 +25,7 @@ from quaver.start.page_frame import (
     upload_box,
     words,
 )
-from quaver.study.checking.table_audit import doubts_about
+from quaver.study.checking.text_table import doubts_about
 from quaver.study.collection.study_status import answered_calls
 
 _ROWS: Final = 5
@@ -139,7 +139,7 @@ async def texts(page: StepPage) -> None:
         problem = await run.io_bound(_read, begun)
         with shown:
             _columns(page, fill)
-            for doubt in doubts_about(begun.table, _column_of(begun, "text"), _column_of(begun, "gold")):
+            for doubt in doubts_about(begun.table, begun.column_of("text"), begun.column_of("gold")):
                 words("p", f"{doubt.column}: {doubt.why}.").classes("qv-doubt")
             if problem is not None:
                 words(
@@ -173,14 +173,10 @@ def _read(begun: BegunCheck) -> QuaverError | None:
     try:
         _ = begun.found
     except QuaverError as error:
-        if _column_of(begun, "text") and "label" in error.problem:
+        if begun.column_of("text") and "label" in error.problem:
             return None
         return error
     return None
-
-
-def _column_of(begun: BegunCheck, role: str) -> str | None:
-    return next((column.name for column in begun.columns() if column.role == role), None)
 
 
 def _columns(page: StepPage, fill: Any) -> None:
@@ -195,16 +191,16 @@ def _columns(page: StepPage, fill: Any) -> None:
     with ui.element("div").classes("qv-columns"):
         for column in begun.columns():
             with ui.element("section").classes("qv-column"):
-                words("h2", column.name)
+                words("h2", column.column)
                 chosen = ui.select(
                     dict(ROLES),
                     value=column.role,
-                    on_change=lambda event, name=column.name: take(name, event.value),
+                    on_change=lambda event, name=column.column: take(name, event.value),
                 ).props("outlined dense options-dense")
-                chosen.props["aria-label"] = f"What {column.name} is"
+                chosen.props["aria-label"] = f"What {column.column} is"
                 if column.why:
                     words("p", column.why).classes("qv-small")
                 with ui.element("ul").classes("qv-cells"):
                     for row in rows:
-                        text = str(row.get(column.name) if row.get(column.name) is not None else "")
+                        text = str(row.get(column.column) if row.get(column.column) is not None else "")
                         words("li", text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

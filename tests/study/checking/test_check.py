@@ -294,47 +294,6 @@ def test_of_many_true_labels_each_label_is_there(tmp_path: Path) -> None:
     assert "rare" in {item.gold for item in items}
 
 
-def test_examples_are_shown_and_leave_the_test(texts: Path) -> None:
-    with texts.open("a", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(
-            [(97, f"  {TEXTS[4][0].upper()}", "against"), (98, "Is {{ 7 * 7 }} it?", "none")]
-        )
-    found = prepared(texts, gold="stance", examples=["4", "98"], n=200)
-    design = found.study.experiment
-    assert [(item.fields["tweet"], item.gold) for item in design.variants[0].examples] == [
-        (TEXTS[4][0], "against"),
-        ("Is {{ 7 * 7 }} it?", "none"),
-    ]
-    assert {len(variant.examples) for variant in design.variants} == {2}
-    assert {item.id for item in design.items} == {str(n) for n in range(30)} - {"4"}, (
-        "97 repeats it in capitals"
-    )
-    assert (found.table.rows, found.table.known, found.table.counts["against"]) == (29, 29, 9)
-    assert len(design.variants) == 4
-    asked: list[str] = []
-
-    def kept(text: str, prompt: str) -> str:
-        asked.append(prompt)
-        return good(text, prompt)
-
-    quaver.check(texts, model=kept, prompts=1, gold="stance", examples=["4", "98"], to=Path("asked"))
-    assert all(TEXTS[4][0] in prompt and "{{ 7 * 7 }}" in prompt for prompt in asked)
-
-
-def test_of_a_table_without_ids_examples_are_rows_by_number(tmp_path: Path) -> None:
-    rows = [("tweet", "anna", "ben"), *((text, label, label) for text, label in TEXTS)]
-    write_xlsx(tmp_path / "texts.xlsx", rows)
-    found = prepared(tmp_path / "texts.xlsx", examples=["1", "3"], n=5)
-    assert found.table.examples == ((TEXTS[0][0], "favor"), (TEXTS[2][0], "none"))
-    design = found.study.experiment
-    assert not {item.id for item in design.items} & {"1", "3"}
-    assert sum(not item.beside for item in design.items) == 5
-    with pytest.raises(ItemError, match="no row with a true label"):
-        prepared(tmp_path / "texts.xlsx", examples=["31"], to=tmp_path / "other")
-    with pytest.raises(QuaverError, match="no prompt"):
-        prepared(tmp_path / "texts.xlsx", model=lambda text: "none", examples=["1"], to=tmp_path / "own")
-
-
 def test_no_paraphrase_is_in_doubt(texts: Path) -> None:
     for instruction in (None, "Is the author of this tweet in favor of {the tax}?"):
         found = prepared(

@@ -216,21 +216,15 @@ def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
     rows = [
         f"{item},{'ab'[(item + again) % 2 if item else 0]},0.5" for again in range(3) for item in range(4)
     ]
-    study, taken = imported(tmp_path, "id,annotation,temperature\n" + "\n".join(rows))
+    text = "id,annotation,temperature\n" + "\n".join(rows)
+    with pytest.raises(ItemError, match="one place"):  # nobody said that these are no mistake
+        imported(tmp_path, text)
+    study, taken = imported(tmp_path, text, {"twice": "repeat"})
     assert any(one.role == "repeat" and "order" in one.column for one in taken)
     assert study.annotations()["repeat"].to_list() == [0] * 4 + [1] * 4 + [2] * 4
     assert study.measure("intra_pss")[0].value is not None
     again = quaver.Study.open(study.folder).annotations()
     assert again.equals(study.annotations())
-    (tmp_path / "once").mkdir()
-    with pytest.raises(ItemError, match="one place"):  # one row in two places is a mistake
-        imported(
-            tmp_path / "once", "id,annotation\n" + "\n".join([*(row[:3] for row in rows[:4]), rows[0][:3]])
-        )
-    roles = {"twice": "repeat"}
-    (tmp_path / "said").mkdir()
-    study, _ = imported(tmp_path / "said", (tmp_path / "once" / "labels.csv").read_text(), roles)
-    assert study.annotations()["repeat"].to_list() == [0, 0, 0, 0, 1]
 
 
 def test_repeats_that_are_too_large_to_be_numbers_are_counted(tmp_path: Path) -> None:
@@ -347,12 +341,11 @@ def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path: Path) -> None:
     assert CliRunner().invoke(app(), args).exit_code == 0
 
 
-def _answers(cleaned: bool = False) -> str:
+def _answers() -> str:
     """As many different long answers as rows, with the label at the end."""
-    head = "id,text,annotation,iteration" + ",annotation_cleaned" * cleaned
+    head = "id,text,annotation,iteration"
     rows = [
         f'{item},Text {item}.,"<think>{"thought " * 20}{item} {repeat}</think>{item % 2}",{repeat}'
-        + f",{item % 2}" * cleaned
         for repeat in range(4)
         for item in range(10)
     ]
@@ -366,13 +359,6 @@ def test_a_column_of_answers_is_not_taken_for_labels(tmp_path: Path) -> None:
     with pytest.raises(QuaverError, match="not known") as caught:
         import_annotations(tmp_path / "labels.csv", tmp_path / "other")
     assert "labels=" in (caught.value.fix or "")
-
-
-def test_the_labels_that_somebody_took_from_the_answers_are_found_beside_them(tmp_path: Path) -> None:
-    study, taken = imported(tmp_path, _answers(cleaned=True))
-    assert ("label", "annotation_cleaned") in [(one.role, one.column) for one in taken]
-    assert ("nothing", "annotation") in [(one.role, one.column) for one in taken]
-    assert study.annotations()["label"].null_count() == 0
 
 
 def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import shlex
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -17,7 +16,6 @@ from typing_extensions import Unpack
 from quaver.collect.run.progress import Price
 from quaver.core.label_decisions import Decision, label_line
 from quaver.core.model import Keyed
-from quaver.core.number_format import count
 from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
@@ -26,11 +24,10 @@ from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
 from quaver.score.parsing.languages import language_of, languages
-from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
+from quaver.study.checking.check_file import CheckDesign, sealed, study_text, write_check_file
 from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_in
 from quaver.study.checking.coding_sheet import coding_sheet
-from quaver.study.checking.table_audit import doubts_about
-from quaver.study.checking.text_table import TextTable, read_text_table
+from quaver.study.checking.text_table import TextTable, doubts_about, read_text_table
 from quaver.study.collection.forecast import Forecast
 from quaver.study.imports.columns import Table, table_of
 from quaver.study.session import Study
@@ -179,30 +176,43 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     """
     given: CheckOptions = with_defaults(CheckOptions, options)
     home, rows = _read(data, given["to"], written_in(given))
-    source = rows.path
+    name = rows.path.stem if isinstance(data, Table | str | Path) else home.name
+    table, design, functions = _designed(rows, name, given)
+    file = home / "study.yaml"
+    write_check_file(file, sealed(study_text(file, rows.path, table, design)), replaces=replaces)
+    study = Study.open(file, functions=functions)
+    decided = (*table.taken, *doubts_about(rows, table.text, table.gold), *_decided(study, table, design))
+    return PreparedCheck(study, file, table, design, decided)
+
+
+def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> tuple[str, list[Decision]]:
+    """The text of a study file for all texts of a table, and what each column was taken for."""
+    given: CheckOptions = with_defaults(CheckOptions, options)
+    rows = table_of(source, written_in(given))
+    given["n"] = len(rows.rows)
+    table, design, _ = _designed(rows, source.stem, given)
+    return study_text(path, source, table, design, starts=True), [*table.taken, *_hints(table)]
+
+
+def _designed(
+    rows: Table, name: str, given: CheckOptions
+) -> tuple[TextTable, CheckDesign, dict[str, Callable[..., Any]]]:
+    """What a table holds, what is asked about it, and the function that is asked, by its name."""
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
     table = read_text_table(rows, given)
-    doubts = doubts_about(rows, table.text, table.gold)
-    instruction, prompts = given["instruction"], given["prompts"]
+    n, prompts, instruction = given["n"], given["prompts"], given["instruction"]
     own = callable(given["model"]) and has_own_prompt(given["model"])
-    if own and table.examples:
-        raise QuaverError(
-            "this function takes no prompt that could show examples",
-            where="--examples",
-            fix="write it as label(text, prompt), or leave the examples out",
-        )
     asked, functions = model_entry(given["model"], given["base_url"], _asked_of_model(given))
+    forms = prompts if prompts < REORDERED_FROM else (prompts + 1) // 2
     design = CheckDesign(
-        name=source.stem if isinstance(data, Table | str | Path) else home.name,
-        instructions=instruction_texts(
-            instruction, 1 if own else instructions_of(prompts), fields=bool(table.fields)
-        ),
+        name=name,
+        instructions=instruction_texts(instruction, 1 if own else forms, fields=bool(table.fields)),
         is_own=instruction is not None or own,
         reorders=prompts >= REORDERED_FROM and not own and not table.fields,
         model=asked,
-        sample=given["n"] if given["n"] < table.rows else None,
-        more_gold=_MORE_GOLD * given["n"] if 0 < table.known < table.rows else 0,
+        sample=n if n < table.rows else None,
+        more_gold=_MORE_GOLD * n if n < table.rows and 0 < table.known < table.rows else 0,
         repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
         max_tokens=given["max_tokens"] or max_tokens(asked, table.labels),
         is_held=_made(asked)["use"] in HERE,
@@ -210,10 +220,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         definitions=book,
         in_function=own,
     )
-    file = home / "study.yaml"
-    write_check_file(file, check_file(file, source, table, design), replaces=replaces)
-    study = Study.open(file, functions=functions)
-    return PreparedCheck(study, file, table, design, (*table.taken, *doubts, *_decided(study, table, design)))
+    return table, design, functions
 
 
 def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Table]:
@@ -222,9 +229,8 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
     Texts that are not in a file are kept in the folder.
     """
     if isinstance(data, Table | str | Path):
-        source = data.path if isinstance(data, Table) else Path(data)
-        rows = data.anew() if isinstance(data, Table) else table_of(source, written)
-        return Path(to or source.with_name(f"{source.stem}-check")), rows
+        rows = data.anew() if isinstance(data, Table) else table_of(Path(data), written)
+        return Path(to or rows.path.with_name(f"{rows.path.stem}-check")), rows
     found = items_from(data, where="data")
     if not found:
         raise ItemError("there are no texts", where="data", expected="one row or more", found="none")
@@ -238,9 +244,8 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
 
 def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
     """What stands beside a model in the study file, by the options of a check."""
-    asked: dict[str, Any] = {"key": given["key_from"], "effort": given["effort"]}
-    if given["price"]:
-        asked["price"] = price_given(given["price"])
+    price = price_given(given["price"]) if given["price"] else None
+    asked = {"key": given["key_from"], "effort": given["effort"], "price": price}
     return {name: value for name, value in asked.items() if value is not None}
 
 
@@ -284,11 +289,6 @@ def _check_weights(model: str) -> None:
         raise
 
 
-def instructions_of(prompts: int) -> int:
-    """How many forms of the instruction there are among the prompts."""
-    return prompts if prompts < REORDERED_FROM else (prompts + 1) // 2
-
-
 def max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
     """Where an answer is cut off: models that run here write a label and little more."""
     made = _made(model)
@@ -303,50 +303,53 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
     """What was decided beside the columns."""
-    decisions = []
-    if design.sample:
-        seed = f"seed {design.options['seed']}"
-        decisions.append(
-            Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, {seed}")
-        )
-        drawn = Counter(item.gold or (None if not item.golds else "") for item in study.experiment.items)
-        if more := sum(item.beside for item in study.experiment.items):
-            others = "all others" if drawn.total() - drawn[None] >= table.known else "others"
-            decisions.append(
-                Decision("texts", f"and {more:,}", f"{others} with a true label, for correctness alone")
-            )
-        if missed := [label for label in table.labels if table.counts[label] and not drawn[label]]:
-            decisions.append(
-                Decision("texts", label_line(missed), "labels of none of the drawn texts; --n takes more")
-            )
-    else:
-        decisions.append(Decision("texts", f"{table.rows:,}", "all"))
-    code = language_of(str(item.fields.get(table.text, "")) for item in study.experiment.items)
+    decisions = _sampled(study, table, design)
+    items = study.experiment.items
+    code = language_of(str(item.fields.get(table.text, "")) for item in items)
     if code is not None and code != "en":
         decisions.append(Decision("language", languages()[code]["name"], "by its script and frequent words"))
-    if table.examples:
-        why = "every prompt shows them: they, and rows that repeat them, are not asked about"
-        decisions.append(Decision("examples", count(len(table.examples), "text"), why))
     if table.fields and asking(study.source).decided.task.held:
         decisions.append(Decision("answers", "JSON with the fields alone", "the model can be held to them"))
     elif design.is_held and not table.fields:
         why = "the model runs here and is held to them"
         decisions.append(Decision("answers", "the labels alone", why))
-    for name in table.few:
-        decisions.append(
-            Decision("compare?", name, f"few values; --compare {shlex.quote(name)} compares by it")
-        )
-    for name in table.repeating:
-        why = f"its values repeat; --group {shlex.quote(name)}, if their texts are alike"
-        decisions.append(Decision("group?", name, why))
+    decisions += _hints(table)
+    instruction = study.spec.prompt.instruction
+    why = "yours" if design.is_own else "a plain default; --instruction gives yours"
     if design.in_function:
-        decisions.append(
-            Decision("instruction", "(in your function)", "it takes no prompt, so only repeats are compared")
-        )
-    else:
-        why = "yours" if design.is_own else "a plain default; --instruction gives yours"
-        decisions.append(Decision("instruction", study.spec.prompt.instruction, why))
+        instruction, why = "(in your function)", "it takes no prompt, so only repeats are compared"
+    return [*decisions, Decision("instruction", instruction, why)]
+
+
+def _sampled(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
+    """How many texts are drawn, and which labels they lack."""
+    if not design.sample:
+        return [Decision("texts", f"{table.rows:,}", "all")]
+    why = f"drawn at random, seed {design.options['seed']}"
+    decisions = [Decision("texts", f"{design.sample:,} of {table.rows:,}", why)]
+    items = study.experiment.items
+    if more := sum(item.beside for item in items):
+        labelled = sum(bool(item.known_gold) for item in items)
+        others = "all others" if labelled >= table.known else "others"
+        why = f"{others} with a true label, for correctness alone"
+        decisions.append(Decision("texts", f"and {more:,}", why))
+    drawn = {item.gold for item in items}
+    if missed := [label for label in table.labels if table.counts[label] and label not in drawn]:
+        why = "labels of none of the drawn texts; --n takes more"
+        decisions.append(Decision("texts", label_line(missed), why))
     return decisions
+
+
+def _hints(table: TextTable) -> list[Decision]:
+    """The columns that texts could be compared by, or grouped by."""
+    hints = []
+    for name in table.few:
+        why = f"few values; --compare {shlex.quote(name)}, or `groups:` in the study file, compares by it"
+        hints.append(Decision("compare?", name, why))
+    for name in table.repeating:
+        why = f"its values repeat; --group {shlex.quote(name)}, or `group:`, if their texts are alike"
+        hints.append(Decision("group?", name, why))
+    return hints
 
 
 def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
@@ -368,34 +371,3 @@ def consent_missing(plan: Forecast) -> QuaverError:
         found=f"{plan.calls - plan.stored:,} calls for {' and '.join(costs)}",
         fix="agree with --yes, or say what it may cost at most with --budget",
     )
-
-
-_PROMPTS, _FILE_REPEATS = 10, 2
-_FIRST = "# A study of {}, made by `quaver init --from`. Change it as you like; then:"
-
-
-def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> tuple[str, list[Decision]]:
-    """The text of a study file for a table of texts, and what each column was taken for."""
-    given: CheckOptions = with_defaults(CheckOptions, options)
-    found, model = read_text_table(table_of(source, written_in(given)), options), given["model"]
-    made = model_of_name(model, where="--model")
-    design = CheckDesign(
-        name=source.stem,
-        instructions=instruction_texts(None, instructions_of(_PROMPTS), fields=bool(found.fields)),
-        is_own=False,
-        reorders=not found.fields,
-        model=model,
-        sample=None,
-        more_gold=0,
-        repeats=_FILE_REPEATS,
-        max_tokens=max_tokens(model, found.labels),
-        is_held=made["use"] in HERE,
-        options=given,
-    )
-    first = _FIRST.format("".join(sign if sign.isprintable() else "?" for sign in source.name))
-    whole = study_text(path, source, found, design, first=first, study=str(path), starts=True)
-    compare = "few values; `groups:` compares the labels by it"
-    together = "its values repeat; `group:`, if their texts are alike"
-    shown = [Decision("compare?", name, compare) for name in found.few]
-    shown += [Decision("group?", name, together) for name in found.repeating]
-    return whole, [*found.taken, *shown]

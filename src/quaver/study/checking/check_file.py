@@ -14,7 +14,7 @@ from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
-from quaver.report.page_templates import in_yaml, template
+from quaver.report.page_templates import template
 from quaver.study.checking.check_options import CheckOptions, written_in
 from quaver.study.checking.coding_sheet import DEFINED
 from quaver.study.checking.text_table import TextTable
@@ -62,21 +62,8 @@ class CheckDesign:
         return len(self.instructions) * (1 + self.reorders)
 
 
-def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
-    """The study file's text, sealed."""
-    first = "# May these labels be used? `quaver check` wrote this study file. Change it as you like; then:"
-    return _sealed(study_text(path, source, table, design, first=first, study=path.parent.name))
-
-
 def study_text(
-    path: Path,
-    source: Path,
-    table: TextTable,
-    design: CheckDesign,
-    *,
-    first: str,
-    study: str,
-    starts: bool = False,
+    path: Path, source: Path, table: TextTable, design: CheckDesign, *, starts: bool = False
 ) -> str:
     """A commented study file for a table of texts.
 
@@ -85,42 +72,35 @@ def study_text(
         source: The table.
         table: What the table holds.
         design: What is asked.
-        first: Its first line.
-        study: What commands call it.
-        starts: Whether to show further keys of items, commented out.
+        starts: Whether it is one to edit first, which shows further keys of items, commented out.
     """
     defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
-    model, drawn = design.model, design.options["hand_labels"]
-    gold: dict[str, Any] = (
-        {"column": table.gold} if table.gold else {"coders": "majority"} if table.coders else {}
+    labels = [{"code": one, "definition": defined[one]} if one in defined else one for one in table.labels]
+    model = design.model
+    gold: dict[str, Any] = {}
+    if table.gold or table.coders:
+        gold = {"column": table.gold} if table.gold else {"coders": "majority"}
+        more = {"drawn": design.options["hand_labels"], "map": table.also}
+        gold |= {name: value for name, value in more.items() if value}
+    text = template("check_study.txt").render(
+        study=_one_line(str(path) if starts else path.parent.name),
+        file=_one_line(source.name),
+        function=model["name"] if isinstance(model, Mapping) and model["use"] == "function" else None,
+        table=table,
+        design=design,
+        options=design.options,
+        labels=labels,
+        source=_relative(source, path.parent),
+        written=written_in(design.options),
+        text=column_template(table.text),
+        gold=gold,
+        defined=defined,
+        postfix=DEFINED,
+        starts=starts,
+        classes=[one.name for one in table.fields if one.kind != "number"],
+        line=_one_line,
     )
-    if gold:
-        gold |= ({"drawn": drawn} if drawn else {}) | ({"map": table.also} if table.also else {})
-    return (
-        template("check_study.txt").render(
-            first=first,
-            study=_one_line(study),
-            file=_one_line(source.name),
-            function=model["name"] if isinstance(model, Mapping) and model["use"] == "function" else None,
-            table=table,
-            design=design,
-            options=design.options,
-            labels=[
-                {"code": one, "definition": defined[one]} if one in defined else one for one in table.labels
-            ],
-            source=_relative(source, path.parent),
-            written=written_in(design.options),
-            text=column_template(table.text),
-            where=({"none_of": table.left} if table.left else {}) | ({"empty": False} if table.blank else {}),
-            gold=gold,
-            defined=defined,
-            postfix=DEFINED,
-            starts=starts,
-            measures=_measures(table, design),
-            line=_one_line,
-        )
-        + "\n"
-    )
+    return f"{text}\n"
 
 
 def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
@@ -129,7 +109,7 @@ def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
         there = path.read_text(encoding="utf-8", errors="replace")
         if there == MODELINE + text:
             return
-        if there != MODELINE + _sealed(there.removeprefix(MODELINE).partition(f"\n{_SEAL}")[0]):
+        if there != MODELINE + sealed(there.removeprefix(MODELINE).partition(f"\n{_SEAL}")[0]):
             raise QuaverError(
                 "this study file was edited, and the check would write over it",
                 where=str(path),
@@ -151,20 +131,10 @@ def _asked(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith(("budget:", _SEAL)) and line]
 
 
-def _sealed(text: str) -> str:
+def sealed(text: str) -> str:
+    """A study file's text with a line that tells whether it was edited since."""
     digest = hashlib.sha256(text.strip().encode()).hexdigest()[:16]
     return f"{text.rstrip()}\n{_SEAL}{digest}\n"
-
-
-def _measures(table: TextTable, design: CheckDesign) -> list[str]:
-    """What is measured, as the file names it."""
-    names = ["intra_pss"] * (design.repeats > 1)
-    names += ["inter_pss", "sensitivity"] * (design.prompts > 1)
-    names += ["accuracy", "consistency"] * bool(table.gold or table.coders)
-    classes = [one.name for one in table.fields if one.kind != "number"]
-    shares = f"{{use: label_shares, field: {in_yaml(classes)}}}" if table.fields else "label_shares"
-    names += ["accuracy"] * bool(table.fields) + [shares] * bool(classes or not table.fields)
-    return [*names, "compliance"]
 
 
 def _relative(source: Path, home: Path) -> str:

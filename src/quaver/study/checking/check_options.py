@@ -25,8 +25,6 @@ class CheckOptions(CellOptions, total=False):
         labels: The labels to choose from; those in the column of true labels, if left out.
         codebook: A table of the labels with their definitions, which the prompt then shows: the columns
             ``label``, ``definition`` and, if you like, ``example``. In place of ``labels``.
-        examples: The ids (or numbers) of rows with a true label that every prompt shows as examples. These
-            texts, and rows that repeat them, are then not asked about.
         model: ``provider/model`` (``openai/gpt-5-mini``, ``ollama/llama3.2``), the path of a GGUF file, the
             bundled model by default; or your own function ``annotate(text, prompt)`` or ``annotate(text)``.
         base_url: The address of the model's server, where it is not the provider's own. Left out, that in
@@ -71,7 +69,6 @@ class CheckOptions(CellOptions, total=False):
     text: Annotated[str | None, Option("The column of texts.")]
     labels: Annotated[Sequence[str], Option('The labels to choose from: "favor, against, none".', ())]
     codebook: Annotated[str | Path | None, Option("A table of the labels with their definitions.")]
-    examples: Annotated[Sequence[str], Option("Show the prompts these rows with true labels: 3,12.", ())]
     model: Annotated[
         Any, Option("PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file.", BUNDLED)
     ]

@@ -65,21 +65,17 @@ def write_coding_sheet(path: Path, definitions: Mapping[str, str]) -> None:
     replace_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def prompt_shown(
-    instruction: str, definitions: Mapping[str, str], text: str, examples: Sequence[tuple[str, str]] = ()
-) -> str:
+def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str) -> str:
     """The prompt in which a model would see a text.
 
     Args:
         instruction: A template.
         definitions: The labels, each with what it means.
         text: No template, whatever it holds.
-        examples: Texts to show before it, each with its label.
     """
     labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
-    shown = (Item(label, {"text": shown}, label) for shown, label in examples if label in definitions)
-    variant = _variant(instruction, postfix_of(definitions))
-    variant = replace(variant, answers={one: one for one in definitions}, examples=tuple(shown))
+    postfix = DEFINED if any(definitions.values()) else str(PromptSpec.model_fields["postfix"].default)
+    variant = replace(_variant(instruction, postfix), answers={one: one for one in definitions})
     return _written(variant, labels, text)
 
 
@@ -99,8 +95,3 @@ def _variant(instruction: str, postfix: str) -> Variant:
 def _written(variant: Variant, labels: LabelSet, text: str) -> str:
     prompt = PromptWriter(variant, labels).write(Item("1", {"text": text}), text)
     return "\n\n".join(message.content for message in prompt.messages)
-
-
-def postfix_of(definitions: Mapping[str, str]) -> str:
-    """The end of the prompt: definitions where there are any, then how to answer."""
-    return DEFINED if any(definitions.values()) else str(PromptSpec.model_fields["postfix"].default)

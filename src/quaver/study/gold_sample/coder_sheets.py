@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -26,13 +26,13 @@ from quaver.gold.coder_sheet import (
     TEXT,
     Format,
     Sheet,
-    SheetRow,
     assigned,
     column_of,
+    label_of,
     written,
 )
 from quaver.gold.gold_draw import FEWEST, FLOOR, HOW, STRATA, in_sample, with_gold
-from quaver.gold.returned_labels import ADJUDICATES, Returned, current
+from quaver.gold.returned_labels import ADJUDICATES, current
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
@@ -44,46 +44,38 @@ _SHEET = "Labels"
 _HINT = "--{name} {value} (or save it as .xlsx)"
 
 
-def read_returned(path: Path, columns: Sequence[str] = (LABEL,)) -> list[list[Returned]]:
-    """The rows of a file that came back, in its order, with the labels of each column of them.
+def read_returned(path: Path, columns: Sequence[str] = (LABEL,)) -> list[Row]:
+    """The rows of a file that came back, in its order, with the columns of a sheet.
 
-    A file may have some of the columns; of those that it lacks there are no rows.
+    Args:
+        path: The file.
+        columns: The columns of labels, of which a file may have some.
     """
-    found = _from_table(path, columns)
-    if not any(row.label.strip() for rows in found for row in rows):
-        raise ItemError(
-            "this file holds no labels",
-            where=path.name,
-            expected=f"a code in the column {' or '.join(f'`{name}`' for name in columns)} of some row",
-            found=f"{max(map(len, found), default=0)} rows without one",
-            fix="fill in the labels, save the file, and take it again",
-        )
-    return found
-
-
-def _from_table(path: Path, columns: Sequence[str]) -> list[list[Returned]]:
     rows = _table(path)
     names = {name.strip().casefold(): name for name in (rows[0] if rows else ())}
-    known = [names.get(column.casefold()) for column in columns]
-    if rows and not (ITEM in names and any(known)):
+    there = {
+        one: names[one.casefold()] for one in (ITEM, CODER, NOTE, TEXT, *columns) if one.casefold() in names
+    }
+    labels = [column for column in columns if column in there]
+    if rows and not (ITEM in there and labels):
         raise ItemError(
-            f"this file has no column {columns[0] if ITEM in names else ITEM!r}",
+            f"this file has no column {columns[0] if ITEM in there else ITEM!r}",
             where=f"{path.name}:1",
             expected=f"the columns {ITEM} and {' or '.join(columns)}",
             found=", ".join(map(repr, rows[0])) or "no columns",
             fix="rename the columns, or take back the file that was sent out",
         )
-    item, coder, note, text = (names.get(part) for part in (ITEM, CODER, NOTE, TEXT))
-    return [
-        [
-            Returned(
-                row.text(item), row.text(label), row.text(coder), row.text(note), row.text(text), row.where
-            )
-            for row in (rows if label else ())
-            if row.text(item) or row.text(label)
-        ]
-        for label in known
-    ]
+    for row in rows:
+        row.update({one: row.get(name) for one, name in there.items()})
+    if not any(row.text(column) for row in rows for column in labels):
+        raise ItemError(
+            "this file holds no labels",
+            where=path.name,
+            expected=f"a code in the column {' or '.join(f'`{name}`' for name in columns)} of some row",
+            found=f"{len(rows)} rows without one",
+            fix="fill in the labels, save the file, and take it again",
+        )
+    return rows
 
 
 def _table(path: Path) -> list[Row]:
@@ -125,68 +117,58 @@ _UNFIT = re.compile(r"[^\w-]+")
 """What a file's name has no room for."""
 
 
-class CoderSheets:
-    """Makes sheets for a study's coders. Nothing that a model said is on them.
+def sheets_of_round(source: StudySource, states: Mapping[str, GoldState], number: int) -> list[Sheet]:
+    """A sheet for each coder of a round, with a column for each field; nothing that a model said is on it.
 
-    Args:
-        source: The study.
-        states: The gold sample of each of its fields, by name; of a task with one label set, of that.
+    An item is on it while the coder has not labelled it in one of its fields; labels that people gave the
+    others stand there.
     """
+    (state, *_) = states.values()
+    assert state.design is not None
+    assert state.draw is not None
+    about = state.design["rounds"][number - 1]
+    items = state.draw.filter(pl.col("drawn") & (pl.col("round") == number))["item"].to_list()
+    done = [_labelled(own.coded) for own in states.values()]
+    sheets = []
+    for coder, own in assigned(items, about["coders"], about["overlap"], state.design["seed"]).items():
+        left = [item for item in own if not all({(item, coder), (item, None)} & have for have in done)]
+        known: dict[str, dict[str, str]] = {item: {} for item in left}
+        if source.spec.task.fields:
+            for name, one in states.items():
+                for item in known.keys() & one.settled.gold.keys():
+                    known[item][column_of(name)] = one.settled.gold[item]
+        sheets.append(_sheet(source, states, coder, known))
+    return [sheet for sheet in sheets if sheet.rows]
 
-    def __init__(self, source: StudySource, states: Mapping[str, GoldState]) -> None:
-        self._source, self._states = source, states
-        self._experiment = source.experiment
-        self._several = bool(source.spec.task.fields)
 
-    def of_round(self, number: int) -> list[Sheet]:
-        """A sheet for each coder of a round, with a column for each field.
+def sheet_of_disagreements(source: StudySource, state: GoldState, adjudicator: str) -> Sheet:
+    """The items on which coders of a field disagree, with their labels."""
+    still_open = dict(sorted(state.settled.open.items()))
+    given = {item: {label_of(one): label for one, label in own.items()} for item, own in still_open.items()}
+    sheet = _sheet(source, {"": state}, adjudicator + ADJUDICATES, given)
+    shown = {*(row[ITEM] for row in sheet.rows)}
+    coders = dict.fromkeys(coder for item, own in still_open.items() if item in shown for coder in own)
+    return replace(sheet, coders=list(coders))
 
-        An item is on it while the coder has not labelled it in one of its fields; labels that people gave the
-        others stand there.
-        """
-        (state, *_) = self._states.values()
-        design, draw = state.design, state.draw
-        assert design is not None
-        assert draw is not None
-        about = design["rounds"][number - 1]
-        items = draw.filter(pl.col("drawn") & (pl.col("round") == number))["item"].to_list()
-        dealt = assigned(items, about["coders"], about["overlap"], design["seed"])
-        done = {name: _labelled(own.coded) for name, own in self._states.items()}
-        sheets = []
-        for coder, own in dealt.items():
-            left = [i for i in own if not all({(i, coder), (i, None)} & have for have in done.values())]
-            sheets.append(self._sheet(coder, left))
-        return [sheet for sheet in sheets if sheet.rows]
 
-    def of_disagreements(self, adjudicator: str) -> Sheet:
-        """The items on which coders of a field disagree, with their labels."""
-        (state,) = self._states.values()
-        sheet = self._sheet(adjudicator + ADJUDICATES, sorted(state.settled.open))
-        rows = [replace(row, given=state.settled.open[row.item]) for row in sheet.rows]
-        return replace(sheet, rows=rows, adjudicates=True)
-
-    def _sheet(self, coder: str, items: Iterable[str]) -> Sheet:
-        by_id, texts = (
-            {item.id: item for item in self._experiment.items},
-            drawn_texts(self._source, self._states),
-        )
-        labels = self._experiment.labels
-        rows = []
-        for one in items:
-            if one in by_id:  # else it has left the study since
-                shown, known = dict[str, str](), dict[str, str]()
-                if self._several:
-                    known = self._known(one)
-                elif labels.options:
-                    shown = dict(zip(labels.codes, options_of(by_id[one], labels), strict=False))
-                rows.append(SheetRow(one, texts[one], shown, {}, known))
-        asked = self._experiment.variants[0].instruction.strip()
-        question = asked if asked and "{" not in asked else "Which label fits the text?"
-        return Sheet(coder, rows, labels, question)
-
-    def _known(self, item: str) -> dict[str, str]:
-        given = ((name, state.settled.gold.get(item)) for name, state in self._states.items())
-        return {column_of(name): label for name, label in given if label is not None}
+def _sheet(
+    source: StudySource, states: Mapping[str, GoldState], coder: str, items: Mapping[str, Mapping[str, str]]
+) -> Sheet:
+    """A sheet of some items, each with the cells that are filled in."""
+    experiment, texts = source.experiment, drawn_texts(source, states)
+    labels, by_id = experiment.labels, {item.id: item for item in experiment.items}
+    rows = []
+    for one, filled in items.items():
+        if one not in by_id:  # it has left the study since
+            continue
+        lines = [texts[one]]
+        if labels.options and not source.spec.task.fields:
+            options = zip(labels.codes, options_of(by_id[one], labels), strict=False)
+            lines += [f"{code}: {text}" for code, text in options]
+        rows.append({ITEM: one, TEXT: "\n".join(lines), **filled})
+    asked = experiment.variants[0].instruction.strip()
+    question = asked if asked and "{" not in asked else "Which label fits the text?"
+    return Sheet(coder, rows, labels, question)
 
 
 def drawn_texts(source: StudySource, states: Mapping[str, GoldState]) -> dict[str, str]:
@@ -240,20 +222,19 @@ def _design_differences(design: DesignFile, draw: pl.DataFrame) -> Iterator[str]
     """What of a gold sample's record its draw contradicts."""
     if design["floor"] != FLOOR or design["how"] != HOW or design["by"] != STRATA[design["design"]]:
         yield "this is not how Quaver draws"
-    rounds = design["rounds"]
     counts = dict(draw.drop_nulls("round").group_by("round").len().iter_rows())
-    if [one["round"] for one in rounds] != [*range(1, len(rounds) + 1)] or counts.keys() - {
-        *range(len(rounds) + 1)
-    }:
+    if counts.keys() - {one["round"] for one in design["rounds"]} - {0}:
         yield "its rounds are not those of the draw"
     total, least = 0, FEWEST * draw["stratum"].n_unique()  # each stratum has so many, whatever is asked for
-    for one in rounds:
-        drawn = counts.get(one["round"], 0)
+    for number, one in enumerate(design["rounds"], 1):
+        drawn = counts.get(number, 0)
         total += drawn
-        if one["drawn"] != drawn or not one["size"] <= total <= max(one["size"], least):
-            yield f"round {one['round']}: {drawn} items were drawn, {total} with those before"
+        if (one["round"], one["drawn"]) != (number, drawn) or not one["size"] <= total <= max(
+            one["size"], least
+        ):
+            yield f"round {number}: {drawn} items were drawn, {total} with those before"
         if not 0 <= one["overlap"] <= 1 or one["asked"].get("n", one["size"]) != one["size"]:
-            yield f"round {one['round']}: what was asked is not what was drawn"
+            yield f"round {number}: what was asked is not what was drawn"
 
 
 def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
@@ -276,9 +257,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     known = {item.id: item.gold for item in source.experiment.items}
     anew = with_gold(stored, known, state.draw, state.settled.gold, state.apart)
     text = pl.col(pl.Categorical).cast(pl.String)
-    pairs = [frame.select("item", *GOLD_COLUMNS).with_columns(text) for frame in (stored, anew)]
-    other = pairs[0].filter(
-        pl.any_horizontal(pairs[0][name].ne_missing(pairs[1][name]) for name in GOLD_COLUMNS)
-    )
-    items = other["item"].unique(maintain_order=True).to_list()
+    kept, own = (frame.select("item", *GOLD_COLUMNS).with_columns(text) for frame in (stored, anew))
+    differs = pl.any_horizontal(kept[name].ne_missing(own[name]) for name in GOLD_COLUMNS)
+    items = kept.filter(differs)["item"].unique(maintain_order=True).to_list()
     return found + [f"item {item}: its gold label or its draw differs" for item in items[:20]]

@@ -15,7 +15,7 @@ import polars as pl
 from quaver.core.rows import Rows
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.coder_sheet import labels_per_item
+from quaver.gold.coder_sheet import CODER, labels_per_item
 from quaver.gold.gold_draw import (
     FLOOR,
     HOW,
@@ -33,9 +33,6 @@ from quaver.study.analysis.annotation_frame import scan
 from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.sources.gold_files import DesignFile, GoldState
 from quaver.study.sources.study_source import StudySource
-
-CODER: Final = "coder"
-"""The name of a coder who has none."""
 
 FEWEST_EVENTS: Final = 8
 """Gold labels of the rarest label that a corrected interval takes, about."""

@@ -18,13 +18,13 @@ from quaver.core.input_budget import read_file
 from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
-from quaver.core.spreadsheet import plain_cell
-from quaver.errors import ItemError, QuaverError
-from quaver.gold.coder_sheet import assigned
-from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current, ratings
+from quaver.design.items.text_lines import Row
+from quaver.errors import ItemError
+from quaver.gold.coder_sheet import CODER, ITEM, LABEL, assigned
+from quaver.gold.returned_labels import CODED_COLUMNS, ReturnedLabels, current, ratings
 from quaver.report.page_templates import template
 from quaver.study.gold_sample.coder_sheets import OWN_TABLE, drawn_texts
-from quaver.study.gold_sample.gold_plan import CODER, now
+from quaver.study.gold_sample.gold_plan import now
 from quaver.study.sources.gold_files import DesignFile, GoldState
 from quaver.study.sources.study_source import StudySource
 
@@ -92,33 +92,31 @@ class GoldStatus(Rows):
 
 def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
     """Where a gold sample stands."""
-    done = current(state.coded).filter(pl.col("role") == "coder")
-    counts = Counter(done["coder"].to_list())
+    done = Counter(current(state.coded).filter(role="coder")["coder"].to_list())
     given: Counter[str] = Counter()
-    design, draw = state.design, state.draw
     known = {*state.coded.filter(source=OWN_TABLE)["item"]}  # which stand on no sheet
-    drawn = 0
-    if design is not None and draw is not None:
-        drawn = int(draw["drawn"].sum())
-        for about in design["rounds"]:
-            items = draw.filter(pl.col("round") == about["round"])["item"].to_list()
-            for coder, own in assigned(items, about["coders"], about["overlap"], design["seed"]).items():
-                given[coder] += len({*own} - known)
-    table = ratings(state.coded)
-    twice, agreement = coder_agreement(table, labels)
+    design, drawn, population = state.design, 0, 0
+    rounds = design["rounds"] if design else []
+    if design is not None and state.draw is not None:
+        drawn, population = int(state.draw["drawn"].sum()), state.draw.height
+        for about in rounds:
+            items = state.draw.filter(round=about["round"])["item"].to_list()
+            dealt = assigned(items, about["coders"], about["overlap"], design["seed"])
+            given.update({coder: len({*own} - known) for coder, own in dealt.items()})
+    twice, agreement = coder_agreement(ratings(state.coded), labels)
     return GoldStatus(
-        design["design"] if design else None,
-        tuple(design["by"]) if design else (),
-        0 if draw is None else draw.height,
-        len(design["rounds"]) if design else 0,
-        drawn,
-        len(state.settled.gold),
-        state.settled.open,
-        {name: (given[name], counts[name]) for name in dict.fromkeys([*given, *counts])},
-        twice,
-        agreement,
-        len(state.apart),
-        dict(state.settled.decided),
+        design=design["design"] if design else None,
+        by=tuple(design["by"]) if design else (),
+        population=population,
+        rounds=len(rounds),
+        drawn=drawn,
+        labelled=len(state.settled.gold),
+        open=state.settled.open,
+        coders={name: (given[name], done[name]) for name in {**given, **done}},
+        twice=twice,
+        agreement=agreement,
+        apart=len(state.apart),
+        decided=dict(state.settled.decided),
     )
 
 
@@ -174,26 +172,27 @@ class GoldTaken:
 def checked_labels(
     source: StudySource,
     state: GoldState,
-    rows: Sequence[Returned],
+    rows: Sequence[Row],
+    column: str,
     name: str,
-    coder: str | None,
-    apart: str | None,
+    coder: str | None = None,
+    apart: str | None = None,
 ) -> pl.DataFrame:
-    """Check the labels of a file; those of items outside the sample are kept apart, if it is said why.
+    """Check the labels in a column of a file; those of items outside the sample are kept apart.
 
     Returns:
         The labels (`CODED_COLUMNS`), of which nothing is kept yet.
     """
-    rows = [_signed(row, coder) for row in rows]
-    if apart is None:
-        return _of_sample(source, state).read(rows, "coder", name, now())
     drawn = drawn_texts(source, {"": state})
-    texts = {item.id: drawn.get(item.id, "") for item in source.experiment.items}
-    read = ReturnedLabels(source.experiment.labels, texts).read(rows, "apart", apart, now())
-    inside = pl.col("item").is_in([*drawn])
+    labels, others = source.experiment.labels, [i.id for i in source.experiment.items if i.id not in drawn]
+    if apart is None:
+        return ReturnedLabels(labels, drawn, others).read(rows, column, "coder", name, now(), coder)
+    texts = drawn | dict.fromkeys(others, "")
+    read = ReturnedLabels(labels, texts).read(rows, column, "apart", apart, now(), coder)
+    inside = pl.when(pl.col("item").is_in([*drawn]))
     return read.with_columns(
-        role=pl.when(inside).then(pl.lit("coder")).otherwise("role"),
-        source=pl.when(inside).then(pl.lit(name)).otherwise("source"),
+        role=inside.then(pl.lit("coder")).otherwise("role"),
+        source=inside.then(pl.lit(name)).otherwise("source"),
     )
 
 
@@ -219,40 +218,22 @@ def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = T
             found=f"none of {', '.join(lacking[:5])}" + ", …" * (len(lacking) > 5),
             fix="have people label the sample: its sheets are in the folder `gold`",
         )
-    rows = [Returned(item, label, column) for item, label in gold.items() if label is not None]
-    return _of_sample(source, state).read(rows, "coder", OWN_TABLE, now())
+    labels = [(item, label) for item, label in gold.items() if label is not None]
+    rows = [
+        Row([(ITEM, item), (LABEL, label), (CODER, column)], source.where, item) for item, label in labels
+    ]
+    return checked_labels(source, state, rows, LABEL, OWN_TABLE)
 
 
 def with_labels(source: StudySource, state: GoldState, read: pl.DataFrame) -> tuple[GoldState, GoldTaken]:
     """A sample with labels that were checked; what the same coder said before stays on record."""
     key = ["item", "coder", "role"]
-    was = read.join(current(state.coded).select(*key, was="label"), on=key, how="left", maintain_order="left")
-    new = was["was"].is_null()
-    changed = was.select(pl.col("was") != pl.col("label")).to_series().fill_null(False)
-    coded = pl.concat([state.coded, read.filter(new | changed)]).select(list(CODED_COLUMNS))
-    after = GoldState(state.design, state.draw, coded)
-    status = gold_status(after, source.experiment.labels)
-    return after, GoldTaken(int(new.sum()), int(changed.sum()), (), status)
-
-
-def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:
-    texts = drawn_texts(source, {"": state})
-    others = [item.id for item in source.experiment.items if item.id not in texts]
-    return ReturnedLabels(source.experiment.labels, texts, others)
-
-
-def _signed(row: Returned, coder: str | None) -> Returned:
-    """A row with the name of who labelled it."""
-    named = plain_cell(row.coder).removesuffix(ADJUDICATES)
-    if named and coder and named != coder:
-        raise QuaverError(
-            "this row is another coder's",
-            where=row.where,
-            expected=coder,
-            found=named,
-            fix="leave the coder out; the file says who labelled",
-        )
-    return replace(row, coder=row.coder or coder or CODER)
+    before = current(state.coded).select(*key, was="label")
+    own = read.join(before, on=key, how="left", maintain_order="left")
+    new, changed = own.filter(pl.col("was").is_null()), own.filter(pl.col("was") != pl.col("label"))
+    kept = own.filter(pl.col("was").ne_missing(pl.col("label"))).select(list(CODED_COLUMNS))
+    after = GoldState(state.design, state.draw, pl.concat([state.coded, kept]).select(list(CODED_COLUMNS)))
+    return after, GoldTaken(new.height, changed.height, (), gold_status(after, source.experiment.labels))
 
 
 def noted(design: DesignFile | None, path: Path, labels: int) -> DesignFile | None:

@@ -17,7 +17,12 @@ from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import LABEL, Format, column_of
 from quaver.gold.returned_labels import Rule
 from quaver.study.analysis.field_source import FieldSource
-from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned, write_sheets
+from quaver.study.gold_sample.coder_sheets import (
+    read_returned,
+    sheet_of_disagreements,
+    sheets_of_round,
+    write_sheets,
+)
 from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.gold_plan import GoldRound, coders_of, next_round
 from quaver.study.gold_sample.gold_status import (
@@ -170,7 +175,7 @@ class StudyGold:
         self, change: Transaction, states: Mapping[str, GoldState], number: int, form: Format
     ) -> list[Path]:
         """The sheets of a round, of what is not labelled yet."""
-        sheets = CoderSheets(self._source, states).of_round(number)
+        sheets = sheets_of_round(self._source, states, number)
         return write_sheets(change, self._files.folder, sheets, f"round-{number}", form)
 
     @guarded
@@ -228,11 +233,10 @@ class StudyGold:
         path = Path(path)
         with changing(self._files.home) as change:
             states = self._states
-            returned = zip(states.items(), read_returned(path, self.columns), strict=True)
-            checked = {
-                name: checked_labels(self._fields[name], state, rows, path.name, coder, apart)
-                for (name, state), rows in returned
-            }
+            rows, checked = read_returned(path, self.columns), {}
+            for (name, state), column in zip(states.items(), self.columns, strict=True):
+                source = self._fields[name]
+                checked[name] = checked_labels(source, state, rows, column, path.name, coder, apart)
             left_out = list[str]()
             for name, read in checked.items() if apart is not None and not replace else ():
                 stays = others_gold(self._fields[name], states[name], read)
@@ -317,8 +321,7 @@ class StudyGold:
                 if adjudicator is None or not state.settled.open:
                     continue
                 self._source.require("has_texts")
-                sheets = CoderSheets(self._fields[name], {name: state})
-                sheet = sheets.of_disagreements(coders_of([adjudicator])[0])
+                sheet = sheet_of_disagreements(self._fields[name], state, coders_of([adjudicator])[0])
                 stem = f"adjudication-{name}" if len(states) > 1 else "adjudication"
                 paths += write_sheets(change, self._files.folder, [sheet], stem, form)
             return paths

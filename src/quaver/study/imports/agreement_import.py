@@ -96,7 +96,7 @@ def measure_agreement(
     >>> [(e.measure, round(e.value, 3)) for e in measure_agreement(frame)][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
-    names = [label] if isinstance(label, str) else list(label)
+    names = _listed(label)
     if len(names) > 1:
         if rater != "rater":
             raise QuaverError(
@@ -110,14 +110,8 @@ def measure_agreement(
     known = labels.codes if isinstance(labels, LabelSet) else tuple(map(str, labels or ()))
     options = {"unlabelled": unlabelled, "label_is": label_is, "same": same, "distinct": distinct}
     rules = label_rules(options, known, at, is_read=False)
-    raters = [rater] if isinstance(rater, str) else list(rater)
-    used: dict[str, Any] = {
-        "item": [item or "item"],
-        "rater": raters,
-        "by": list(by),
-        "label": names,
-        "group": [] if group is None else [group],
-    }
+    used = {"item": [item or "item"], "rater": _listed(rater), "by": list(by), "label": names}
+    used["group"] = [] if group is None else [group]
     path = Path(annotations) if isinstance(annotations, str | Path) else None
     with _named_in_errors(path):
         if path is None:
@@ -125,17 +119,17 @@ def measure_agreement(
         else:
             written = {"encoding": encoding, "separator": separator, "sheet": sheet, "quote": quote}
             table = table_of(path, written, "annotations")
-            used = table.naming(used, [*used])
+            for role, columns in used.items():
+                used[role] = [one if one in (_ROW, _CODER) else table.column(one, role) for one in columns]
             frame = _texts(table, used["label"] if at in OF_SETS else ())
         for role, columns in used.items():
             for name in columns:
                 if name not in (*frame.columns, _ROW, _CODER):
                     raise UnknownName("column", name, frame.columns, where=role)
-        (item,), names = used["item"], [*used["label"]]
-        frame, taken = _read(_long(frame, names), rules)
+        frame, taken = _read(_long(frame, used["label"]), rules)
         if not rules.labels and at not in (*_NUMERIC, *OF_SETS):
             sides = pl.concat_str(pl.col(used["rater"]).cast(pl.String), separator=", ")
-            texts = frame.select(pl.col(item).alias("item"), side=sides, label=pl.col(_LABEL).cast(pl.String))
+            texts = frame.select(item=used["item"][0], side=sides, label=pl.col(_LABEL).cast(pl.String))
             check_sides(texts.drop_nulls(), path.name if path else "annotations", "--valid")
         label_set = label_set_of(labels, at)
         found = cells(
@@ -143,17 +137,21 @@ def measure_agreement(
             raters=("rater",),
             by=tuple(used["by"]),
             labels=label_set,
-            columns={"item": item, "rater": [*used["rater"]], "label": _LABEL},
+            columns={"item": used["item"][0], "rater": used["rater"], "label": _LABEL},
             group=used["group"][0] if used["group"] else None,
             missing=missing,
         )
     resampling = Resampling(confidence_level, resamples, seed)
-    return Estimates(
-        replace(one, details={**one.details, "taken": taken})
-        for cell in found
-        for coefficient in _COEFFICIENTS
-        for one in [coefficient.of(replace(cell, label_set=label_set), resampling, at, missing)]
-    )
+    estimates = []
+    for cell in found:
+        for coefficient in _COEFFICIENTS:
+            one = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing)
+            estimates.append(replace(one, details={**one.details, "taken": taken}))
+    return Estimates(estimates)
+
+
+def _listed(columns: str | Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
 
 
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)

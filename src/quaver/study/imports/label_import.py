@@ -30,7 +30,6 @@ from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.imports.columns import (
     BY_NAME,
-    COLUMNS,
     MOST_LABELS,
     Table,
     check_label_set,
@@ -86,7 +85,6 @@ def import_annotations(
         )
     reading = {name: value for name, value in given.items() if name in _READING}
     table = table_of(path, reading, "annotations")
-    given |= table.naming(given, COLUMNS)  # type: ignore[typeddict-item]
     table.ignore(given["ignore"])
     fields = _fields(table, given)
     columns = roles_of(table, given, has_fields=bool(fields))
@@ -133,19 +131,21 @@ def _documents(table: Table, fields: Sequence[FieldColumn]) -> tuple[dict[str, A
 
     A field's true labels are in a column that is called after it.
     """
-
-    def stem(column: str) -> str:
-        return column.casefold().replace(" ", "_")
-
-    free = {stem(name): name for name in table.free()}
+    free = {_plain(name): name for name in table.free()}
     documents = {}
     for one in fields:
         document = {name: value for name, value in one.document.items() if name != "gold"}
-        if called := [name for form in _GOLD_OF if (name := free.get(form.format(stem(one.name))))]:
-            column = table.take("gold", called[0], f"{BY_NAME}: of {one.name}")
-            document["gold"] = replace(one, gold=column).cells
+        for form in _GOLD_OF:
+            if column := free.get(form.format(_plain(one.name))):
+                table.take("gold", column, f"{BY_NAME}: of {one.name}")
+                document["gold"] = replace(one, gold=column).cells
+                break
         documents[one.name] = document
     return {"fields": documents}, {one.name: one.cells for one in fields}
+
+
+def _plain(column: str) -> str:
+    return column.casefold().replace(" ", "_")
 
 
 def _labels(
@@ -170,17 +170,14 @@ def _labels(
         missing += written.outside
         table.taken += [replace(one, role="no label") for one in labels_outside(written.outside)]
     if not rules.labels and options["level"] not in _OF_OTHER_LEVELS:
-        cells = [
-            (item, name, text)
-            for name in (*columns, *golden)
-            for item, text in enumerate(column_texts(table.rows, name))
-        ]
-        kinds = {"item": pl.Int64, "side": pl.String, "label": pl.String}
         meant = {**written.also, **dict.fromkeys(("", *written.missing))}
-        given = pl.DataFrame(cells, schema=kinds, orient="row")
-        given = given.with_columns(pl.col("label").replace(meant)).drop_nulls("label")
-        for sides in (*([name, *golden] for name in columns), columns):
-            check_sides(given.filter(pl.col("side").is_in(sides)), table.path.name)
+        sides = []
+        for name in (*columns, *golden):
+            cells = pl.DataFrame({"label": column_texts(table.rows, name)}).with_row_index("item")
+            sides.append(cells.with_columns(pl.col("label").replace(meant), side=pl.lit(name)))
+        given = pl.concat(sides).drop_nulls("label")
+        for compared in (*([name, *golden] for name in columns), columns):
+            check_sides(given.filter(pl.col("side").is_in(compared)), table.path.name)
     task: dict[str, Any] = {"labels": labels}
     if options["level"] not in (None, "nominal"):
         task["level"] = options["level"]
@@ -204,12 +201,9 @@ def _check_labels(table: Table, found: Sequence[str], played: Mapping[str, Any],
         found,
         max(2, len(found)) if known else MOST_LABELS,
         where,
-        ("the label set", f"at most {MOST_LABELS}, unless you name them or their column"),
-        (
-            "give the whole set with --labels a,b,c",
-            f"if all are labels, add --label {column}; if the cells are answers, add --raw {column} "
-            f"--labels a,b,c; or name another column with --label",
-        ),
+        f"a label set: two labels or more, at most {MOST_LABELS} unless you name them or their column",
+        f"give the whole set with --labels a,b,c; if all are labels, add --label {column}; if the cells are "
+        f"answers, add --raw {column} --labels a,b,c; or name another column with --label",
     )
 
 
@@ -227,22 +221,24 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
             with tempfile.TemporaryDirectory(prefix="quaver-") as trial:  # what cannot be read is not kept
                 for file in change.files():
                     shutil.copyfile(file, Path(trial) / file.name)
-                for one in fields_of(Study.open(Path(trial)).source).values():
-                    frame = annotations_of(one)
-                    for measurement in measurements(one, None, frame):
-                        measurement.of(frame, resamples=0)  # no time for an interval
+                _measure_once(Study.open(Path(trial)))
     except BaseException as error:
         if is_new:
             shutil.rmtree(home, ignore_errors=True)
-        if isinstance(
-            error, QuaverError
-        ):  # in the user's words: what the study file says came from the table
+        if isinstance(error, QuaverError):  # what the study file says came from the table
             where = (error.where or "").replace(copy, path.name)
-            inside = path.name in where
-            error.where = where if inside else f"{path.name}: {where.partition(': ')[2] or where}"
+            error.where = where if path.name in where else f"{path.name}: {where.partition(': ')[2] or where}"
             error.found = (error.found or "").replace(copy, path.name)
         raise
     return Study.open(home)
+
+
+def _measure_once(study: Study) -> None:
+    """See that all annotations can be read and measured; no time for an interval."""
+    for source in fields_of(study.source).values():
+        frame = annotations_of(source)
+        for measurement in measurements(source, None, frame):
+            measurement.of(frame, resamples=0)
 
 
 def _line(text: str) -> str:
@@ -253,9 +249,10 @@ def _line(text: str) -> str:
 def _rest(table: Table, study: Study) -> list[Decision]:
     """What became of the columns that were taken for nothing."""
     kept = study.experiment.items[0].fields
-    rest = {"field": "one value an item", "nothing": "not recognised"}
-    groups = {role: [c for c in table.free() if (c in kept) == (role == "field")] for role in rest}
-    return [Decision(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
+    of_items = [name for name in table.free() if name in kept]
+    others = [name for name in table.free() if name not in kept]
+    rest = (("field", of_items, "one value an item"), ("nothing", others, "not recognised"))
+    return [Decision(role, ", ".join(names), why) for role, names, why in rest if names]
 
 
 def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldColumn]) -> list[Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import mean
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 
@@ -20,7 +18,6 @@ from quaver.core.records import OF_SETS, Numbers
 from quaver.design.calls.lock_file import write_made
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
-from quaver.labelling.spreadsheet_edits import Cell
 from quaver.report.findings.recommendation import Recommendation
 from quaver.report.findings.verdict_card import Card, best_of, card_of_fields
 from quaver.study.analysis.annotation_frame import annotations_of
@@ -93,17 +90,6 @@ def chosen_prompts(
     }
 
 
-def not_to_be_used(check: Study, verdict: Card) -> QuaverError:
-    """The error where a check says that no labels should be used."""
-    return QuaverError(
-        "these labels should not be used",
-        where=str(check.folder),
-        expected="a check that finds the labels fit to use",
-        found=verdict.verdict,
-        fix=f"{verdict.next_step} Or label anyway with --anyway, which the labelled file will say",
-    )
-
-
 def label_study(check: Study, variants: Sequence[str], budget: float | None, model: str | None) -> Study:
     """The study of all texts with the chosen prompts, which takes over the check's answers."""
     home = check.source.positions.path
@@ -167,17 +153,21 @@ class FieldLabels:
         status = self.study.gold.status()
         return status.drawn > 0 and 2 * status.labelled >= status.drawn
 
-    def cells(self, table: pl.DataFrame) -> tuple[list[str], dict[str, list[Cell]]]:
-        """The new columns' headings, and their cells by item: numbers as numbers."""
-        numeric = isinstance(self.study.experiment.labels, Numbers)
+    def columns(self, table: pl.DataFrame, items: Sequence[str], typed: Mapping[str, Any]) -> pl.DataFrame:
+        """The new columns of the copy, for rows of the user's table with these items.
+
+        Labels that are numbers are written as numbers; `typed` says how other labels are written.
+        """
         confident = table["confidence"].null_count() < table.height
-        columns = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
-        cells: dict[str, list[Cell]] = {}
-        for item, label, *others in table.select("item", *columns).with_columns(_SHORT).iter_rows():
-            number = float(label) if numeric and label is not None else None
-            whole = number is not None and number.is_integer()
-            cells[item] = [int(label) if whole else label if number is None else number, *others]
-        return [f"{self.name} {head}".strip() for head in columns.values()], cells
+        heads = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
+        frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
+        frame = frame.join(table, on="item", how="left", maintain_order="left").with_columns(_SHORT)
+        labels = frame["label"].to_list()
+        if isinstance(self.study.experiment.labels, Numbers):
+            typed = {label: float(label) for label in labels if label is not None}
+        cells = [_whole(typed.get(label, label)) for label in labels]
+        frame = frame.select(*heads).with_columns(label=pl.Series(cells, dtype=pl.Object))
+        return frame.rename({name: f"{self.name} {head}".strip() for name, head in heads.items()})
 
     def counts(self, table: pl.DataFrame, accepted: Acceptance | None) -> dict[str, Any]:
         """How many texts have a label and how many need a person, as the state of the labelling says it."""
@@ -198,7 +188,7 @@ class FieldLabels:
 
     def shares(self, table: pl.DataFrame) -> Iterator[str]:
         """Each label's share, or the numbers' mean: corrected by a sample that was drawn, else as counted."""
-        labels, given = self.study.experiment.labels, table["label"].drop_nulls().to_list()
+        labels, given = self.study.experiment.labels, table["label"].drop_nulls()
         numeric, of_sets = isinstance(labels, Numbers), labels.level in OF_SETS
         if self.corrects and not of_sets:
             for estimate in self.study.measure("corrected_score" if numeric else "corrected_share"):
@@ -207,22 +197,21 @@ class FieldLabels:
                     shown = with_interval(estimate, rounded if numeric else percent)
                     yield f"{what}: {shown}, corrected by the people's labels"
         elif numeric:
-            yield f"mean: {rounded(mean(map(float, given)))}, not corrected" if given else "no numbers"
+            mean = given.cast(pl.Float64).mean()
+            yield "no numbers" if mean is None else f"mean: {rounded(cast(float, mean))}, not corrected"
         else:
-            counts = Counter(code for label in given for code in (labels_in(label) if of_sets else [label]))
             for one in single_labels(labels):
-                share, what = counts[one.code] / max(1, len(given)), "texts" if of_sets else "labels"
-                yield f"{one.code}: {percent(share)} of the {what}, not corrected"
+                has_it = [one.code in labels_in(label) if of_sets else one.code == label for label in given]
+                share = sum(has_it) / max(1, len(has_it))
+                yield f"{one.code}: {percent(share)} of the {'texts' if of_sets else 'labels'}, not corrected"
 
-    def regression(self, *, promised: bool) -> str:
-        """How to regress the labels without taking their errors for truth."""
-        if not self.corrects:
-            errors = "a regression of these labels takes their errors for truth"
-            if promised:
-                return f"{errors}, until people have labelled the sample, which corrects both"
-            return f"{errors}; --error 5% draws a sample for people to label, by which both are corrected"
+    @property
+    def outcome(self) -> str:
+        """What a regression of the labels explains, as a formula has it."""
         labels = self.study.experiment.labels
-        outcome = "label" if isinstance(labels, Numbers) else f"share({labels.codes[0]})"
-        study = repr(str(self.study.source.positions.path)) + (f", field={self.name!r}" if self.name else "")
-        claim = f'formula="{outcome} ~ COLUMN", effect="COLUMN > 0"'
-        return f'quaver.Study.open({study}).measure("conclusion", {claim})'
+        return "label" if isinstance(labels, Numbers) else f"share({labels.codes[0]})"
+
+
+def _whole(cell: Any) -> Any:
+    """A whole number without a point."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell

@@ -20,18 +20,17 @@ from typing_extensions import Unpack
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
-from quaver.core.number_format import count, promised
+from quaver.core.number_format import promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
 from quaver.design.items.table_files import read_rows
+from quaver.design.items.text_lines import Row
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.coder_sheet import Sheet, SheetRow
-from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
-from quaver.labelling.spreadsheet_edits import Cell
+from quaver.gold.coder_sheet import ITEM, TEXT, Sheet
 from quaver.report.findings.verdict_card import Card, card_of_fields
-from quaver.report.page_templates import template
+from quaver.report.page_templates import paragraph, template
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.checking.check_design import PreparedCheck, model_entry, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions
@@ -42,8 +41,9 @@ from quaver.study.labelling.label_study import (
     PromptChoice,
     chosen_prompts,
     label_study,
-    not_to_be_used,
 )
+from quaver.study.labelling.labelled_file import free_names, labelled_path, write_labelled
+from quaver.study.labelling.spreadsheet_edits import Cell
 from quaver.study.session import Study
 
 _WRITTEN: Final = "labelled.json"
@@ -142,7 +142,7 @@ class Labelling:
             of_check: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}
             self.prepared = prepared_check(data, replaces=False, **of_check)
             self.check = self.prepared.study
-        self.source = _table_of(data, self.check)
+        self.source = _file_of(data, self.check)
 
     @cached_property
     def _cards(self) -> dict[str, Card]:
@@ -165,7 +165,13 @@ class Labelling:
         ids = [one.id for one in design.variants]
         found = chosen_prompts(self._cards, ids, self.options["votes"], anyway=self.options["anyway"])
         if not found:
-            raise not_to_be_used(self.check, self.verdict)
+            raise QuaverError(
+                "these labels should not be used",
+                where=str(self.check.folder),
+                expected="a check that finds the labels fit to use",
+                found=self.verdict.verdict,
+                fix=f"{self.verdict.next_step} Or label with --anyway, which the labelled file will say",
+            )
         return found
 
     @cached_property
@@ -207,7 +213,7 @@ class Labelling:
         with changing(self.study.folder) as change:
             sheets = self._sheets(change, table if len(accepted) == len(tables) else None)
             state, step = self._state(tables, accepted, sheets)
-            notes = tuple(self._notes(tables, state))
+            notes = self._notes(tables, state)
             file = self._written(change, tables, notes)
         return Labelled(table, file, notes, self.study, self.verdict, accepted, tuple(sheets), state, step)
 
@@ -241,7 +247,7 @@ class Labelling:
         writer = PromptWriter(design.variants[0], design.labels)
         by_id = {item.id: item for item in design.items}
         order = order.sort("agreement", nulls_last=False, maintain_order=True)
-        rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
+        rows = [{ITEM: item, TEXT: writer.text(by_id[item])} for item in order["item"]]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
         return sheets + write_sheets(change, folder, [sheet], _TO_LABEL, "xlsx")
 
@@ -253,63 +259,62 @@ class Labelling:
     ) -> tuple[str, str]:
         """Where the labelling stands, and what to do next."""
         waiting = self.study.gold.status()
-        left = waiting.drawn - waiting.labelled
         fields = [one.counts(tables[one.name], accepted.get(one.name)) for one in self.fields]
         error = None if self.error is None else promised(self.error)
-        said = {"fields": fields, "left_out": self.left_out, "error": error}
-        text = template("terminal/labelled.txt").render(said, confidence=promised(_CONFIDENCE))
-        people, votes = len({item for one in fields for item in one["doubtful"]}), self.options["votes"]
-        names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
-        names += ["--function", self.function] if callable(self.options["model"]) else []
-        names += ["--votes", str(votes)] if votes else []
-        again, state = f"`quaver label {shlex.join(names)}", " ".join(text.split())
-        if error is None:
-            way = "says which labels can be accepted with at most 5% wrong among them."
-            return state, f"{again} --error 5%` {way}" if people else ""
-        again += f" --error {error}"
-        if left or (sheets and people):
-            files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
-            what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
-            return state, f"label {what} by hand ({files}), then {again} --returned FILE`."
-        return state, f"{again} --returned FILE`, with more of them labelled." if people else ""
+        state = paragraph(
+            "terminal/labelled.txt",
+            fields=fields,
+            left_out=self.left_out,
+            error=error,
+            confidence=promised(_CONFIDENCE),
+        )
+        again = ["quaver", "label", str(self.source or "FILE"), "--check", str(self.check.folder)]
+        if callable(self.options["model"]):
+            again += ["--function", self.function]
+        if votes := self.options["votes"]:
+            again += ["--votes", str(votes)]
+        step = paragraph(
+            "terminal/labelled_step.txt",
+            again=shlex.join(again),
+            error=error,
+            left=waiting.drawn - waiting.labelled,
+            people=len({item for one in fields for item in one["doubtful"]}),
+            sheets=sheets or [self.study.folder / "gold"],
+        )
+        return state, step
 
-    def _notes(self, tables: Mapping[str, pl.DataFrame], state: str) -> Iterator[tuple[str, str]]:
-        """How the labels were made, for whoever opens the file."""
+    def _notes(self, tables: Mapping[str, pl.DataFrame], state: str) -> tuple[tuple[str, str], ...]:
+        """How the labels were made, for whoever opens the file: a line's heading and its text."""
         design = self.study.experiment
-        yield "Made", f"{datetime.now(UTC):%Y-%m-%d}, by Quaver {version('quaver')}"
-        yield "Model", ", ".join(str(one["identity"]) for one in self.study.source.served.values())
-        for name, choice in self.choices.items():
-            yield _of("Prompts", name), f"{count(len(choice.variants), 'prompt')}; {choice.reason}"
-        for instruction in dict.fromkeys(variant.instruction for variant in design.variants):
-            yield "", instruction
-        if shown := design.variants[0].examples:
-            yield (
-                "Examples",
-                f"{count(len(shown), 'text')} with their hand labels, in each prompt: not labelled",
-            )
-        how = "the most frequent label of the prompts" if len(design.variants) > 1 else "the answer's label"
-        yield "Label", f"{how}; where a person labelled the text, that person's label"
-        yield "Verdict", " ".join(self.verdict.lines[:2])
-        if any(choice.recommended.kind == "do not use" for choice in self.choices.values()):
-            yield "Warning", "The check says “do not use”. These labels were made in spite of it."
-        yield "State", state
-        for one in self.fields:
-            for share in one.shares(tables[one.name]):
-                yield _of("Share", one.name), share
-            yield _of("Regression", one.name), one.regression(promised=self.error is not None)
-        paper = f"`quaver paper {shlex.quote(str(self.study.folder))}` writes a methods paragraph"
-        yield "Cite", f"Quaver {version('quaver')}; {paper}"
+        text = template("terminal/labelled_notes.txt").render(
+            day=f"{datetime.now(UTC):%Y-%m-%d}",
+            version=version("quaver"),
+            models=[one["identity"] for one in self.study.source.served.values()],
+            choices=self.choices,
+            instructions=list(dict.fromkeys(variant.instruction for variant in design.variants)),
+            examples=design.variants[0].examples,
+            prompts=len(design.variants),
+            verdict=" ".join(self.verdict.lines[:2]),
+            in_spite=any(choice.recommended.kind == "do not use" for choice in self.choices.values()),
+            state=state,
+            fields=[(one, list(one.shares(tables[one.name]))) for one in self.fields],
+            promised=self.error is not None,
+            file=str(self.study.source.positions.path),
+            folder=shlex.quote(str(self.study.folder)),
+        )
+        pairs = (line.partition(": ") for line in text.splitlines())
+        return tuple((head.removeprefix(":"), said) for head, _, said in pairs)
 
     def _written(
         self, change: Transaction, tables: Mapping[str, pl.DataFrame], notes: Sequence[tuple[str, str]]
     ) -> Path | None:
-        """Write the labelled copy of the table, unless that would undo somebody's edits."""
+        """Write the labelled copy of the table and the notes, unless that would undo somebody's edits."""
         if (source := self.source) is None:
             return None
-        target = Path(self.options["out"] or labelled_path(source.path))
+        target = Path(self.options["out"] or labelled_path(source))
         if target.exists():
             kept = self.study.source.files.read(_WRITTEN)
-            if target.samefile(source.path) or kept.get("sha256") != _digest(target):
+            if target.samefile(source) or kept.get("sha256") != sha256(target.read_bytes()).hexdigest():
                 raise QuaverError(
                     "this file would be written over",
                     where=str(target),
@@ -317,37 +322,36 @@ class Labelling:
                     found="a file that was changed since, or that something else wrote",
                     fix="move it away, or name another one with --out",
                 )
-        read = (source.path, source.encoding, source.separator)
-        rows, spec = read_rows(*read, sheet=source.sheet, quote=source.quote), self.study.spec
-        id_column, heads, cells = spec.items.id, list[str](), dict[int, list[Cell]]()
-        texts = [name for name, condition in spec.items.where.items() if condition.empty is False]
+        about = self.study.spec.items
+        written: dict[str, Any] = {"encoding": about.encoding or "utf-8", "separator": about.separator}
+        written |= {"sheet": about.sheet, "quote": about.quote}
+        rows = read_rows(source, **written)
+        items = [row.text(about.id) if about.id else str(number) for number, row in enumerate(rows, 1)]
+        texts = [name for name, condition in about.where.items() if condition.empty is False]
+        heads, cells = list[str](), dict[int, list[Cell]]()
         for one in self.fields:
-            own, filled = one.cells(tables[one.name])
-            heads += own
-            gold = spec.task.fields[one.name].gold if one.name else spec.items.gold
-            column = gold.column if gold and rows and gold.column in rows[0] else None
-            # Numbers and truth values of the hand labels are written as they stand there.
-            typed = {
-                row.text(column): row[column]
-                for row in rows
-                if column and isinstance(row[column], int | float)
-            }
-            for index, row in enumerate(rows, 1):
-                label, *others = filled.get(
-                    row.text(id_column) if id_column else str(index), [None] * len(own)
-                )
-                if any(not row.text(name) for name in texts):
-                    others[0] = _NO_TEXT
-                cells.setdefault(row.number, []).extend([typed.get(str(label), label), *others])
+            gold = self.study.spec.task.fields[one.name].gold if one.name else about.gold
+            typed = _numbers_in(rows, gold.column if gold else None)
+            new = one.columns(tables[one.name], items, typed)
+            heads += new.columns
+            for row, own in zip(rows, new.iter_rows(), strict=True):
+                label, by, *others = own
+                if not all(map(row.text, texts)):
+                    by = _NO_TEXT
+                cells.setdefault(row.number, []).extend([label, by, *others])
         named = free_names(heads, list(rows[0]) if rows else [])
-        digest = write_labelled(change, source, target, named, cells, (_NOTES, notes))
+        digest = write_labelled(change, source, written, target, named, cells)
+        lines = [f"{head}: {text}\n" for head, text in notes]
+        change.write(target.with_suffix(".txt"), f"{_NOTES}\n\n{''.join(lines)}".encode())
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": digest}, change)
         return target
 
 
-def _of(head: str, field: str) -> str:
-    """A heading of a note, of one field or of all."""
-    return f"{head}, {field}" if field else head
+def _numbers_in(rows: Sequence[Row], column: str | None) -> dict[str, Any]:
+    """The numbers and truth values of a column, by their texts."""
+    if column is None or not rows or column not in rows[0]:
+        return {}
+    return {row.text(column): row[column] for row in rows if isinstance(row[column], int | float)}
 
 
 def _share(given: Any) -> float | None:
@@ -366,10 +370,6 @@ def _share(given: Any) -> float | None:
     return share
 
 
-def _digest(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
-
-
 def check_to_go_on_from(data: Any, options: LabelOptions) -> str | Path | None:
     """The check that is named, or that of these texts where no option asks for another one."""
     if options["check"] or not isinstance(data, str | Path):
@@ -382,20 +382,20 @@ def check_to_go_on_from(data: Any, options: LabelOptions) -> str | Path | None:
     return folder if (folder / "study.yaml").is_file() else None
 
 
-def _table_of(data: Any, check: Study) -> TableFile | None:
-    """The file of the texts, as the study reads it; None where they came without one."""
+def _file_of(data: Any, check: Study) -> Path | None:
+    """The file of the texts; None where they came without one."""
     if not isinstance(data, str | Path):
         return None
-    items, path = check.spec.items, Path(data)
-    if not path.is_file() or not os.path.samefile(path, check.source.positions.path_of(items.source)):
+    path, source = Path(data), check.source.positions.path_of(check.spec.items.source)
+    if not path.is_file() or not os.path.samefile(path, source):
         raise QuaverError(
             "these are not the texts of the check",
             where=str(path),
-            expected=str(check.source.positions.path_of(items.source)),
+            expected=str(source),
             found="another file" if path.exists() else "no such file",
             fix="name the file that the check was made of, or leave out --check",
         )
-    return TableFile(path, items.encoding or "utf-8", items.separator, items.sheet, items.quote)
+    return path
 
 
 @guarded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.spreadsheets import write_xlsx
 
 from quaver.design.items.spreadsheet_engine import shown
 from quaver.errors import ItemError
-from quaver.labelling.spreadsheet_edits import Addition, Cell, write_spreadsheet
+from quaver.study.labelling.spreadsheet_edits import Cell, write_spreadsheet
 
 HEADS = ("label", "agreement")
 ROWS: dict[int, Sequence[Cell]] = {2: ("=1+1", 0.75), 3: ("a <b> & “c”\nd  e", None), 5: (" קול", 1)}
@@ -38,15 +38,15 @@ def cells(path: Path, sheet: str) -> list[tuple[Any, ...]]:
     return [tuple(None if cell == "" else shown(cell) for cell in row) for row in rows]
 
 
-def edited(source: Path, addition: Addition) -> Path:
+def edited(source: Path, sheet: str | None, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]) -> Path:
     target = source.with_stem("edited")
-    write_spreadsheet(source, target, addition)
+    write_spreadsheet(source, target, sheet, heads, rows)
     return target
 
 
 def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path: Path) -> None:
     source = write_xlsx(tmp_path / "t.xlsx", {"Données": TABLE, "other": OTHER})
-    found = edited(source, Addition("Données", HEADS, ROWS))
+    found = edited(source, "Données", HEADS, ROWS)
     before, after = cells(source, "Données"), cells(found, "Données")
     assert [row[:3] for row in after] == before
     new = [row[3:] for row in after]
@@ -68,7 +68,7 @@ def test_parts_that_nothing_is_added_to_are_copied_byte_for_byte(tmp_path: Path)
         sheet.freeze_panes(1, 0)
         book.add_chart({"type": "line"})
         book.define_name("Answer", "=data!$B$2")
-    found = edited(source, Addition(None, ("label",), {2: ("x",)}))
+    found = edited(source, None, ("label",), {2: ("x",)})
     with zipfile.ZipFile(source) as was, zipfile.ZipFile(found) as now:
         assert was.namelist() == now.namelist()
         changed = [name for name in was.namelist() if was.read(name) != now.read(name)]
@@ -80,14 +80,14 @@ def test_parts_that_nothing_is_added_to_are_copied_byte_for_byte(tmp_path: Path)
 
 def test_a_label_is_never_a_formula(tmp_path: Path) -> None:
     source = write_xlsx(tmp_path / "t.xlsx", [("text",), ("one",)])
-    found = edited(source, Addition(None, ("label",), {2: ("=HYPERLINK(1)",)}))
+    found = edited(source, None, ("label",), {2: ("=HYPERLINK(1)",)})
     with zipfile.ZipFile(found) as archive:
         assert b"<f>" not in archive.read("xl/worksheets/sheet1.xml")
 
 
 def test_the_first_sheet_that_holds_something_is_the_table(tmp_path: Path) -> None:
     source = write_xlsx(tmp_path / "t.xlsx", {"empty": [], "data": [("text",), ("one",)]})
-    found = edited(source, Addition(None, ("label",), {2: ("x",)}))
+    found = edited(source, None, ("label",), {2: ("x",)})
     assert cells(found, "data") == [("text", "label"), ("one", "x")]
 
 
@@ -95,16 +95,18 @@ def test_the_first_sheet_that_holds_something_is_the_table(tmp_path: Path) -> No
 def test_a_file_that_is_no_spreadsheet_is_one_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.xlsx").write_bytes(content)
     with pytest.raises(ItemError):
-        edited(tmp_path / "t.xlsx", Addition(None, ("label",), {}))
+        edited(tmp_path / "t.xlsx", None, ("label",), {})
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook>")
     with pytest.raises(ItemError):
-        edited(tmp_path / "t.xlsx", Addition(None, ("label",), {}))
+        edited(tmp_path / "t.xlsx", None, ("label",), {})
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20)
 VALUES = (
-    st.none() | st.integers(-9, 10**9) | TEXTS.filter(lambda text: "\x00" not in text and text.isprintable())
+    st.none()
+    | st.integers(-9, 10**9)
+    | TEXTS.filter(lambda text: text != "" and "\x00" not in text and text.isprintable())
 )
 
 
@@ -116,7 +118,7 @@ VALUES = (
 def test_any_table_and_any_labels(tmp_path: Path, rows: list[Any], new: dict[int, Any]) -> None:
     """Control characters, which no spreadsheet can hold, become U+FFFD; all else comes back as it was."""
     source = write_xlsx(tmp_path / "t.xlsx", [("a", "b"), *rows])
-    found = cells(edited(source, Addition(None, ("label",), new)), "Sheet1")
+    found = cells(edited(source, None, ("label",), new), "Sheet1")
     before = cells(source, "Sheet1")
     width = len(before[0])
     assert [row[:width] for row in found[: len(before)]] == before

@@ -15,7 +15,7 @@ import xlsxwriter
 from quaver.core.transaction import changing
 from quaver.design.items.spreadsheet_files import letters
 from quaver.design.items.table_files import read_rows
-from quaver.labelling.labelled_file import TableFile, write_labelled
+from quaver.study.labelling.labelled_file import write_labelled
 
 HEADS = ("label (Q)", "agreement", "needs a person")
 LABEL = "=cmd|x"
@@ -166,9 +166,8 @@ def labelled(source: Path, sheet: str = "data") -> tuple[Path, list[int]]:
     target = source.with_stem("labelled")
     numbers = [row.number for row in read_rows(source, sheet=sheet)]
     cells = dict.fromkeys(numbers, (LABEL, 0.75, None))
-    notes = ("How labelled", [("Made", "today")])
     with changing(source.parent) as change:
-        write_labelled(change, TableFile(source, sheet=sheet), target, HEADS, cells, notes)
+        write_labelled(change, source, {"sheet": sheet}, target, HEADS, cells)
     return target, numbers
 
 

@@ -13,23 +13,21 @@ import xlsxwriter
 from tests.spreadsheets import write_ods
 
 from quaver.core.transaction import changing
-from quaver.design.items.spreadsheet_files import letters
 from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError
-from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
+from quaver.study.labelling.labelled_file import free_names, labelled_path, write_labelled
+from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
-NOTES = ("How labelled", [("Made", "today"), (None, "by hand")])
 
-
-def labelled(table: TableFile, labels: list[str | None]) -> Path:
+def labelled(path: Path, labels: list[str | None], **written: str) -> Path:
     """The copy with a label in every row of the table, as the rows are numbered where they are read."""
-    rows = read_rows(table.path, table.encoding, table.separator, sheet=table.sheet)
+    rows = read_rows(path, **written)
     numbers = [row.number for row in rows]
-    target = labelled_path(table.path)
+    target = labelled_path(path)
     heads = free_names(["label"], list(rows[0]))
     cells = {n: (one,) for n, one in zip(numbers, labels, strict=True)}
-    with changing(table.path.parent) as change:
-        write_labelled(change, table, target, heads, cells, NOTES)
+    with changing(path.parent) as change:
+        write_labelled(change, path, written, target, heads, cells)
     return target
 
 
@@ -39,24 +37,21 @@ def test_csv_keeps_its_quotes_lines_and_byte_order_mark(tmp_path: Path, start: b
     lines = ['id;"text";n', '1;"two', 'lines, and ""quotes""";01.50', "", "2; plain ;", '3;=1+1;"x"']
     path = tmp_path / "t.csv"
     path.write_bytes(start + end.join(lines).encode() + end.encode())
-    found = labelled(TableFile(path, separator=";"), ["a;b", None, "=2"])
+    found = labelled(path, ["a;b", None, "=2"], separator=";")
     expected = ['id;"text";n;label', '1;"two', 'lines, and ""quotes""";01.50;"a;b"', "", '2; plain ;;""']
     assert found.read_bytes() == start + end.join([*expected, '3;=1+1;"x";\'=2', ""]).encode()
-    assert "Made: today" in found.with_suffix(".txt").read_text()
 
 
 def test_a_last_line_without_an_end_gets_its_label_too(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("text\tn\none\t1\ntwo\t2", encoding="utf-8")
-    assert labelled(TableFile(path), ["a", "b"]).read_text() == "text\tn\tlabel\none\t1\ta\ntwo\t2\tb"
+    assert labelled(path, ["a", "b"]).read_text() == "text\tn\tlabel\none\t1\ta\ntwo\t2\tb"
 
 
 def test_csv_in_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("text\ncafé\n".encode("cp1252"))
-    assert labelled(TableFile(path, encoding="cp1252"), ["é"]).read_bytes() == "text,label\ncafé,é\n".encode(
-        "cp1252"
-    )
+    assert labelled(path, ["é"], encoding="cp1252").read_bytes() == "text,label\ncafé,é\n".encode("cp1252")
 
 
 def test_json_lines_keep_their_spelling(tmp_path: Path) -> None:
@@ -64,7 +59,7 @@ def test_json_lines_keep_their_spelling(tmp_path: Path) -> None:
     path.write_text(
         '{"text": "caf\\u00e9", "n": 1.50}\n\n{ "text":"two","tags": [1, 2] }\n', encoding="utf-8"
     )
-    found = labelled(TableFile(path), ["é", None]).read_text()
+    found = labelled(path, ["é", None]).read_text()
     first, _, second, _ = found.split("\n")
     assert first == '{"text": "caf\\u00e9", "n": 1.50, "label": "é"}'
     assert second == '{ "text":"two","tags": [1, 2], "label": null}'
@@ -75,7 +70,7 @@ def test_parquet_gains_columns(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"text": ["one", "two"], "day": pl.Series([1, 2]).cast(pl.Date)})
     frame.write_parquet(path)
-    found = pl.read_parquet(labelled(TableFile(path), ["a", None]))
+    found = pl.read_parquet(labelled(path, ["a", None]))
     assert found.drop("label").equals(frame)
     assert found["label"].to_list() == ["a", None]
 
@@ -83,16 +78,15 @@ def test_parquet_gains_columns(tmp_path: Path) -> None:
 def test_lines_of_text_become_a_table(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text("one, and\n\n=two\n", encoding="utf-8")
-    found = labelled(TableFile(path), ["a", "b"])
+    found = labelled(path, ["a", "b"])
     assert found.name == "t-labelled.csv"
     assert list(csv.reader(found.open(newline=""))) == [["text", "label"], ["one, and", "a"], ["'=two", "b"]]
 
 
 def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path: Path) -> None:
     path = write_ods(tmp_path / "t.ods", {"empty": [], "data": [("id", "text"), (1, "=one"), (2, "two")]})
-    found = labelled(TableFile(path), ["a", None])
+    found = labelled(path, ["a", None])
     assert found.name == "t-labelled.csv"
-    assert found.with_suffix(".txt").read_text().startswith("How labelled")
     rows = list(csv.reader(found.open(newline="")))
     assert rows == [["id", "text", "label"], ["1", "'=one", "a"], ["2", "two", ""]]
 
@@ -100,7 +94,7 @@ def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path: Path) -> None:
 def test_a_column_that_is_called_label_stays(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("text,LABEL\none,mine\n", encoding="utf-8")
-    assert labelled(TableFile(path), ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
+    assert labelled(path, ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
 
 
 def test_what_pandas_knows_of_its_table_stays(tmp_path: Path) -> None:
@@ -111,23 +105,23 @@ def test_what_pandas_knows_of_its_table_stays(tmp_path: Path) -> None:
         {"text": ["one", "two"], "n": pandas.array([1, None], "Int64")}, index=["x", "y"]
     )
     frame.to_parquet(path)
-    found = pandas.read_parquet(labelled(TableFile(path), ["a", None]))
+    found = pandas.read_parquet(labelled(path, ["a", None]))
     pandas.testing.assert_frame_equal(found.drop(columns="label"), frame)
 
 
 def test_a_sign_alone_is_a_label(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("text\none\n", encoding="utf-8")
-    assert labelled(TableFile(path), ["-"]).read_text() == "text,label\none,-\n"
+    assert labelled(path, ["-"]).read_text() == "text,label\none,-\n"
 
 
-def _workbook(path: Path, cells: dict[str, str]) -> TableFile:
+def _workbook(path: Path, cells: dict[str, str]) -> Path:
     book = xlsxwriter.Workbook(path)
     page = book.add_worksheet()
     for place, text in cells.items():
         page.write_string(place, text)
     book.close()
-    return TableFile(path)
+    return path
 
 
 def test_a_spreadsheet_states_its_new_extent(tmp_path: Path) -> None:
@@ -138,7 +132,6 @@ def test_a_spreadsheet_states_its_new_extent(tmp_path: Path) -> None:
 
 
 def test_no_column_is_written_behind_the_last_one_of_a_spreadsheet(tmp_path: Path) -> None:
-    cells = {"A1": "text", "XFD1": "last", "A2": "one", "XFD2": "x"}
-    cells |= {f"{letters(column)}1": f"c{column}" for column in range(2, 16_384)}
+    path = _workbook(tmp_path / "t.xlsx", {"A1": "text", "XFD1": "last", "A2": "one"})
     with pytest.raises(ItemError, match="no columns can be added"):
-        labelled(_workbook(tmp_path / "t.xlsx", cells), ["a"])
+        write_spreadsheet(path, tmp_path / "copy.xlsx", None, ["label"], {2: ["a"]})

@@ -1,1 +1,0 @@
-"""Labels written back into the file that the texts came from."""
