@@ -243,7 +243,7 @@ def _check_places(frame: pl.DataFrame, at: Sequence[int], rows: Sequence[Row]) -
                 where=row.where,
                 expected="a column that distinguishes them",
                 found=f"the same as at {first[place].where}",
-                fix="name that column as repeat, variant, decoding or coder; or, if they are repeats, --twice repeat",
+                fix="name that column as repeat, variant, decoding or coder; of repeats, --twice repeat",
             )
 
 
