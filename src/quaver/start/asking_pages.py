@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from math import sqrt
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from nicegui import ui
 
 from quaver.collect.run.progress import to_do_about
 from quaver.core.number_format import count, duration
+from quaver.start.begun_check import BegunCheck
 from quaver.start.page_frame import (
     StepPage,
     facts_table,
@@ -19,7 +20,7 @@ from quaver.start.page_frame import (
     other_button,
     words,
 )
-from quaver.study.checking.check_design import MOST, left_to_ask, spends
+from quaver.study.checking.check_design import MOST, PreparedCheck, left_to_ask, spends
 from quaver.study.checking.check_options import READERS
 from quaver.study.collection.forecast import Forecast
 from quaver.study.collection.study_status import StudyStatus
@@ -33,14 +34,6 @@ def assumed_width(items: int) -> float:
     return 2 * 1.96 * sqrt(0.25 / max(1, items))
 
 
-class _Planned(NamedTuple):
-    plan: Forecast
-    spends: bool
-    taken: list[tuple[str, str, str]]
-    beside: int
-    labelled: int
-
-
 async def plan(page: StepPage) -> None:
     """The fourth step."""
     begun = page.begun
@@ -52,12 +45,12 @@ async def plan(page: StepPage) -> None:
     )
 
     async def show() -> None:
-        planned = await page.do(_plan, page)
+        planned = await page.do(_plan, begun)
         shown.clear()
         if planned is None:
             return
         with shown:
-            _show_plan(page, planned)
+            _show_plan(page, *planned)
         page.retell(begun.command())
 
     async def change(**options: Any) -> None:
@@ -74,13 +67,10 @@ async def plan(page: StepPage) -> None:
     await show()
 
 
-def _plan(page: StepPage) -> _Planned:
-    prepared = page.begun.prepared()
-    study = prepared.study
-    taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]
-    items = study.experiment.items
-    beside, labelled = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
-    return _Planned(left_to_ask(study), spends(study), taken, beside, labelled)
+def _plan(begun: BegunCheck) -> tuple[PreparedCheck, Forecast, bool]:
+    """The check, what is left to ask, and whether that costs money."""
+    prepared = begun.prepared()
+    return prepared, left_to_ask(prepared.study), spends(prepared.study)
 
 
 def cost_of(forecast: Forecast, money: bool) -> str:
@@ -90,41 +80,43 @@ def cost_of(forecast: Forecast, money: bool) -> str:
     return " and ".join("an unknown price" if one.cost is None else str(one.cost) for one in forecast.models)
 
 
-def _show_plan(page: StepPage, planned: _Planned) -> None:
-    forecast = planned.plan
-    left = forecast.calls - forecast.stored
-    drawn = forecast.items - planned.beside
-    more = f", and {planned.beside:,} more that have a hand label, for accuracy alone"
-    rows = [
-        ("Texts", f"{drawn:,}{more if planned.beside else ''}"),
-        (
-            "Questions",
-            f"{forecast.items:,} texts × {count(forecast.variants, 'prompt')}, repeated: "
-            f"{forecast.calls:,} answers",
-        ),
-        ("Answered already", f"{forecast.stored:,}"),
-        ("Price of the rest", cost_of(forecast, planned.spends)),
-        ("Time", "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)),
-        (
-            "Expected width",
-            f"{assumed_width(drawn):.2f} at most, of a share’s 95% interval",
-        ),
-    ]
-    if hand := planned.labelled:
-        rows.append(("With a hand label", f"{hand:,} texts: for accuracy {assumed_width(hand):.2f} at most"))
-    facts_table(("what", "how much"), rows)
+def ask_for(forecast: Forecast, money: bool) -> str:
+    """What the button says that begins to ask."""
+    price = f", and spend {cost_of(forecast, True)}" if money else ""
+    return f"Ask {forecast.calls - forecast.stored:,} times{price}"
+
+
+def _show_plan(page: StepPage, prepared: PreparedCheck, forecast: Forecast, money: bool) -> None:
+    items = prepared.study.experiment.items
+    beside, by_hand = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
+    drawn = forecast.items - beside
+    more = f", and {beside:,} more that have a hand label, for accuracy alone" if beside else ""
+    asked = f"{forecast.items:,} texts × {count(forecast.variants, 'prompt')}, repeated"
+    time = "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)
+    rows = {
+        "Texts": f"{drawn:,}{more}",
+        "Questions": f"{asked}: {forecast.calls:,} answers",
+        "Answered already": f"{forecast.stored:,}",
+        "Price of the rest": cost_of(forecast, money),
+        "Time": time,
+        "Expected width": f"{assumed_width(drawn):.2f} at most, of a share’s 95% interval",
+    }
+    if by_hand:
+        width = assumed_width(by_hand)
+        rows["With a hand label"] = f"{by_hand:,} texts: for accuracy {width:.2f} at most"
+    facts_table(("what", "how much"), rows.items())
     with ui.expansion("What each part was taken for, and why"):
-        facts_table(("taken for", "what", "why"), planned.taken)
+        taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]
+        facts_table(("taken for", "what", "why"), taken)
 
     async def ask() -> None:
         page.ask(page.begun.folder)
         page.go("run")
 
-    if not left:
+    if forecast.stored == forecast.calls:
         main_button("All is answered: see the verdict", lambda: page.go("verdict"))
-        return
-    price = f", and spend {cost_of(forecast, True)}" if planned.spends else ""
-    main_button(f"Ask {left:,} times{price}", ask)
+    else:
+        main_button(ask_for(forecast, money), ask)
 
 
 class RunPanel:

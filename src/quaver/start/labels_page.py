@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 from fastapi import FastAPI, HTTPException
@@ -16,8 +18,7 @@ from quaver.collect.store.store_lock import who_collects
 from quaver.core.number_format import count, enumeration
 from quaver.core.replaced_file import replace_bytes, replace_text
 from quaver.report.page_templates import quoted
-from quaver.start.asking_pages import RunPanel, cost_of
-from quaver.start.begun_check import BegunCheck
+from quaver.start.asking_pages import RunPanel, ask_for, cost_of
 from quaver.start.page_frame import (
     Site,
     StepPage,
@@ -31,6 +32,7 @@ from quaver.start.page_frame import (
 from quaver.start.verdict_page import open_viewer
 from quaver.study.checking.check_design import left_to_ask, spends
 from quaver.study.collection.forecast import Forecast
+from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.labelling import Labelled, Labelling
 
 _MADE: Final = "study.labels.yaml"
@@ -44,25 +46,10 @@ def install(site: Site, server: FastAPI) -> None:
 
     @server.get("/study/{name}/file/{number}")
     def taken(name: str, number: int) -> FileResponse:
-        files = _Taken.of(site.here.folder / name).files
+        files = site.written.get(name, [])
         if not 0 <= number < len(files) or not files[number].is_file():
             raise HTTPException(404)
         return FileResponse(files[number], filename=files[number].name, media_type="application/octet-stream")
-
-
-class _Taken:
-    """The files of a study that can be taken away."""
-
-    _known: Final[dict[Path, _Taken]] = {}
-
-    def __init__(self) -> None:
-        self.files: list[Path] = []
-        self.error: Any = None
-
-    @classmethod
-    def of(cls, folder: Path) -> _Taken:
-        """Those of one study."""
-        return cls._known.setdefault(folder, cls())
 
 
 async def labels(page: StepPage) -> None:
@@ -102,22 +89,34 @@ class _Labelling:
         if self.made.is_file():
             await self._prepare()
 
+    @contextmanager
+    def _anew(self) -> Iterator[None]:
+        """Show something else below the options."""
+        self.place.clear()
+        with self.place:
+            yield
+
     def _typed(self) -> str:
         """The command that does the same."""
         line = ["quaver", "label", self.begun.source.name, "--check", self.begun.folder.name]
-        line += ["--error", f"{self.error.value:g}%"] if self.error.value else []
-        line += ["--anyway"] if self.anyway.value else []
+        if self.error.value:
+            line += ["--error", f"{self.error.value:g}%"]
+        if self.anyway.value:
+            line.append("--anyway")
         for path in self.returned:
             line += ["--returned", f"{self.begun.folder.name}/{path.name}"]
         return shlex.join(line)
 
     def _work(self) -> Labelling:
         self.begun.give(error=self.error.value or None)
-        given: dict[str, Any] = {"check": self.begun.folder, "anyway": bool(self.anyway.value)}
-        given["returned"] = self.returned
+        given: LabelOptions = {
+            "check": self.begun.folder,
+            "anyway": bool(self.anyway.value),
+            "returned": self.returned,
+        }
         if self.error.value:
             given["error"] = f"{self.error.value:g}%"
-        return Labelling(self.begun.source, given)  # type: ignore[arg-type]
+        return Labelling(self.begun.source, given)
 
     async def _prepare(self) -> None:
         """Say what all texts would cost, where some are left to ask about; who asks already is followed."""
@@ -132,17 +131,14 @@ class _Labelling:
         if (found := await self.page.do(priced)) is None:
             return
         self.page.retell(self._typed())
-        self.place.clear()
-        with self.place:
+        with self._anew():
             self._show_price(*found)
 
     def _show_price(self, work: Labelling, plan: Forecast, money: bool) -> None:
         for name, choice in work.choices.items():
             each = f"{quoted(name)}: each" if name else "Each"
-            words(
-                "p",
-                f"{each} text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.",
-            )
+            asked = count(len(choice.variants), "prompt")
+            words("p", f"{each} text is asked about with {asked}: {choice.reason}.")
         if work.left_out:
             left_out = enumeration(map(quoted, work.left_out))
             words("p", f"No labels of {left_out}: the check says “do not use”.").classes("qv-doubt")
@@ -151,8 +147,7 @@ class _Labelling:
             self._show_finish()
             return
         words("p", f"{left:,} of {plan.calls:,} answers are missing: {cost_of(plan, money)}.")
-        price = f", and spend {cost_of(plan, True)}" if money else ""
-        main_button(f"Ask {left:,} times{price}", self._ask)
+        main_button(ask_for(plan, money), self._ask)
 
     def _is_asked(self) -> bool:
         return who_collects(self.page.site.here.study(self.made).folder) is not None
@@ -163,8 +158,7 @@ class _Labelling:
 
     async def _follow(self) -> None:
         """Show how far the asking is."""
-        self.place.clear()
-        with self.place:
+        with self._anew():
             await RunPanel(self.page, self.made, self._show_finish).build()
 
     def _show_finish(self) -> None:
@@ -185,44 +179,41 @@ class _Labelling:
 
     async def _finish(self) -> None:
         """Write what is taken away, and show it."""
-        self.place.clear()
-        with self.place:
+        with self._anew():
             words("p", "Writing the labelled table, the report and the bundle …").props('role="status"')
-        labelled = await self.page.do(lambda: _labelled(self._work(), self.begun))
+        labelled = await self.page.do(self._write)
         if labelled is None:
-            self.place.clear()
-            with self.place:
+            with self._anew():
                 self._show_finish()
             return
         self.page.retell(self._typed())
-        self.place.clear()
-        with self.place:
+        with self._anew():
             _show_labelled(self.page, labelled)
             if labelled.sheets or self.error.value:
                 words("p", "Sheets that people have filled in come back here; then the promise is made.")
                 upload_box("Take back a sheet", self._take, _MOST_BYTES, self.page)
 
-
-def _labelled(work: Labelling, begun: BegunCheck) -> Labelled:
-    """Write the labelled table, the report, the methods paragraph and the bundle."""
-    labelled = work.labelled()
-    check = work.check
-    report = check.report()
-    methods = begun.folder / "methods.md"
-    said = {name: one.paper().methods_as("markdown") for name, one in (check.fields or {"": check}).items()}
-    titled = (f"# {name}\n\n{text}" if name else text for name, text in said.items())
-    replace_text(methods, "\n\n".join(titled))
-    packed = pack_study(check)[0]
-    taken = _Taken.of(begun.folder)
-    taken.files = [*filter(None, [labelled.file, *labelled.sheets]), report, methods, Path(packed)]
-    return labelled
+    def _write(self) -> Labelled:
+        """Write the labelled table, the report, the methods paragraph and the bundle."""
+        work = self._work()
+        labelled, check = work.labelled(), work.check
+        report, methods = check.report(), self.begun.folder / "methods.md"
+        texts = []
+        for name, one in (check.fields or {"": check}).items():
+            text = one.paper().methods_as("markdown")
+            texts.append(f"# {name}\n\n{text}" if name else text)
+        replace_text(methods, "\n\n".join(texts))
+        packed = Path(pack_study(check)[0])
+        tables = [labelled.file] if labelled.file else []
+        self.page.site.written[self.begun.name] = [*tables, *labelled.sheets, report, methods, packed]
+        return labelled
 
 
 def _show_labelled(page: StepPage, labelled: Labelled) -> None:
     heading("Take away", 2)
     words("p", labelled.state).classes("qv-state")
     with ui.element("ul").classes("qv-files"):
-        for number, file in enumerate(_Taken.of(page.begun.folder).files):
+        for number, file in enumerate(page.site.written[page.begun.name]):
             with ui.element("li"):
                 link = ui.link(f"Download {file.name}", f"/study/{page.begun.name}/file/{number}")
                 link.props["download"] = file.name

@@ -39,10 +39,16 @@ class Site:
     Args:
         folder: The folder with the studies.
         viewer: Opens a viewer of a study, and gives its address on this server.
+
+    Attributes:
+        here: The folder.
+        asking: The processes that ask.
+        written: The files of a study that can be taken away, by its name.
     """
 
     def __init__(self, folder: Path, viewer: Callable[[Path], str]) -> None:
         self.here, self.viewer, self.asking = Here(folder), viewer, AskingProcesses()
+        self.written: dict[str, list[Path]] = {}
 
 
 @contextmanager
