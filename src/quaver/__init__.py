@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison
     from quaver.comparison.paired_comparison import compare
     from quaver.core.records import Estimate, Label, LabelSet
-    from quaver.study.checking.check import Check, check
+    from quaver.study.checking.check_design import Check, check
     from quaver.study.imports.agreement_import import measure_agreement
     from quaver.study.imports.label_import import import_annotations
     from quaver.study.labelling.labelling import Labelled, label
@@ -78,7 +78,7 @@ __all__ = [
 _load = lazy_names(
     "quaver",
     {
-        "Check": "quaver.study.checking.check",
+        "Check": "quaver.study.checking.check_design",
         "open_studies": "quaver.study.session",
         "Comparison": "quaver.comparison.comparison_result",
         "Estimate": "quaver.core.records",
@@ -88,7 +88,7 @@ _load = lazy_names(
         "Study": "quaver.study.session",
         "agreement": "quaver.agreement",
         "bundle": "quaver.bundles.packing",
-        "check": "quaver.study.checking.check",
+        "check": "quaver.study.checking.check_design",
         "compare": "quaver.comparison.paired_comparison",
         "import_annotations": "quaver.study.imports.label_import",
         "label": "quaver.study.labelling.labelling",

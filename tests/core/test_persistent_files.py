@@ -38,7 +38,7 @@ EXPORTS = {
     "acceptance/accepted_labels.py",
     "cli/deciding.py",
     "papers/paper_figures.py",
-    "promptstability/pandas_frames.py",
+    "promptstability/stability_scores.py",
     "report/page/paper_parts.py",
     "report/page/html_page.py",
     "report/tables/written_tables.py",

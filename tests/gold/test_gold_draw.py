@@ -35,8 +35,11 @@ def test_shares_of_valid_answers_become_probabilities() -> None:
     assert found.shares[2].tolist() == [1, 0]
     assert found.probabilities[2].tolist() == pytest.approx([4.5 / 5, 0.5 / 5])
     assert found.probabilities[0].tolist() == [0.5, 0.5]
-    assert found.modal == ["no label", "b", "a"]
-    assert found.disagreement == ["split", "split", "agreed"]
+    assert found.strata == [
+        "predicted=no label, disagreement=split",
+        "predicted=b, disagreement=split",
+        "predicted=a, disagreement=agreed",
+    ]
     assert found.doubt.argmax() == 0
     assert found.doubt.argmin() == 2
 
@@ -67,7 +70,7 @@ def test_the_width_is_that_of_the_difference_estimator(design: str) -> None:
     predicted = population()
     p = predicted.probabilities[:, 0]
     worth = None if design == "simple" else predicted.doubt
-    before = first_draw(list(predicted.items), predicted.disagreement if design == "stratified" else None)
+    before = first_draw(list(predicted.items), predicted.strata if design == "stratified" else None)
     chances = probabilities(before, 80, worth)
     rng = np.random.default_rng(1)
     found = []

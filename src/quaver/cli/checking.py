@@ -50,8 +50,7 @@ def check_command(
       quaver check texts.xlsx --text tweet --labels "favor, against, none"
       quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
     """
-    from quaver.study.checking.check import judged
-    from quaver.study.checking.check_design import prepared_check
+    from quaver.study.checking.check_design import judged, prepared_check
 
     if function:
         options["model"] = function_of(function)

@@ -107,16 +107,10 @@ HOW: Final = (
 
 def first_draw(items: Sequence[str], strata: Sequence[str] | None = None) -> pl.DataFrame:
     """A population of which nothing is drawn yet."""
-    return pl.DataFrame(
-        {
-            "item": list(items),
-            "probability": [0.0] * len(items),
-            "drawn": [False] * len(items),
-            "stratum": ["all"] * len(items) if strata is None else list(strata),
-            "round": [None] * len(items),
-        },
-        schema=DRAW_COLUMNS,
-    )
+    frame = pl.DataFrame({"item": items, "stratum": strata or ["all"] * len(items)})
+    columns = {"probability": 0.0, "drawn": False, "round": None}
+    frame = frame.with_columns(pl.lit(value).alias(name) for name, value in columns.items())
+    return frame.select(list(DRAW_COLUMNS)).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
 
 
 def joined(before: pl.DataFrame, items: Sequence[str], strata: Sequence[str], number: int) -> pl.DataFrame:
@@ -125,15 +119,9 @@ def joined(before: pl.DataFrame, items: Sequence[str], strata: Sequence[str], nu
     What was drawn keeps its stratum, also if it would fall into another one now. Items that joined are strata
     of their own, since rounds before could not have drawn them.
     """
-    known = set(before["item"])
-    new = [
-        (item, f"{stratum}; since round {number}")
-        for item, stratum in zip(items, strata, strict=True)
-        if item not in known
-    ]
-    if not new:
-        return before
-    return pl.concat([before, first_draw([one[0] for one in new], [one[1] for one in new])])
+    new = first_draw(items, strata).join(before, on="item", how="anti", maintain_order="left")
+    own = pl.concat_str("stratum", pl.lit(f"; since round {number}"))
+    return pl.concat([before, new.with_columns(stratum=own)])
 
 
 def probabilities(before: pl.DataFrame, n: float, worth: Floats | None = None) -> Floats:
@@ -226,18 +214,12 @@ class Predicted:
         return doubt
 
     @property
-    def modal(self) -> list[str]:
-        """Each item's most frequent label; ``no label`` where it has none."""
-        most = self.shares.argmax(1)
-        return [
-            self.labels[at] if n else "no label" for at, n in zip(most.tolist(), self.answers, strict=True)
-        ]
-
-    @property
-    def disagreement(self) -> list[str]:
-        """Whether the answers about each item are ``agreed`` or ``split``."""
-        agreed = (self.shares.max(1, initial=0.0) >= SPLIT).tolist()
-        return ["agreed" if one else "split" for one in agreed]
+    def strata(self) -> list[str]:
+        """Each item's most frequent label, and whether its answers are ``agreed`` on it or ``split``."""
+        names = np.array([*self.labels, "no label"], dtype=object)
+        modal = names[np.where(self.answers > 0, self.shares.argmax(1), -1)]
+        split = np.where(self.shares.max(1, initial=0.0) >= SPLIT, "agreed", "split")
+        return [f"predicted={label}, disagreement={how}" for label, how in zip(modal, split, strict=True)]
 
 
 def predicted_labels(
@@ -325,8 +307,7 @@ def strata_of(predicted: Predicted, n: float) -> list[str]:
     >>> strata_of(predicted_labels(None, ["1", "2"], ["a", "b"]), 4)
     ['predicted=no label, disagreement=split', 'predicted=no label, disagreement=split']
     """
-    pairs = zip(predicted.modal, predicted.disagreement, strict=True)
-    strata = [f"predicted={label}, disagreement={split}" for label, split in pairs]
+    strata = predicted.strata
     sizes = Counter(strata)
     small = {name for name, size in sizes.items() if size * n < FEWEST * len(strata)}
     return strata if len(small) < 2 else [OTHER if name in small else name for name in strata]

@@ -12,7 +12,6 @@ from typing import Any
 from warnings import warn
 
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.promptstability.pandas_frames import check_path, pandas, pandas_frame, write_rows
 from quaver.promptstability.rewording import SURFACE_WARNING, Rewords, checked_paraphraser, paraphrases
 from quaver.promptstability.stability_scores import (
     COLUMNS,
@@ -20,12 +19,16 @@ from quaver.promptstability.stability_scores import (
     Metric,
     Score,
     check_columns,
+    check_path,
     inter_scores,
     intra_scores,
     level_of,
+    pandas,
+    pandas_frame,
     stability_chart,
     summaries_of_repeats,
     summary_of_temperatures,
+    write_rows,
 )
 
 _LOG = logging.getLogger("quaver.promptstability")

@@ -11,7 +11,7 @@ from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.paraphrase.pegasus import Pegasus
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.errors import MissingKey, QuaverError, SpecError, UnknownName
-from quaver.promptstability.pandas_frames import pandas_frame
+from quaver.promptstability.stability_scores import pandas_frame
 
 Rewords = Literal["surface", "pegasus"] | Callable[[str, int, float], Sequence[str]]
 """Who paraphrases: one of Quaver's engines, or a function ``reword(text, count, temperature)``."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 from quaver.agreement.disagreement import scale
 from quaver.agreement.stratified_alpha import alphas_of_rows
 from quaver.core.records import Estimate, Level
-from quaver.errors import MeasureError, StoreError, UnknownName
+from quaver.core.spreadsheet import safe_cell
+from quaver.errors import MeasureError, StoreError, Unavailable, UnknownName
 from quaver.estimation.coded_columns import encode
 from quaver.estimation.intervals import percentile
 from quaver.estimation.jackknife import Resampling
@@ -192,6 +195,58 @@ def _score(
     return score
 
 
+def pandas() -> Any:
+    """The module pandas.
+
+    Raises:
+        Unavailable: It is not installed.
+    """
+    try:
+        import pandas as found
+    except ImportError as error:
+        raise Unavailable(
+            "promptstability's results are pandas frames, and pandas is not installed",
+            where="quaver.promptstability",
+            found=str(error),
+            fix='pip install "quaver[pandas]"',
+        ) from None
+    return found
+
+
+def pandas_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A pandas frame of rows."""
+    return pandas().DataFrame(list(rows))
+
+
+def check_path(path: str | Path | None) -> None:
+    """Check, before anything is spent, that a file can be written there.
+
+    Raises:
+        StoreError: Its folder does not exist.
+    """
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise StoreError(
+            "there is no such folder", where=str(path), expected="a folder that exists", fix="create it first"
+        )
+
+
+def write_rows(frame: Any, path: str | Path) -> None:
+    """Write a pandas frame as CSV in which a spreadsheet finds no formula.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    missing = frame.isna().to_numpy()
+    try:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(frame.columns)
+            for cells, blank in zip(frame.itertuples(index=False), missing, strict=True):
+                writer.writerow(["" if b else safe_cell(c) for c, b in zip(cells, blank, strict=True)])
+    except OSError as error:
+        raise StoreError("the file cannot be written", where=str(path), found=str(error)) from None
+
+
 def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:
     """Check that a frame has some columns.
 
@@ -298,38 +353,25 @@ def stability_chart(scores: Mapping[Any, Mapping[str, Any]], axis: str, path: st
     """
     import altair as alt  # slow to load
 
-    rows = [
-        {axis: place, "alpha": score[value], "low": score[low], "high": score[high], "interval": kind}
-        for place, score in scores.items()
-        for kind, (value, low, high) in _KINDS.items()
-    ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X(f"{axis}:O", axis=alt.Axis(labelAngle=0), scale=alt.Scale(padding=0.8)),
-        xOffset=alt.XOffset("interval:N"),
-        color=alt.Color("interval:N", title=None, legend=alt.Legend(orient="top", labelLimit=400)),
-    )
-    y = alt.Y("alpha:Q", title="Krippendorff's alpha", scale=alt.Scale(zero=False))
-    bars = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="Krippendorff's alpha"), y2="high:Q")
-    points = base.mark_point(filled=True, size=50).encode(y=y)
-    bar = alt.Chart(alt.InlineData(values=[{"y": 0.8}])).mark_rule(strokeDash=[4, 4]).encode(y="y:Q")
-    result = alt.layer(bar, bars, points).properties(
-        width=640, height=320, title=f"Stability by {axis.lower()}, with 95% intervals"
-    )
-    if path is None:
-        _show(result)
-    elif Path(path).suffix.lower() not in _ENDINGS:
+    if path is not None and Path(path).suffix.lower() not in _ENDINGS:
         raise StoreError("this kind of file cannot be written", where=str(path), expected=", ".join(_ENDINGS))
-    else:
-        result.save(str(path))
-    return result
-
-
-def _show(made: Any) -> None:
-    """Show a chart where a notebook runs."""
-    try:
-        from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
+    rows = []
+    for place, score in scores.items():
+        for kind, (value, low, high) in _KINDS.items():
+            numbers = {"alpha": score[value], "low": score[low], "high": score[high]}
+            rows.append({axis: place, "interval": kind, **numbers})
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X(f"{axis}:O", axis=alt.Axis(labelAngle=0)),
+        xOffset="interval:N",
+        color=alt.Color("interval:N", legend=alt.Legend(title=None, orient="top", labelLimit=400)),
+    )
+    y = alt.Y("low:Q", title="Krippendorff's alpha", scale=alt.Scale(zero=False))
+    chart = alt.layer(base.mark_rule().encode(y=y, y2="high:Q"), base.mark_point().encode(y="alpha:Q"))
+    chart = chart.properties(width=640, title=f"Stability by {axis.lower()}, with 95% intervals")
+    if path is not None:
+        chart.save(str(path))
+    elif "IPython" in sys.modules:
         from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return
-    if get_ipython() is not None:
-        display(made)
+
+        display(chart)
+    return chart

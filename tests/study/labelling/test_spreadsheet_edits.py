@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-import xlsxwriter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
@@ -53,36 +52,6 @@ def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path: 
     assert new == [HEADS, ("=1+1", "0.75"), ("a <b> & “c”\nd  e", None), (None, None), (" קול", "1")]
     assert cells(found, "other") == cells(source, "other")
     assert CalamineWorkbook.from_path(found).sheet_names == ["Données", "other"]
-
-
-def test_parts_that_nothing_is_added_to_are_copied_byte_for_byte(tmp_path: Path) -> None:
-    source = tmp_path / "t.xlsx"
-    with xlsxwriter.Workbook(str(source)) as book:
-        sheet = book.add_worksheet("data")
-        sheet.write_row(0, 0, ["text", "number"], book.add_format({"bold": True}))
-        sheet.write_row(1, 0, ["one", 1])
-        sheet.write_formula(2, 1, "=B2+1")
-        sheet.merge_range("A4:B5", "merged")
-        sheet.data_validation("A2:A9", {"validate": "list", "source": ["one", "two"]})
-        sheet.set_column(0, 0, 40)
-        sheet.freeze_panes(1, 0)
-        book.add_chart({"type": "line"})
-        book.define_name("Answer", "=data!$B$2")
-    found = edited(source, None, ("label",), {2: ("x",)})
-    with zipfile.ZipFile(source) as was, zipfile.ZipFile(found) as now:
-        assert was.namelist() == now.namelist()
-        changed = [name for name in was.namelist() if was.read(name) != now.read(name)]
-        assert changed == ["xl/worksheets/sheet1.xml"]
-        content = now.read(changed[0]).decode()
-    for kept in ("<f>B2+1</f>", '<mergeCell ref="A4:B5"/>', "<dataValidation ", "<pane ", 'width="40'):
-        assert kept in content
-
-
-def test_a_label_is_never_a_formula(tmp_path: Path) -> None:
-    source = write_xlsx(tmp_path / "t.xlsx", [("text",), ("one",)])
-    found = edited(source, None, ("label",), {2: ("=HYPERLINK(1)",)})
-    with zipfile.ZipFile(found) as archive:
-        assert b"<f>" not in archive.read("xl/worksheets/sheet1.xml")
 
 
 def test_the_first_sheet_that_holds_something_is_the_table(tmp_path: Path) -> None:
