@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Label, LabelSet, Numbers
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row
 from quaver.errors import ItemError
 from quaver.gold.returned_labels import ADJUDICATES, ReturnedLabels
 

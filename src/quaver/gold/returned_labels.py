@@ -15,7 +15,7 @@ from quaver.core.label_values import CellReader
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Numbers
 from quaver.core.spreadsheet import plain_cell, safe_cell
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError, nearest
 from quaver.gold.coder_sheet import CODER, ITEM, NOTE, TEXT
 

@@ -18,7 +18,7 @@ from quaver.core.input_budget import read_file
 from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row
 from quaver.errors import ItemError
 from quaver.gold.coder_sheet import CODER, ITEM, LABEL, assigned
 from quaver.gold.returned_labels import CODED_COLUMNS, ReturnedLabels, current, ratings

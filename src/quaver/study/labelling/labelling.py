@@ -24,8 +24,7 @@ from quaver.core.number_format import promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
-from quaver.design.items.table_files import read_rows
-from quaver.design.items.text_lines import Row
+from quaver.design.items.table_files import Row, read_rows
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import ITEM, TEXT, Sheet
