@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import polars as pl
 
@@ -15,7 +15,6 @@ from quaver.core.label_values import CellReader
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Numbers
 from quaver.core.spreadsheet import plain_cell, safe_cell
-from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError, nearest
 from quaver.gold.coder_sheet import CODER, ITEM, NOTE, TEXT
 
@@ -105,6 +104,17 @@ def ratings(coded: pl.DataFrame) -> pl.DataFrame:
 
 ADJUDICATES = " (adjudicates)"
 """The end of the name in an adjudicator's sheet."""
+
+
+class Row(Protocol):
+    """A row that came back, with the columns of a sheet."""
+
+    @property
+    def where(self) -> str:
+        """The file and the line."""
+
+    def text(self, column: str | None) -> str:
+        """A cell's text; empty for an empty cell."""
 
 
 class ReturnedLabels:
