@@ -51,7 +51,13 @@ def changes(before: str, after: str) -> list[Change]:
         if kind == "equal":
             found.append(Change("same", "".join(old_rest[i:j])))
         else:
-            found += [Change("gone", "".join(old_rest[i:j])), Change("new", "".join(new_rest[k:m]))]
+            gone, new_text = "".join(old_rest[i:j]), "".join(new_rest[k:m])
+            space = gone[len(gone.rstrip()) :]
+            if not new_text.endswith(space):
+                space = ""
+            found.append(Change("gone", gone.removesuffix(space)))
+            found.append(Change("new", new_text.removesuffix(space)))
+            found.append(Change("same", space))  # the space behind both
     found.append(Change("same", "".join(old[len(old) - tail :])))
     return [change for change in found if change.text]
 
