@@ -11,6 +11,12 @@ test rejects in 14 to 17% of studies at the 5% level. So intervals and p values 
 variances: the likelihood's, and the sandwich variance of what items (or groups of them) add to its slope,
 which holds whatever differs between these (Liang & Zeger 1986, Biometrika 73, 13-22). By t with as many
 degrees of freedom as there are items less one, tests then reject in 2 to 5% (10 to 60 items).
+
+The intercept and the standard deviation rise together along a ridge of the likelihood, which is far from a
+parabola where nearly all answers are right: an interval by a standard error then holds the intercept in 86
+to 89% of studies (200 items × 5, 97% right). Their intervals therefore reach to where the profile likelihood
+has fallen, and the intercept's as far as for both at once where the answers do not show that items differ.
+Simulated with 59 to 97% right, 50 to 200 items × 5 to 12 answers and sd 0.5 to 3, they hold it in 94 to 99%.
 """
 
 from __future__ import annotations
@@ -44,8 +50,8 @@ _SOURCE = (
 )
 _ITEM, _CORRECT = "item", "correct"
 _SEPARATED = "always right or always wrong here, or nearly so: the log odds have no finite estimate"
-_NO_SD = 0.05
-"""An estimated standard deviation below this, in log odds, has no interval of its own."""
+_EVIDENCE: Final = 0.05
+"""P of a likelihood-ratio test below which the answers show that items differ."""
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(15)
 _STEPS: Final = 60
@@ -53,6 +59,10 @@ _STEPS: Final = 60
 _NEAR: Final = 1e-9
 _DIFFERENCE: Final = 1e-4
 """Of the parameters, for the Hessian, by central differences of the gradient."""
+_BFGS: Final = {"gtol": 1e-6, "maxiter": 500}
+_ROUGHLY: Final = {"gtol": 1e-3, "maxiter": 500}
+_CLOSE: Final = 1e-3
+"""How near the ends of a profile interval are found, in log odds."""
 _FURTHEST: Final = 30.0
 """Log odds beyond which a coefficient or a standard deviation has no finite estimate."""
 
@@ -170,9 +180,15 @@ def _estimates(
         yield replace(blank, reason=" ".join(part for part in parts if part).replace(" ;", ";"))
         return
     variances = np.diag(whole.covariance).tolist(), np.diag(whole.sandwich).tolist()
-    for name, value, plain, robust in zip(names, whole.value.tolist(), *variances, strict=False):
+    critical = float(special.stdtrit(groups - 1, (1 + level) / 2))
+    for index, (name, value, plain, robust) in enumerate(
+        zip(names, whole.value.tolist(), *variances, strict=False)
+    ):
         wide = max(plain, robust) ** 0.5
-        reach = float(special.stdtrit(groups - 1, (1 + level) / 2)) * wide
+        low, high = value - critical * wide, value + critical * wide
+        if name == "Intercept":
+            ends = whole.ends(index, whole.fall(level, groups))
+            low, high = min(low, ends[0]), max(high, ends[1])
         term = replace(blank, cell={**blank.cell, "term": name}, reason=_SEPARATED)
         details = {
             "se": plain**0.5,
@@ -182,21 +198,17 @@ def _estimates(
         }
         details["p"] = float(2 * special.stdtr(groups - 1, -abs(value / wide)))
         method = f"{blank.method}: log odds, interval by t over {groups} {blank.unit}s"
-        known = replace(
-            term, value=value, low=value - reach, high=value + reach, reason=None, details=details
-        )
-        yield term if plain**0.5 > WIDEST else replace(known, method=method)
-    sd, sd_error = float(whole.value[-1]), float(np.sqrt(whole.covariance[-1, -1]))
-    ratio = float(np.exp(-special.ndtri((1 - level) / 2) * sd_error / max(sd, _NO_SD)))
-    low, high = (sd / ratio, sd * ratio) if sd > _NO_SD and sd_error > 0 else (None, None)
+        known = replace(term, value=value, low=low, high=high, reason=None, details=details)
+        yield term if plain**0.5 > WIDEST or np.isinf(high - low) else replace(known, method=method)
+    sd, (low, high) = float(whole.value[-1]), whole.ends(-1, critical**2)
     yield replace(
         blank,
         measure="mixed_effects_sd",
         value=sd,
-        low=low,
+        low=max(0.0, low),
         high=high,
         reason=None,
-        method=f"{blank.method}: standard deviation",
+        method=f"{blank.method}: standard deviation, interval by the profile likelihood",
         cell={**blank.cell, "term": f"1 | {_ITEM}"},
         details={"groups": groups, "log_likelihood": whole.log_likelihood},
     )
@@ -236,12 +248,61 @@ class _Fit(NamedTuple):
         covariance: Of these, by the Hessian.
         sandwich: The same, which holds whatever differs between groups.
         log_likelihood: Of the answers.
+        counted: The answers.
     """
 
     value: Floats
     covariance: Floats
     sandwich: Floats
     log_likelihood: float
+    counted: _Counted
+
+    def fall(self, level: float, groups: int) -> float:
+        """By how much twice the log likelihood may fall within the intercept's interval.
+
+        As for one parameter by t; where the answers do not show that items differ, as for two by F, since
+        the standard deviation may then be anything from 0 up.
+        """
+        alike = special.chdtrc(1, max(0.0, self._short(-1, 0.0)))
+        if alike < _EVIDENCE:
+            return float(special.stdtrit(groups - 1, (1 + level) / 2)) ** 2
+        return 2 * float(special.fdtri(2, groups - 1, level))
+
+    def ends(self, index: int, fall: float) -> tuple[float, float]:
+        """Where twice the profile log likelihood of a parameter has fallen so far; infinite where nowhere."""
+        return self._end(index, fall, -1.0), self._end(index, fall, 1.0)
+
+    def _end(self, index: int, fall: float, away: float) -> float:
+        near, far = float(self.value[index]), float(self.value[index]) + away / 2
+        while abs(far) < 2 * _FURTHEST:
+            if index == -1 and far < 0.0:
+                far = 0.0
+            if self._short(index, far) > fall:
+                return float(
+                    scipy.optimize.brentq(lambda at: self._short(index, at) - fall, near, far, xtol=_CLOSE)
+                )
+            if index == -1 and far == 0.0:
+                return 0.0
+            near, far = far, far + 2 * (far - near)
+        return away * np.inf
+
+    def _short(self, index: int, value: float) -> float:
+        """By how much twice the log likelihood falls where a parameter has a value, the others their best."""
+        free = np.arange(self.value.size) != index % self.value.size
+        theta = np.append(self.value[:-1], max(float(self.value[-1]), 0.5))  # at 0 it has no slope
+        if self.covariance[index, index] > 0 and self.covariance[-1, -1] > 0:  # along the ridge
+            ridge = self.covariance[index] / self.covariance[index, index]
+            theta = self.value + ridge * (value - self.value[index])
+            theta[-1] = max(0.1, theta[-1])
+        theta[index] = value
+
+        def objective(rest: Floats) -> tuple[float, Floats]:
+            theta[free] = rest
+            likelihood, scores = _likelihood(self.counted, theta)
+            return -likelihood, -scores.sum(0)[free]
+
+        found = scipy.optimize.minimize(objective, theta[free], jac=True, method="BFGS", options=_ROUGHLY)
+        return 2 * (self.log_likelihood + float(found.fun))
 
 
 def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Sequence[str], _Fit]:
@@ -267,7 +328,7 @@ def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Seq
     widest = codes_of[0][1].codes[first][np.unique(item, return_index=True)[1]].astype(np.int64)
     sums = _by_item(widest, scores)
     sandwich = covariance @ (sums.T @ sums * len(sums) / (len(sums) - 1)) @ covariance
-    return made.names, _Fit(theta, covariance, np.asarray(sandwich), likelihood)
+    return made.names, _Fit(theta, covariance, np.asarray(sandwich), likelihood, counted)
 
 
 def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:
@@ -280,8 +341,7 @@ def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:
         likelihood, scores = _likelihood(counted, theta)
         return -likelihood, -scores.sum(0)
 
-    options = {"gtol": 1e-6, "maxiter": 500}
-    found = scipy.optimize.minimize(objective, start, jac=True, method="BFGS", options=options)
+    found = scipy.optimize.minimize(objective, start, jac=True, method="BFGS", options=_BFGS)
     theta = np.append(found.x[:-1], abs(found.x[-1]))
     if not np.isfinite(found.fun) or np.abs(theta).max() > _FURTHEST:
         raise _unfitted("no finite maximum")
