@@ -84,8 +84,8 @@ def gold_coders(study: StudySource) -> pl.DataFrame:
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
     taken = {*ANNOTATION_COLUMNS, *study.factors, *study.experiment.groups, *study.spec.items.coder_columns}
     own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
-    renamed = {name: f"coder {name}" for name in own if name in taken}
-    return table.select("item", *own).rename(renamed)
+    columns = [pl.col(name).alias(f"coder {name}" if name in taken else name) for name in own]
+    return table.select("item", *columns)
 
 
 def coders_of(study: StudySource) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
 from quaver.core.annotations import Row, rows_with
 from quaver.core.model import Model, Probed
-from quaver.core.records import Call, Request, Response
+from quaver.core.records import Call, Item, Request, Response
 from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
@@ -189,7 +189,7 @@ class Collecting:
         )
 
     def _pilot(self, names: Sequence[str], budget: Budget) -> None:
-        """Ask each model that costs money a few requests, spread over the study, and look at the answers.
+        """Ask each model that costs money about a few of the longest texts, and look at the answers.
 
         Raises:
             ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
@@ -200,8 +200,7 @@ class Collecting:
         pilots: dict[str, list[Request]] = {}
         for name in names:
             if name not in free and _is_worth_a_pilot(self._study, name, stored[name]):
-                requests = islice(self._requests(name, _PILOT), _PILOT)
-                pilots[name] = [request.part(request.calls[:1]) for request in requests]
+                pilots[name] = _about_the_longest(self._requests(name), self._study.experiment.items)
         asked = {name: iter(requests) for name, requests in pilots.items() if requests}
         if asked:
             self._collected(asked, budget, is_pilot=True)
@@ -342,6 +341,20 @@ def _is_worth_a_pilot(study: StudyFile, model: str, stored: int) -> bool:
     conditions = enumerate(study.experiment.conditions)
     calls = sum(study.calls_of(at) for at, condition in conditions if condition.model == model)
     return stored < _PILOT and calls >= _WORTH
+
+
+def _about_the_longest(requests: Iterator[Request], items: Sequence[Item]) -> list[Request]:
+    """The first request about each of the longest texts, a call each."""
+    lengths = [sum(len(str(value)) for value in item.fields.values()) for item in items]
+    wanted = set(sorted(range(len(items)), key=lambda index: -lengths[index])[:_PILOT])
+    found: list[Request] = []
+    for request in requests:
+        if request.calls[0].item in wanted:
+            wanted.discard(request.calls[0].item)
+            found.append(request.part(request.calls[:1]))
+        if not wanted:
+            break
+    return found
 
 
 def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call]) -> None:
