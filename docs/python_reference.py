@@ -86,7 +86,7 @@ GROUPS = (
         "Pack and verify a study",
         "One archive with everything in it, and the command that makes again what follows from the answers.",
         ("bundle", "verify"),
-        ("quaver.bundles.verification.Verification",),
+        ("quaver.bundles.outcome.Verification",),
     ),
     Group(
         "results",

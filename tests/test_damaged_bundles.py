@@ -10,7 +10,8 @@ import pytest
 from tests.damage import KINDS, SQL, damaged, edit, repacked
 
 import quaver
-from quaver.bundles.verification import Verification, verify
+from quaver.bundles.outcome import Verification
+from quaver.bundles.verification import verify
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.archive import pack
 

@@ -27,7 +27,7 @@ from quaver.design.items.table_files import read_rows
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part
 from quaver.errors import SpecError, UnknownName
-from quaver.papers.stored_answers import answers_of
+from quaver.papers.paper_answers import answers_of
 from quaver.study.imports.import_options import ImportOptions
 
 NAME: Final = "published.yaml"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quaver.cli.options import function_of
+from quaver.cli.command_options import function_of
 from quaver.errors import QuaverError
 
 

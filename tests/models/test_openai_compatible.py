@@ -400,8 +400,8 @@ def test_more_than_any_preset_gives_is_refused_at_plan_time(tmp_path: Path) -> N
     study = _study(tmp_path, "http://localhost:1/v1", {"logprobs": 5})
     with pytest.raises(SpecError) as caught:
         study.plan()
-    assert "vllm" in str(caught.value)
-    assert "llamacpp" in str(caught.value)
+    assert "5 log-probabilities" in str(caught.value)
+    assert "leave it out" in str(caught.value.fix)
 
 
 def test_a_seed_that_is_asked_for_must_be_taken(tmp_path: Path) -> None:

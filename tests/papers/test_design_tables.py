@@ -157,7 +157,7 @@ def test_the_lengths_of_several_data_sets_are_averaged(study: Study) -> None:
 
 
 def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quaver.papers.stored_answers import StoredAnswers
+    from quaver.papers.paper_answers import StoredAnswers
 
     columns = ("factor", "level", "calls", "prompt_tokens", "completion_tokens", "money")
     rows = [("tone", "plain", 80, 800.0, 80.0, 0.08), ("tone", "polite", 80, 1000.0, 60.0, 0.09)]

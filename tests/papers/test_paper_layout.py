@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quaver.core.records import Estimate
 from quaver.papers.catalogue import FigureKind
+from quaver.papers.paper_answers import NOTHING, UNKNOWN
 from quaver.papers.paper_figures import page_of, points
 from quaver.papers.published_table import Layout, PublishedTable, number, reasons, table_of
-from quaver.papers.stored_answers import NOTHING, UNKNOWN
 from quaver.report.tables.table import Table, plain
 
 

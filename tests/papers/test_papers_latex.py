@@ -11,7 +11,7 @@ import pytest
 from tests.papers import small
 
 from quaver.papers import catalogue
-from quaver.papers.stored_answers import answers_of
+from quaver.papers.paper_answers import answers_of
 
 pytestmark = [
     pytest.mark.long,

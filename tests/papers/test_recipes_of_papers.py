@@ -18,8 +18,8 @@ from quaver.design.spec.yaml_file import read_yaml
 from quaver.design.study_kinds import KINDS, PAPERS, study_of_kind
 from quaver.errors import SpecError, UnknownName
 from quaver.papers import catalogue
+from quaver.papers.paper_answers import answers_of
 from quaver.papers.published_table import FORMATS
-from quaver.papers.stored_answers import answers_of
 
 pytestmark = pytest.mark.long
 

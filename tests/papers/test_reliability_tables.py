@@ -14,8 +14,8 @@ from tests.papers.planted import chance, items
 
 from quaver import Study
 from quaver.papers import catalogue, paper_figures, reliability_tables
+from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import PublishedTable
-from quaver.papers.stored_answers import StoredAnswers
 
 STUDY = """\
 name: sides

@@ -25,7 +25,7 @@ from quaver import Study, import_annotations
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import catalogue, figure, printed, stability_tables, table
-from quaver.papers.stored_answers import NOTHING
+from quaver.papers.paper_answers import NOTHING
 from quaver.report.tables.study_tables import Cost
 
 STUDY = """\

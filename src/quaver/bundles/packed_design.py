@@ -6,11 +6,12 @@ import json
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
 from quaver.bundles.derived_files import item_document
+from quaver.bundles.outcome import Verification
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
 from quaver.design.calls.call_plan import Plan
@@ -22,9 +23,6 @@ from quaver.study.sources.bundle_source import Bundle
 from quaver.study.sources.labels_source import Labels
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_source import StudySource
-
-if TYPE_CHECKING:
-    from quaver.bundles.verification import Verification
 
 _MOST = 5
 """Items of which is said that they differ."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import typer
 from typing_extensions import Unpack
 
+from quaver.cli.command_options import FileArgument, YesOption, function_of, with_options
 from quaver.cli.console import errors, say, say_taken, screen
-from quaver.cli.options import FileArgument, YesOption, function_of, with_options
 from quaver.cli.run_display import next_command, say_card, say_verdict, show_outcome, watching
 from quaver.core.number_format import count, duration
 from quaver.core.replaced_file import replace_text

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typing_extensions import Unpack
 
-from quaver.cli.console import print_by_field, print_json, printer, say, say_heading, screen, table
-from quaver.cli.options import (
+from quaver.cli.command_options import (
     HERE,
     FieldOption,
     FileArgument,
@@ -27,6 +26,7 @@ from quaver.cli.options import (
     study_file,
     with_options,
 )
+from quaver.cli.console import print_by_field, print_json, printer, say, say_heading, screen, table
 from quaver.core.number_format import percent, promised, short_name
 from quaver.errors import QuaverError, StoreError
 from quaver.study.gold_sample.gold_options import GoldOptions

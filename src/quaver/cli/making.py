@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from quaver.cli.console import plain, print_json, printer, say, say_heading, screen, table
-from quaver.cli.options import (
+from quaver.cli.command_options import (
     HERE,
     FunctionOption,
     JsonOption,
@@ -21,6 +20,7 @@ from quaver.cli.options import (
     open_study,
     studies_of,
 )
+from quaver.cli.console import plain, print_json, printer, say, say_heading, screen, table
 from quaver.cli.run_display import (
     errors_table,
     print_status,

@@ -11,8 +11,7 @@ import typer
 from rich.console import Group
 from typing_extensions import Unpack
 
-from quaver.cli.console import print_estimates, say, say_heading, screen, show, table
-from quaver.cli.options import (
+from quaver.cli.command_options import (
     HERE,
     EncodingOption,
     FieldOption,
@@ -29,6 +28,7 @@ from quaver.cli.options import (
     studies_of,
     with_options,
 )
+from quaver.cli.console import print_estimates, say, say_heading, screen, show, table
 from quaver.cli.run_display import say_quality
 from quaver.core.number_format import decimals, p_heading, rounded, short_name, span
 from quaver.study.imports.import_options import CellOptions

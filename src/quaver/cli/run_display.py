@@ -14,8 +14,8 @@ from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 
+from quaver.cli.command_options import HERE
 from quaver.cli.console import errors, plain, printer, say, screen, table
-from quaver.cli.options import HERE
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:

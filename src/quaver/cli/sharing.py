@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from quaver.cli.console import printer, say, screen, table
-from quaver.cli.options import (
+from quaver.cli.command_options import (
     HERE,
     FieldOption,
     FileArgument,
@@ -24,6 +23,7 @@ from quaver.cli.options import (
     open_study,
     studies_of,
 )
+from quaver.cli.console import printer, say, screen, table
 
 Form = Literal["markdown", "latex", "html"]
 """A format that papers are written in."""

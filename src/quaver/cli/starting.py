@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import typer
 from typing_extensions import Unpack
 
-from quaver.cli.console import say, say_taken, screen, table
-from quaver.cli.options import (
+from quaver.cli.command_options import (
     HERE,
     FieldOption,
     FileArgument,
@@ -24,6 +23,7 @@ from quaver.cli.options import (
     separator_of,
     with_options,
 )
+from quaver.cli.console import say, say_taken, screen, table
 from quaver.core.replaced_file import replace_text
 from quaver.design.study_kinds import KINDS, PAPERS, listed, study_of_kind
 from quaver.errors import QuaverError

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from quaver.comparison.alignment import Pair, modal_labels
-from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, worded
+from quaver.comparison.difference_verdict import FAMILY, LOSS, LOST, Bound, Verdict, owner, worded
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import SEPARATOR
-from quaver.core.number_format import is_level, short_name
+from quaver.core.number_format import short_name
 from quaver.core.records import OF_SETS, Estimate, Numbers
-from quaver.core.rows import defined, measure_of, of_measures, presented
+from quaver.core.rows import defined, measure_of
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Resampling
@@ -25,69 +25,11 @@ from quaver.study.analysis.study_measures import measurements
 from quaver.study.session import Study
 from quaver.study.sources.study_plugins import Measurement
 
-LOSS: Final = "loss"
-"""The bound by what users lose: overall, in each class and in each declared group."""
-
 CONCLUDED: Final = (*ESTIMATED, *VERDICTS)
 """What a bound may name beside measures and their estimates: conclusions."""
 
 _PART = re.compile(r",(?=[^,=]+=|\s*$)")  # a level may hold commas
 _BOUND = re.compile(r"\s*(\w+)\s*(?:\[(.*)\])?\s*([<>])\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """What a difference may not be, or must be.
-
-    Attributes:
-        measure: Whose difference: the name of an estimate or of a measure; or ``loss``.
-        where: In which cells, by column: ``accuracy[variant=plain] < 0`` (see `level_names.is_level`).
-        sign: On which side of the limit.
-        limit: In the measure's own unit.
-        kind: ``"if"`` fails where the whole interval lies on that side; ``"unless"`` where it does not.
-        text: As it was written.
-    """
-
-    measure: str
-    where: Mapping[str, str]
-    sign: Literal["<", ">"]
-    limit: float
-    kind: Literal["if", "unless"]
-    text: str
-
-    def about(self, estimates: Sequence[Estimate]) -> list[Estimate]:
-        """The differences that it is about.
-
-        The name of a measure that gives no estimate of that name stands for the first that it gives in
-        such cells: ``f1`` for ``f1_macro``.
-        """
-        if self.measure == LOSS:
-            return [estimate for estimate in estimates if FAMILY in estimate.details]
-        here = [
-            estimate
-            for estimate in estimates
-            if FAMILY not in estimate.details
-            and all(is_level(estimate.cell, column, level) for column, level in self.where.items())
-        ]
-        names = [estimate.measure for estimate in here if _owner(estimate.measure) == self.measure]
-        name = self.measure if self.measure in names else next(iter(names), self.measure)
-        return of_measures(here, name)
-
-    def judged(self, estimates: Sequence[Estimate]) -> list[Estimate]:
-        """Those of the differences that it is about that have an interval."""
-        return [estimate for estimate in self.about(estimates) if estimate.low is not None]
-
-    def beyond(self, estimate: Estimate) -> bool:
-        """Whether the whole of a difference's interval lies on the bound's side of its limit."""
-        if estimate.interval is None:
-            return False
-        low, high = estimate.interval
-        return high < self.limit if self.below(estimate) else low > self.limit
-
-    def below(self, estimate: Estimate) -> bool:
-        """Whether it is about differences below its limit; a loss is one above it where less is better."""
-        how = presented(estimate.measure) if self.measure == LOSS else None
-        return (self.sign == "<") != (how is not None and how.better == "lower")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,20 +135,15 @@ def _alone(estimate: Estimate) -> Estimate:
     return replace(estimate, details=details)
 
 
-def _owner(name: str) -> str:
-    """The measure that gives estimates of a name; of a conclusion, the name itself."""
-    return measure_of(name) or name
-
-
 def _check(bound: Bound, estimates: Sequence[Estimate]) -> None:
     """Refuse a bound that judges nothing."""
     where = f"--fail-{bound.kind} {bound.text!r}"
     some = bound.judged(estimates)
     if not some:
         about = bound.about(estimates)
-        own = [estimate for estimate in estimates if _owner(estimate.measure) == _owner(bound.measure)]
+        own = [estimate for estimate in estimates if owner(estimate.measure) == owner(bound.measure)]
         names = dict.fromkeys(estimate.measure for estimate in own)
-        if own and bound.measure not in (*names, _owner(bound.measure)):
+        if own and bound.measure not in (*names, owner(bound.measure)):
             raise UnknownName("estimate", bound.measure, list(names), where=where)
         why = sorted({estimate.reason or ", ".join(estimate.warnings) for estimate in about})
         cells = [

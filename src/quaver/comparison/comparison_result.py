@@ -14,10 +14,11 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from quaver.comparison.bounds import LOSS, Judgement
+from quaver.comparison.bounds import Judgement
 from quaver.comparison.difference_verdict import (
     FAMILY,
     KINDS,
+    LOSS,
     LOST,
     Verdict,
     gravest,

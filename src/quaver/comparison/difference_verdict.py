@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-from quaver.core.number_format import decimals, rounded, short_name
+from quaver.core.number_format import decimals, is_level, rounded, short_name
 from quaver.core.records import Estimate
-from quaver.core.rows import Better, presented
+from quaver.core.rows import Better, measure_of, of_measures, presented
 from quaver.report.page_templates import template
-
-if TYPE_CHECKING:
-    from quaver.comparison.bounds import Bound
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -28,6 +25,70 @@ LOST: Final = "lost"
 
 FAMILY: Final = "family"
 """In the details of a difference that the bound ``loss`` alone is about."""
+
+
+LOSS: Final = "loss"
+"""The bound by what users lose: overall, in each class and in each declared group."""
+
+
+def owner(name: str) -> str:
+    """The measure that gives estimates of a name; of a conclusion, the name itself."""
+    return measure_of(name) or name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """What a difference may not be, or must be.
+
+    Attributes:
+        measure: Whose difference: the name of an estimate or of a measure; or ``loss``.
+        where: In which cells, by column: ``accuracy[variant=plain] < 0`` (see `level_names.is_level`).
+        sign: On which side of the limit.
+        limit: In the measure's own unit.
+        kind: ``"if"`` fails where the whole interval lies on that side; ``"unless"`` where it does not.
+        text: As it was written.
+    """
+
+    measure: str
+    where: Mapping[str, str]
+    sign: Literal["<", ">"]
+    limit: float
+    kind: Literal["if", "unless"]
+    text: str
+
+    def about(self, estimates: Sequence[Estimate]) -> list[Estimate]:
+        """The differences that it is about.
+
+        The name of a measure that gives no estimate of that name stands for the first that it gives in
+        such cells: ``f1`` for ``f1_macro``.
+        """
+        if self.measure == LOSS:
+            return [estimate for estimate in estimates if FAMILY in estimate.details]
+        here = [
+            estimate
+            for estimate in estimates
+            if FAMILY not in estimate.details
+            and all(is_level(estimate.cell, column, level) for column, level in self.where.items())
+        ]
+        names = [estimate.measure for estimate in here if owner(estimate.measure) == self.measure]
+        name = self.measure if self.measure in names else next(iter(names), self.measure)
+        return of_measures(here, name)
+
+    def judged(self, estimates: Sequence[Estimate]) -> list[Estimate]:
+        """Those of the differences that it is about that have an interval."""
+        return [estimate for estimate in self.about(estimates) if estimate.low is not None]
+
+    def beyond(self, estimate: Estimate) -> bool:
+        """Whether the whole of a difference's interval lies on the bound's side of its limit."""
+        if estimate.interval is None:
+            return False
+        low, high = estimate.interval
+        return high < self.limit if self.below(estimate) else low > self.limit
+
+    def below(self, estimate: Estimate) -> bool:
+        """Whether it is about differences below its limit; a loss is one above it where less is better."""
+        how = presented(estimate.measure) if self.measure == LOSS else None
+        return (self.sign == "<") != (how is not None and how.better == "lower")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,6 @@ from quaver.comparison.alignment import (
 )
 from quaver.comparison.bounds import (
     CONCLUDED,
-    LOSS,
-    Bound,
     family_of,
     judged,
     lost_classes,
@@ -34,7 +32,7 @@ from quaver.comparison.bounds import (
     read_bounds,
 )
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.difference_verdict import MARGIN, Verdict, verdict_on
+from quaver.comparison.difference_verdict import LOSS, MARGIN, Bound, Verdict, verdict_on
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded
 from quaver.core.column_names import column_among

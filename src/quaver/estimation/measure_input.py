@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,14 @@ from quaver.estimation.coded_columns import Columns, Gathered, Ints, UnknownColu
 from quaver.estimation.jackknife import Floats, Resampling
 from quaver.estimation.statistic import Cell, Sampler
 
-if TYPE_CHECKING:
-    from quaver.estimation.declaration import Measure
+
+class Declared(Protocol):
+    """A measure as it was declared: its name, the source of its method, and the function itself."""
+
+    name: str
+    source: str
+
+    def __call__(self, *arguments: Any, **options: Any) -> list[Estimate]: ...  # noqa: D102
 
 
 class Judged(NamedTuple):
@@ -204,7 +210,7 @@ class MeasureInput:
         is_retaken: Whether the measure is taken once more without some prompts: only values and draws count.
     """
 
-    measure: Measure
+    measure: Declared
     gathered: Gathered
     labels: LabelSet | None
     by: Sequence[str]
@@ -281,7 +287,7 @@ class MeasureInput:
         return column_for(self.gathered, role, self.columns)
 
     def measured(
-        self, measure: Measure, frame: pl.DataFrame | Gathered | None = None, **options: Any
+        self, measure: Declared, frame: pl.DataFrame | Gathered | None = None, **options: Any
     ) -> list[Estimate]:
         """What another measure gives, asked in the same way."""
         return measure(

@@ -14,9 +14,9 @@ from pydantic import Field
 from quaver.core.arguments import guarded
 from quaver.design.study_kinds import PAPERS
 from quaver.errors import QuaverError, UnknownName
+from quaver.papers.paper_answers import Answers, answers_of
 from quaver.papers.pivots import pivot
-from quaver.papers.published_table import Layout, PublishedTable, Value, reasons, table_of
-from quaver.papers.stored_answers import Answers, answers_of
+from quaver.papers.published_table import FigureKind, Layout, PublishedTable, Value, reasons, table_of
 from quaver.study.session import Study
 
 
@@ -73,39 +73,6 @@ class TableKind:
             layout.of(made, f"{self.name}-{layout.number.split()[-1]}" if several else self.name)
             for layout in self.layouts
         ] or [made]
-
-
-@dataclass(frozen=True, slots=True)
-class FigureKind:
-    """One of a paper's figures.
-
-    Attributes:
-        number: The paper's number of it; a name where it has none.
-        title: What it shows.
-        draw: The function of `paper_figures` that draws it.
-        paper: Whose: ``barrie-2025``.
-        table: The table whose rows it draws; of one without, the function reads the answers.
-        x: The column of the horizontal axis.
-        y: The columns of the vertical one.
-        panel: The columns whose values have a panel each.
-        series: The columns whose values have a colour each; by default those of ``y``.
-        name: The columns that name a point; ``*`` for the last that holds words, while the others colour it.
-        ends: The column of the intervals.
-        only: The values to which columns are limited.
-    """
-
-    number: str
-    title: str
-    draw: str
-    paper: str = ""
-    table: str = ""
-    x: str = ""
-    y: Sequence[str] = ()
-    panel: Sequence[str] = ()
-    series: Sequence[str] = ()
-    name: Sequence[str] = ()
-    ends: str = ""
-    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def _function(named: str) -> Any:

@@ -11,8 +11,7 @@ from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter, messages_of
 from quaver.estimation.cells import OUTPUT
-from quaver.papers.published_table import Value
-from quaver.papers.stored_answers import (
+from quaver.papers.paper_answers import (
     KEYS,
     NOTHING,
     UNKNOWN,
@@ -22,6 +21,7 @@ from quaver.papers.stored_answers import (
     p_of,
     shortened,
 )
+from quaver.papers.published_table import Value
 
 MEAN = "mean"
 """What the rows over all data sets are called."""

@@ -13,10 +13,10 @@ import vl_convert
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
-from quaver.papers.catalogue import FigureKind
+from quaver.papers.paper_answers import Answers, each_model
+from quaver.papers.published_table import FigureKind
 from quaver.papers.reliability_tables import by_evaluator, evaluators, kept_prompts, reliability
 from quaver.papers.sensitivity_tables import class_matrix, class_points, each_strategy, violin_values
-from quaver.papers.stored_answers import Answers, each_model
 from quaver.report.charts.forms import columns, forest, grid, plane
 from quaver.report.charts.specification import Spec, stacked
 from quaver.report.charts.svg import svg_text

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, p_of
 from quaver.papers.published_table import Value
-from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, p_of
 
 TEMPERATURE = "temperature"
 _OWN = frozenset({"take", "measure", "interval", "needed"})

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from quaver.core.number_format import decimals, span
 from quaver.core.records import Estimate
 from quaver.errors import UnknownName
-from quaver.papers.stored_answers import NOTHING, UNKNOWN
+from quaver.papers.paper_answers import NOTHING, UNKNOWN
 from quaver.report.tables.table import Table, as_text, plain
 from quaver.report.tables.written_tables import csv_text, numbers_of, tidy
 
@@ -359,3 +359,36 @@ def _mean(column: Sequence[Cell]) -> Cell:
     places = len(shown.rstrip("%").partition(".")[2])
     mean = sum(each[0] for each in numbers) / len(numbers)
     return number(mean, f"{places}{'%' * shown.endswith('%')}")
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """One of a paper's figures.
+
+    Attributes:
+        number: The paper's number of it; a name where it has none.
+        title: What it shows.
+        draw: The function of `paper_figures` that draws it.
+        paper: Whose: ``barrie-2025``.
+        table: The table whose rows it draws; of one without, the function reads the answers.
+        x: The column of the horizontal axis.
+        y: The columns of the vertical one.
+        panel: The columns whose values have a panel each.
+        series: The columns whose values have a colour each; by default those of ``y``.
+        name: The columns that name a point; ``*`` for the last that holds words, while the others colour it.
+        ends: The column of the intervals.
+        only: The values to which columns are limited.
+    """
+
+    number: str
+    title: str
+    draw: str
+    paper: str = ""
+    table: str = ""
+    x: str = ""
+    y: Sequence[str] = ()
+    panel: Sequence[str] = ()
+    series: Sequence[str] = ()
+    name: Sequence[str] = ()
+    ends: str = ""
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -14,8 +14,8 @@ from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_error import reliability_curve
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 from quaver.papers.published_table import Value
-from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 
 _TOKEN, _STATED = "logprob", "verbal_confidence"
 _THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)

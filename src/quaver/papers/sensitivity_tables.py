@@ -14,8 +14,8 @@ from quaver.core.annotations import rows_with
 from quaver.core.number_format import decimals
 from quaver.core.records import Label, LabelSet
 from quaver.errors import QuaverError
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 from quaver.papers.published_table import Value
-from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 
 FACTOR = "strategy"
 _MOST = 2000

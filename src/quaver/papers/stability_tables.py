@@ -21,8 +21,8 @@ from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.prompt_stability import CONDITION, WITHIN_REPEAT
 from quaver.measures.stability.stability_curves import SHARES
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 from quaver.papers.published_table import Value, number
-from quaver.papers.stored_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 from quaver.promptstability.stability_scores import (
     COLUMNS,
     Score,

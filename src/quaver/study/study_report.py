@@ -95,7 +95,6 @@ def written_pages(
         if packed:
             lock.pop("bundle", None)
         home = folder / FIELDS / name if name else folder
-        home.mkdir(parents=True, exist_ok=True)
         page = _written(measured, home, lock, own, figures=not packed)
         if not name:
             return [page], own

@@ -13,7 +13,6 @@ from typing import Any
 from quaver.core.input_budget import MOST_BYTES, MOST_CELLS
 from quaver.core.number_format import count
 from quaver.design.items import spreadsheet_engine
-from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, UnknownName
 
 MOST_SHEETS = 1_000
@@ -26,8 +25,11 @@ _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _Numbered = tuple[int, list[str]]
 """The number of a row, and its cells."""
 
+Placed = tuple[dict[str, str], str, str]
+"""A row's cells by column, the file, and where in it the row stands."""
 
-def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Row]:
+
+def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Placed]:
     """Read the table of one sheet.
 
     A number has no useless ``.0``, a date is ``2024-01-31``, and a truth value is ``TRUE``. An error such as
@@ -100,7 +102,7 @@ def _sheet(path: Path, about: dict[str, Any], sheet: str | None, choose: str) ->
     return str(filled[0])
 
 
-def _rows(file: str, grid: Sequence[_Numbered], merged: Sequence[Sequence[int]]) -> list[Row]:
+def _rows(file: str, grid: Sequence[_Numbered], merged: Sequence[Sequence[int]]) -> list[Placed]:
     """The rows below the header."""
     if not grid:
         return []
@@ -118,9 +120,7 @@ def _rows(file: str, grid: Sequence[_Numbered], merged: Sequence[Sequence[int]])
             fix="undo the merge and write the value into each cell",
         )
     return [
-        Row(
-            [(name, cells[index]) for name, index in zip(names, columns, strict=True)], file, f" row {number}"
-        )
+        ({name: cells[index] for name, index in zip(names, columns, strict=True)}, file, f" row {number}")
         for number, cells in grid[1:]
     ]
 

@@ -272,7 +272,8 @@ def _spreadsheet(path: Path, how: dict[str, Any]) -> list[Row]:
     # here, and not above: most studies have no spreadsheet, and its engine takes a while to load
     from quaver.design.items.spreadsheet_files import read_spreadsheet
 
-    return read_spreadsheet(path, how["sheet"], how["hint"].format(name="sheet", value="{value}"))
+    placed = read_spreadsheet(path, how["sheet"], how["hint"].format(name="sheet", value="{value}"))
+    return [Row(cells.items(), file, row) for cells, file, row in placed]
 
 
 _HALF = re.compile("[\ud800-\udfff]")

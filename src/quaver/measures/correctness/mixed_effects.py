@@ -201,12 +201,13 @@ def _estimates(
         known = replace(term, value=value, low=low, high=high, reason=None, details=details)
         yield term if plain**0.5 > WIDEST or np.isinf(high - low) else replace(known, method=method)
     sd, (low, high) = float(whole.value[-1]), whole.ends(-1, critical**2)
+    is_open = np.isinf(high)
     yield replace(
         blank,
         measure="mixed_effects_sd",
         value=sd,
-        low=max(0.0, low),
-        high=high,
+        low=None if is_open else low,
+        high=None if is_open else high,
         reason=None,
         method=f"{blank.method}: standard deviation, interval by the profile likelihood",
         cell={**blank.cell, "term": f"1 | {_ITEM}"},

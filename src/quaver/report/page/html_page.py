@@ -149,6 +149,7 @@ def write_report(
     paper, script = paper_parts(results, tables["cost"]), _script()
     measures = [*results.estimates, *results.audit]
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         svg = write_pictures(shown, folder / "figures" if figures else None)
         csv = _written_tables(
             folder, results, {**{part["table"].name: part["table"] for part in parts}, **tables}

@@ -43,7 +43,8 @@ def open_source(
         given, files = named_items(study)
     else:
         path = Path(study)
-        if path.suffix == ".zip" or (path.is_file() and is_archive(path)):
+        is_table = path.suffix.lower() in _TABLES  # a spreadsheet is an archive, too
+        if path.suffix == ".zip" or (not is_table and path.is_file() and is_archive(path)):
             from quaver.study.sources.bundle_source import open_bundle  # most studies are files
 
             return open_bundle(path, Path(folder) if folder else None)
