@@ -201,7 +201,7 @@ def _estimates(
         known = replace(term, value=value, low=low, high=high, reason=None, details=details)
         yield term if plain**0.5 > WIDEST or np.isinf(high - low) else replace(known, method=method)
     sd, (low, high) = float(whole.value[-1]), whole.ends(-1, critical**2)
-    is_open = np.isinf(high)
+    is_open = bool(np.isinf(high))
     yield replace(
         blank,
         measure="mixed_effects_sd",
