@@ -194,7 +194,7 @@ def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> 
     rows = table_of(source, written_in(given))
     given["n"] = len(rows.rows)
     table, design, _ = _designed(rows, source.stem, given)
-    return study_text(path, source, table, design, starts=True), [*table.taken, *_hints(table)]
+    return study_text(path, source, table, design, starts=True), [*table.taken, *_hints(table, starts=True)]
 
 
 def _designed(
@@ -343,15 +343,15 @@ def _sampled(study: Study, table: TextTable, design: CheckDesign) -> list[Decisi
     return decisions
 
 
-def _hints(table: TextTable) -> list[Decision]:
-    """The columns that texts could be compared by, or grouped by."""
+def _hints(table: TextTable, *, starts: bool = False) -> list[Decision]:
+    """The columns that texts could be compared by, or grouped by: by options, or in the file that starts."""
     hints = []
     for name in table.few:
-        why = f"few values; --compare {shlex.quote(name)}, or `groups:` in the study file, compares by it"
-        hints.append(Decision("compare?", name, why))
+        how = "`groups:` compares the labels" if starts else f"--compare {shlex.quote(name)} compares"
+        hints.append(Decision("compare?", name, f"few values; {how} by it"))
     for name in table.repeating:
-        why = f"its values repeat; --group {shlex.quote(name)}, or `group:`, if their texts are alike"
-        hints.append(Decision("group?", name, why))
+        how = "`group:`" if starts else f"--group {shlex.quote(name)}"
+        hints.append(Decision("group?", name, f"its values repeat; {how}, if their texts are alike"))
     return hints
 
 
