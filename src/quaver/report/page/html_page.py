@@ -25,8 +25,7 @@ from quaver.core.variant_display import marked_messages, origin_in_words
 from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import error_in_words, gallery
-from quaver.report.charts.specification import BREAK
-from quaver.report.charts.svg import inline_svg, svg_text
+from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
@@ -150,7 +149,7 @@ def write_report(
     measures = [*results.estimates, *results.audit]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        svg = write_pictures(shown, folder / "figures" if figures else None)
+        svg = write_pictures(shown, pictures, folder / "figures" if figures else None)
         csv = _written_tables(
             folder, results, {**{part["table"].name: part["table"] for part in parts}, **tables}
         )
@@ -255,7 +254,9 @@ def drawn(shown: Sequence[Figure], broken: dict[str, str]) -> tuple[list[Figure]
     return [figure for figure in shown if figure.name in pictures], pictures
 
 
-def write_pictures(shown: Sequence[Figure], folder: Path | None) -> dict[str, str]:
+def write_pictures(
+    shown: Sequence[Figure], pictures: Mapping[str, tuple[str, str]], folder: Path | None
+) -> dict[str, str]:
     """Write each figure with its title as SVG, PNG and PDF; without a folder, make the SVG alone.
 
     Returns:
@@ -265,7 +266,7 @@ def write_pictures(shown: Sequence[Figure], folder: Path | None) -> dict[str, st
         folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for figure in shown:
-        svg = svg_text(figure.chart(WIDE, titled=True)).replace(BREAK, "")
+        svg = titled(pictures[figure.name][0], figure.title, figure.subtitle, WIDE)
         if folder is not None and not _is_written(svg, folder / f"{figure.name}.svg"):
             (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
             (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
