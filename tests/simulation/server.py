@@ -109,7 +109,7 @@ class Server:
             patch.object(HttpPool, "get", listed),
             patch.object(OpenAICompatible, "_send", remembering),
             patch.object(local_kinds, "kind_at", lambda url: ""),
-            patch.object(round_of_calls, "check_pilot", lambda *_: None),  # many an answer is of no use here
+            patch.object(round_of_calls, "_check_pilot", lambda *_: None),  # many an answer is of no use here
         ):
             yield
 

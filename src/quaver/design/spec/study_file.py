@@ -17,6 +17,7 @@ from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
 from quaver.core import registry
 from quaver.core.arguments import excerpt, expectation, location_of, model_of
 from quaver.design.spec import StudySpec
+from quaver.design.spec.task_spec import with_labels_alike
 from quaver.design.spec.yaml_file import Part, as_yaml_reads, read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 
@@ -322,10 +323,10 @@ def read_study(
         SpecError: The file is missing, is not UTF-8 or not YAML, or has a mistake.
     """
     if isinstance(study, Mapping):
-        source = Positions(None, study, kept)
+        source = Positions(None, with_labels_alike(study), kept)
     else:
         path = Path(study)
-        source = Positions(path, read_yaml(path))
+        source = Positions(path, with_labels_alike(read_yaml(path)))
     if not isinstance(source._document, Mapping):
         raise SpecError(
             "this is not a study",

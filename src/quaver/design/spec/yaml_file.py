@@ -17,7 +17,6 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from quaver.core.input_budget import read_file
-from quaver.core.number_format import composed
 from quaver.core.registry import Kind
 from quaver.errors import SpecError
 
@@ -78,9 +77,8 @@ def read_yaml(path: Path) -> Any:
 
 
 def _text_of(path: Path) -> str:
-    """A file's text, in which é is one character: an e and an accent look the same in an editor."""
     try:
-        return composed(read_file(path, _MOST_BYTES).decode("utf-8-sig"))
+        return read_file(path, _MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         problem, found, fix = (
             "there is no such study file",
