@@ -45,7 +45,7 @@ def test_a_check_shows_the_model_what_the_labels_mean(tmp_path: Path) -> None:
     )
     sheet = written(tmp_path, "label,definition\na,the {{ first }}\nb,\n")
     prepared = prepared_check(texts, codebook=sheet, model="ollama/tiny", prompts=1)
-    (request, *_) = prepared.study.source.requests("tiny")
+    (request, *_) = prepared.study.source.plan.requests("tiny")
     assert request.prompt.messages[-1].content == (
         f"{request.prompt.text}\n\nWhich label fits this text best?\na: the {{{{ first }}}}\n"
         "Answer with one of: a, b."
@@ -64,7 +64,7 @@ def test_several_variables_are_shown_as_they_are_asked_for(tmp_path: Path) -> No
     rows = (f"Text {n} about this.,{'ab'[n % 2]},{('x', 'x;y')[n % 2]},{n % 7 + 0.5}\n" for n in range(40))
     texts.write_text("text,tone,topics,amount\n" + "".join(rows), encoding="utf-8")
     prepared = prepared_check(texts, model="ollama/tiny", prompts=1, fields=["tone", "topics", "amount"])
-    (request, *_) = prepared.study.source.requests("tiny")
+    (request, *_) = prepared.study.source.plan.requests("tiny")
     shown = fields_shown("Code this text.", prepared.table.fields, request.prompt.text)
     assert len(prepared.table.fields) == 3
     assert shown == request.prompt.messages[-1].content

@@ -42,7 +42,7 @@ class Shots(Options):
 
     factor: ClassVar[str] = "shots"
     k: _Number | list[_Number] | None = None
-    draws: Annotated[int, Field(ge=1)] = 1
+    draws: Annotated[int, Field(ge=1, le=1000)] = 1
     place: Place = "turns"
     examples: list[dict[str, str]] | None = None
 
