@@ -102,7 +102,8 @@ def mixed_effects(
 
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
-    or always wrong), or the fit fails: the reason says which.
+    or always wrong), or the fit fails: the reason says which. Where few items leave the intercept or the
+    standard deviation open on one side, it has no interval.
 
     Args:
         formula: ``"correct ~ treatment * temperature"``, of the frame's columns; by default the intercept
@@ -198,21 +199,18 @@ def _estimates(
         }
         details["p"] = float(2 * special.stdtr(groups - 1, -abs(value / wide)))
         method = f"{blank.method}: log odds, interval by t over {groups} {blank.unit}s"
-        known = replace(term, value=value, low=low, high=high, reason=None, details=details)
-        yield term if plain**0.5 > WIDEST or np.isinf(high - low) else replace(known, method=method)
-    sd, (low, high) = float(whole.value[-1]), whole.ends(-1, critical**2)
-    is_open = bool(np.isinf(high))
-    yield replace(
+        known = replace(_within(replace(term, value=value, reason=None), low, high), details=details)
+        yield term if plain**0.5 > WIDEST else replace(known, method=method)
+    found = replace(
         blank,
         measure="mixed_effects_sd",
-        value=sd,
-        low=None if is_open else low,
-        high=None if is_open else high,
+        value=float(whole.value[-1]),
         reason=None,
         method=f"{blank.method}: standard deviation, interval by the profile likelihood",
         cell={**blank.cell, "term": f"1 | {_ITEM}"},
         details={"groups": groups, "log_likelihood": whole.log_likelihood},
     )
+    yield _within(found, *whole.ends(-1, critical**2))
     if only is not None:
         tested = [at for at, name in enumerate(names) if name not in only[0]]
         chi2 = max(0.0, 2 * (whole.log_likelihood - only[1].log_likelihood))
@@ -220,6 +218,11 @@ def _estimates(
         method = f"{blank.method}: likelihood-ratio χ² of the interactions together"
         test = replace(blank, measure="mixed_effects_interactions", value=chi2, reason=None, method=method)
         yield replace(test, details=about | _together(whole, tested, groups, about["p_chi2"]))
+
+
+def _within(estimate: Estimate, low: float, high: float) -> Estimate:
+    """An estimate with its interval; with none where the likelihood leaves one side open."""
+    return estimate if np.isinf(high - low) else replace(estimate, low=low, high=high)
 
 
 def _together(fit: _Fit, tested: Sequence[int], groups: int, least: float) -> dict[str, float]:
