@@ -73,7 +73,7 @@ def main(wanted: int) -> None:
     of_study = _Study(experiment, read_study(STUDY)[0])
     moving = MeasuredStudy(cast(StudySource, of_study), frame)
     moving.asked = []
-    shown = [*pictured(asked, frame, SEED), *moving.moved()]
+    shown = [*pictured(asked, moving.whole), *moving.moved()]
     measured = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = write_report(Path(folder), lock=lock, annotations=frame, estimates=estimates, audit=shown)

@@ -94,11 +94,12 @@ def mixed_effects(
     independent.
 
     One estimate for each coefficient, with its interval by t, which holds though effects differ between
-    items, and in ``details`` ``se``, ``adjusted_se``, ``p`` and the ``odds_ratio``; ``mixed_effects_sd``,
-    the standard deviation of the intercepts (``details``: ``log_likelihood``); and, where the formula has
-    interactions, ``mixed_effects_interactions``, the likelihood-ratio χ² of all of them together
-    (``details``: ``df``, ``p_chi2``, and ``p``, the larger of this and that of an F test that holds though
-    they differ between items).
+    items (the intercept's by the profile likelihood where that is wider), and in ``details`` ``se``,
+    ``adjusted_se``, ``p`` and the ``odds_ratio``; ``mixed_effects_sd``, the standard deviation of the
+    intercepts (``details``: ``log_likelihood``); and, where the formula has interactions,
+    ``mixed_effects_interactions``, the likelihood-ratio χ² of all of them together (``details``: ``df``,
+    ``p_chi2``, and ``p``, the larger of this and that of an F test that holds though they differ between
+    items).
 
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
@@ -198,7 +199,8 @@ def _estimates(
             "rows": rows.height,
         }
         details["p"] = float(2 * special.stdtr(groups - 1, -abs(value / wide)))
-        method = f"{blank.method}: log odds, interval by t over {groups} {blank.unit}s"
+        profile = " and the profile likelihood, the wider" if name == "Intercept" else ""
+        method = f"{blank.method}: log odds, interval by t over {groups} {blank.unit}s{profile}"
         known = replace(_within(replace(term, value=value, reason=None), low, high), details=details)
         yield term if plain**0.5 > WIDEST else replace(known, method=method)
     found = replace(
