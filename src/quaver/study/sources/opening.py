@@ -69,7 +69,7 @@ def _study_file(path: Path) -> Path:
             expected="a study file, such as study.yaml",
             found=path.name,
             fix=f"`quaver check {shlex.quote(path.name)}` judges a model's labels of it; "
-            f"`quaver init --from {path.name}` writes a study file",
+            f"`quaver init --from {shlex.quote(path.name)}` writes a study file",
         )
     if (file := list_of_studies(path)) is not None:
         raise SpecError(
