@@ -1,4 +1,4 @@
-"""The contract of every kind of plug-in, as test suites that you can run on your own.
+"""The contracts of models, measures, evaluators, variants and paraphrasers, as test suites for your own.
 
 ::
 
@@ -14,6 +14,5 @@ names in its entry points::
     my_package = "my_package.recipes:RECIPES"
 
 Your own tests can use what the suites give plug-ins to work on: ``requests`` (requests to models), ``tasks``
-(label sets with a variant), ``prompts`` (a prompt to be varied), ``frames`` (annotations) and
-``report_input`` (what charts are drawn from).
+(label sets with a variant), ``prompts`` (a prompt to be varied) and ``frames`` (annotations).
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -12,8 +12,7 @@ import pytest
 
 from quaver.core import registry
 from quaver.core.records import AND_PROMPT, Estimate, Label, LabelSet
-from quaver.errors import MeasureError, QuaverError
-from quaver.estimation.coded_columns import Gathered
+from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.testing.frames import LABELS, noisy_annotations
 from quaver.testing.recipes import Recipe, plugins, recipe_of
@@ -106,16 +105,6 @@ def summary(name: str, estimates: Sequence[Estimate], *, ends: bool = True) -> l
     return sorted(rows)
 
 
-TEXTS = ["item", "variant", "label", "gold", "model", "decoding", "status", "evaluator"]
-SAME: dict[str, Callable[[pl.DataFrame], Any]] = {
-    "the same again": lambda frame: frame,
-    "rows in another order": lambda frame: frame.sample(fraction=1, shuffle=True, seed=3),
-    "a lazy frame": lambda frame: frame.lazy(),
-    "categorical columns": lambda frame: frame.cast(dict.fromkeys(TEXTS, pl.Categorical)),
-}
-"""Frames of which estimates are the same to the last digit."""
-
-
 def reversed_names(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     names = frame[column].unique().sort().to_list()
     return frame.with_columns(pl.col(column).replace(names, names[::-1]))
@@ -133,14 +122,6 @@ DEGENERATE = {
     "an item less": noisy_annotations().filter(pl.col("item") != "i0"),
     "most was not asked": noisy_annotations().sample(fraction=0.3, seed=5),
 }
-WRONG: dict[str, dict[str, Any]] = {
-    "by": {"by": ["modle"]},
-    "columns['item']": {"columns": {"item": "itme"}},
-    "group": {"group": "autor"},
-    "confidence_level": {"confidence_level": 95},
-    "resamples": {"resamples": -1},
-}
-"""Wrong arguments, by where the error says that they are."""
 
 
 @pytest.mark.parametrize("name", plugins("measures"))
@@ -148,23 +129,6 @@ class TestEveryMeasure:
     def test_gives_estimates_with_a_value(self, name: str) -> None:
         estimates = measured(name, noisy_annotations(30, models=TWO))
         assert any(estimate.value is not None for estimate in estimates)
-
-    @pytest.mark.parametrize("change", SAME)
-    def test_gives_the_same_of(self, name: str, change: str) -> None:
-        frame = with_another_evaluator(name, noisy_annotations())
-        assert measured(name, SAME[change](frame)) == measured(name, frame)
-
-    def test_gives_the_same_of_a_frame_that_others_were_taken_of(self, name: str) -> None:
-        frame = with_another_evaluator(name, noisy_annotations(models=TWO))
-        gathered = Gathered(frame)
-        measured(name, gathered)
-        measured(name, gathered, group="author")
-        assert measured(name, gathered, by=["model"]) == measured(name, frame, by=["model"])
-
-    def test_takes_pandas(self, name: str) -> None:
-        pytest.importorskip("pandas")
-        frame = with_another_evaluator(name, noisy_annotations().drop("probabilities", "reason"))
-        assert measured(name, frame) == measured(name, frame.to_pandas())
 
     def test_does_not_mind_other_names_of_the_labels(self, name: str) -> None:
         frame = noisy_annotations()
@@ -217,12 +181,6 @@ class TestEveryMeasure:
             if estimate.low is not None:
                 assert width(four) < 0.8 * width(estimate)
 
-    @pytest.mark.parametrize("where", WRONG)
-    def test_names_the_argument_that_is_wrong(self, name: str, where: str) -> None:
-        with pytest.raises(MeasureError) as caught:
-            measured(name, noisy_annotations(), **WRONG[where])
-        assert caught.value.where == where
-
     def test_an_answer_without_a_label_counts_as_the_declaration_says(self, name: str) -> None:
         measure = registry.load("measures", name)
         assert isinstance(measure, Measure), "a measure is a function under @measure"
@@ -233,11 +191,3 @@ class TestEveryMeasure:
             with pytest.raises(QuaverError) as caught:
                 measured(name, noisy_annotations(), missing=treatment)
             assert not measure.missing or caught.value.where == "missing"
-
-    def test_refuses_two_annotations_in_one_place_and_several_evaluators(self, name: str) -> None:
-        frame = noisy_annotations()
-        with pytest.raises(MeasureError, match="several annotations"):
-            measured(name, pl.concat([frame, frame.head(1)]))
-        if not compares_evaluators(name):
-            with pytest.raises(MeasureError, match="several evaluators"):
-                measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))

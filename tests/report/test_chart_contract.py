@@ -1,7 +1,10 @@
-"""What every registered chart must keep, whoever wrote it."""
+"""What every registered chart must keep."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import polars as pl
 import pytest
 
 from quaver.core import registry
@@ -9,11 +12,26 @@ from quaver.core.records import Estimate
 from quaver.core.rows import SECTIONS
 from quaver.report.charts.chart import Chart
 from quaver.report.charts.svg import svg_text
+from quaver.report.estimate_index import Results
 from quaver.report.page_words import slug
 from quaver.testing.recipes import plugins
-from quaver.testing.report_input import results_of
 
 _WIDTHS = (344, 720)
+_LOCK: dict[str, Any] = {
+    "study": {"name": "Votes", "seed": 1},
+    "labels": {"labels": [{"code": "a", "name": "Alpha"}, {"code": "b", "name": "Beta"}], "level": "nominal"},
+    "items": {"n": 2, "gold": {"a": 1, "b": 1}},
+    "variants": [
+        {"id": f"tone={tone}", "factors": {"tone": tone}, "covariates": {}} for tone in ("plain", "polite")
+    ],
+    "models": {"tiny": {}, "large": {}},
+    "evaluators": {"exact": "The rule."},
+}
+
+
+def results_of(some: list[Estimate]) -> Results:
+    """A study of two labels, two models and two tones, with these estimates."""
+    return Results(_LOCK, pl.DataFrame(), some)
 
 
 @pytest.fixture(params=plugins("charts"))
