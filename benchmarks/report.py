@@ -49,6 +49,8 @@ class _Study(NamedTuple):
 
     experiment: Experiment
     spec: StudySpec
+    gold_columns: tuple[str, ...] = ()
+    has_texts: bool = False
 
 
 def main(wanted: int) -> None:

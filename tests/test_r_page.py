@@ -1,4 +1,4 @@
-"""The R code of docs/paper.md counts every answer once, in R if it is there, and by the same steps here."""
+"""The R code of docs/paper.md shows the scores of one evaluator, in R if it is there, and by the same steps here."""
 
 from __future__ import annotations
 
@@ -45,53 +45,25 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return opened.report().parent
 
 
-# Six answers a variant and model: NA, 01, T, NA, 01, and one without a label; "two" says T when curt.
-COUNTED = {
-    ("paraphrase=curt", "01"): 2,
-    ("paraphrase=curt", "NA"): 2,
-    ("paraphrase=curt", "T"): 7,
-    ("paraphrase=curt", "no label"): 1,
-    ("paraphrase=original", "01"): 4,
-    ("paraphrase=original", "NA"): 4,
-    ("paraphrase=original", "T"): 2,
-    ("paraphrase=original", "no label"): 2,
-}
-
-
 def code() -> str:
     return "\n".join(
         re.findall(r"^```r\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     )
 
 
-def test_each_answer_is_counted_once(tables: Path) -> None:
-    assert re.search(r'subset\(annotations, evaluator == "first_label"\)', code())
-    strings = {"label": pl.String, "gold": pl.String}
-    frame = pl.read_csv(tables / "tables" / "annotations.csv", schema_overrides=strings, null_values=[""])
-    once = frame.filter(evaluator="first_label").with_columns(pl.col("label").fill_null("no label"))
-    counted = once.group_by("variant", "label").agg(pl.col("annotations").sum()).rows()
-    assert {(variant, label): n for variant, label, n in counted} == COUNTED
-    assert frame["annotations"].sum() == 3 * sum(COUNTED.values())
-
-
 def test_the_scores_that_are_shown_are_distinguished(tables: Path) -> None:
     shown = re.search(r"scores\[, c\((.*?)\)\]", code())
     assert shown is not None
     columns = re.findall(r'"(\w+)"', shown[1])
-    frame = pl.read_csv(tables / "tables" / "estimates.csv", infer_schema_length=None)
+    frame = pl.read_csv(tables / "estimates.csv", infer_schema_length=None)
     scores = frame.filter(measure="inter_pss", evaluator="first_label").drop_nulls("value").select(columns)
     assert scores.height == 2
     assert scores.select("model", "decoding").is_unique().all()
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_r_gets_the_same_counts(tables: Path) -> None:
-    lines = code().replace("xtabs(", "found <- xtabs(")
-    show = 'write.table(as.data.frame(found), sep = ",", quote = FALSE, row.names = FALSE)\n'
+def test_r_runs_it(tables: Path) -> None:
     done = subprocess.run(
-        ["Rscript", "-e", lines + show], cwd=tables, capture_output=True, text=True, timeout=60, check=False
+        ["Rscript", "-e", code()], cwd=tables, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    rows = done.stdout.partition("variant,label,Freq\n")[2].splitlines()
-    found = {tuple(row.split(",")[:2]): int(row.split(",")[2]) for row in rows}
-    assert found == COUNTED

@@ -6,8 +6,6 @@ import json
 import platform
 import re
 import shutil
-import zlib
-from base64 import b64decode
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -37,7 +35,6 @@ README = "README.md"
 _OWN = (".py", ".html", ".css", ".js", ".bib", ".yaml")
 _DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scipy")
 
-_LINKED = re.compile(r"(?<=data:application/gzip;base64,)[A-Za-z0-9+/=]+")
 _NUMBER = re.compile(r"(-?\d+\.\d+(?:e[-+]?\d+)?)")
 _SAME = ["measure", "value", "low", "high", "n"]
 """Columns of ``estimates.csv`` that say the same in every version."""
@@ -49,7 +46,7 @@ _BEFORE, _AFTER = 30, 60
 def made_with() -> dict[str, str]:
     """What decides what derived files say, and where something stands in a picture."""
     versions = {name: version(name) for name in _DRAWN_WITH}
-    return versions | {"code": _code(), "machine": platform.machine(), "zlib": zlib.ZLIB_RUNTIME_VERSION}
+    return versions | {"code": _code(), "machine": platform.machine()}
 
 
 @cache
@@ -158,18 +155,10 @@ def table_difference(there: Path, now: Path) -> str:
 
 
 def file_difference(there: Path, now: Path) -> str:
-    """The first difference of a packed file from the one that was made now, links unpacked."""
+    """The first difference of a packed file from the one that was made now."""
     if not there.is_file():
         return "it is missing"
-    most = 20 * now.stat().st_size
-
-    def unpacked(link: re.Match[str]) -> str:
-        try:  # another zlib packs it differently
-            return zlib.decompressobj(31).decompress(b64decode(link[0]), most).decode("utf-8", "replace")
-        except (ValueError, zlib.error):
-            return link[0]
-
-    texts = [_LINKED.sub(unpacked, path.read_bytes().decode("utf-8", "replace")) for path in (there, now)]
+    texts = [path.read_bytes().decode("utf-8", "replace") for path in (there, now)]
     return first_difference(*texts)
 
 

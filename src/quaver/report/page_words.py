@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
@@ -266,21 +264,3 @@ def completeness(collection: Mapping[str, Any]) -> str:
     if collection.get("outside"):
         return "Every call of the design as it now is has an answer; more was asked than it holds"
     return "The whole design was collected; no rule ended it early"
-
-
-_PACKED_FROM = 600
-"""Bytes from which packing makes a file's link shorter."""
-
-
-def download(name: str, data: str | bytes, kind: str, words: str = "") -> Markup:
-    """A link that saves a file."""
-    content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-    packed = len(content) >= _PACKED_FROM and isinstance(data, str)
-    if packed:
-        content = gzip.compress(content, 9, mtime=0)
-    coded = base64.b64encode(content).decode("ascii")
-    suffix, held, more = (
-        (".gz", "application/gzip", Markup(' data-kind="{}"').format(kind)) if packed else ("", kind, "")
-    )
-    link = Markup('<a class="save" download="{}{}" href="data:{};base64,{}"{}>{}</a>')
-    return link.format(name, suffix, held, coded, more, words or name)

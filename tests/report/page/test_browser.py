@@ -1,9 +1,7 @@
-"""The report as people meet it: by keyboard, with a screen reader, on paper, forwarded without its folder."""
+"""The report as people meet it: by keyboard, with a screen reader, on paper."""
 
 from __future__ import annotations
 
-import csv
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +16,6 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(tmp_path_factory.mktemp("study"), **study.inputs())
-
-
-@pytest.fixture(scope="module")
-def forwarded(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page alone, without the files beside it."""
-    return Path(shutil.copy(report, tmp_path_factory.mktemp("forwarded") / "report.html"))
 
 
 @pytest.mark.long
@@ -50,48 +42,6 @@ def test_the_first_screen_says_what_to_do(browser: Any, report: Path, width: int
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["y"] < 900
-
-
-def saved(visit: Visit, link: Any) -> Any:
-    """A file that the page saves; the page asks for nothing over it."""
-    with visit.page.expect_download() as waiting:
-        link.click()
-    return waiting.value
-
-
-def test_every_file_is_inside_the_page(browser: Any, report: Path, forwarded: Path, tmp_path: Path) -> None:
-    with Visit(browser, forwarded) as visit:
-        visit.unfold()
-        links = visit.page.locator("a[href]:not([href^='#'])")
-        assert all(str(link.get_attribute("href")).startswith("data:") for link in links.all())
-        whole = saved(visit, visit.page.locator("#files a.save"))
-        assert whole.suggested_filename == "estimates.csv"
-        whole.save_as(tmp_path / "saved.csv")
-        assert (tmp_path / "saved.csv").read_bytes() == report.with_name("estimates.csv").read_bytes()
-        figure = visit.page.locator("#figure-accuracy")
-        picture = saved(visit, figure.locator("a.save", has_text="SVG"))
-        picture.save_as(tmp_path / "accuracy.svg")
-        assert (tmp_path / "accuracy.svg").read_bytes() == (
-            report.parent / "figures" / "accuracy.svg"
-        ).read_bytes()
-        drawn = saved(visit, figure.locator("button.save", has_text="PNG"))
-        drawn.save_as(tmp_path / "accuracy.png")
-        assert drawn.suggested_filename == "accuracy.png"
-        assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
-        table = saved(visit, figure.locator("a.save", has_text="CSV"))
-        table.save_as(tmp_path / "accuracy.csv")
-        with (tmp_path / "accuracy.csv").open(encoding="utf-8", newline="") as file:
-            assert len(list(csv.DictReader(file))) == figure.locator("tbody tr").count()
-        assert visit.said == []
-
-
-def test_files_are_saved_packed_where_nothing_unpacks_them(browser: Any, forwarded: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(forwarded.as_uri())
-    link = page.locator("#files a.save")
-    assert str(link.get_attribute("download")).endswith("estimates.csv.gz")
-    context.close()
 
 
 def test_a_link_opens_what_is_folded_in(browser: Any, report: Path) -> None:

@@ -15,10 +15,9 @@ DATA: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6",
 PAPER: Final = FORMS["config"]["background"]
 INK: Final = FORMS["config"]["title"]["color"]
 SOFT: Final = FORMS["config"]["title"]["subtitleColor"]
-FONT: Final = FORMS["config"]["font"]
 TITLE, TEXT = 15, 12.5
 """Sizes of letters, in pixels: of a chart's title, and of all else."""
-MARGIN, BARE = 14, 4
+_MARGIN, _BARE = 14, 4
 """Around a chart with its title, and around one without, in pixels."""
 _SURE = 0.9
 """Of a title's room that its lines take: where Helvetica is missing, another font's letters are wider."""
@@ -155,12 +154,6 @@ def _printable(value: Any) -> Any:
     return one_line(value) if isinstance(value, str) and not value.isprintable() else value
 
 
-def title_lines(title: str, subtitle: str, width: float) -> tuple[list[str], list[str]]:
-    """A title and what stands below it, in lines of a width, in pixels."""
-    below = wrapped(subtitle, _SURE * width, TEXT) if subtitle else []
-    return wrapped(title, _SURE * width, TITLE), below
-
-
 def wrapped(text: str, width: float, size: float) -> list[str]:
     """A text in lines of a width, in pixels; a word is never broken."""
     lines = [""]
@@ -183,6 +176,6 @@ def finished(spec: Any, *, width: int, title: str = "", subtitle: str = "") -> S
     """A specification, or an Altair chart, with its title and the common settings."""
     made: Spec = spec if isinstance(spec, dict) else spec.to_dict(validate=False)
     if title:
-        lines, below = title_lines(title, subtitle, width)
-        made = {**made, "title": {"text": lines, "subtitle": below}}
-    return {**made, "config": FORMS["config"], "padding": MARGIN if title else BARE}
+        below = wrapped(subtitle, _SURE * width, TEXT) if subtitle else []
+        made = {**made, "title": {"text": wrapped(title, _SURE * width, TITLE), "subtitle": below}}
+    return {**made, "config": FORMS["config"], "padding": _MARGIN if title else _BARE}

@@ -11,20 +11,7 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup, escape
 
-from quaver.report.charts.specification import (
-    BARE,
-    BREAK,
-    DATA,
-    FONT,
-    INK,
-    MARGIN,
-    PAPER,
-    SOFT,
-    TEXT,
-    TITLE,
-    text_width,
-    title_lines,
-)
+from quaver.report.charts.specification import BREAK, DATA, INK, PAPER, SOFT
 
 _ALTAIRS_OWN = "default"
 """The renderer before anybody chooses one; its script comes from a network."""
@@ -99,29 +86,9 @@ def _drawn(specification: str) -> str:
     return str(vl_convert.vegalite_to_svg(specification))
 
 
-def titled(picture: str, title: str, subtitle: str, width: float) -> str:
-    """A picture with its title above it, which need not be drawn anew for that."""
-    lines, below = title_lines(title, subtitle, width)
-    rows: list[tuple[str, float, str]] = [(line, TITLE, f'fill="{INK}" font-weight="600"') for line in lines]
-    rows += [(line, TEXT, f'fill="{SOFT}"') for line in below]
-    high, head = float(MARGIN), []
-    for line, size, style in rows:
-        at = f'x="{MARGIN}" y="{high + 0.8 * size:g}" font-family="{FONT}" font-size="{size}px"'
-        head.append(f"<text {at} {style}>{escape(line)}</text>")
-        high += size + 2
-    picture = picture.replace(f' aria-label="{BREAK}', ' aria-label="')
-    (wide, tall), rim = _size(picture), MARGIN - BARE
-    whole = max(wide + 2 * rim, 2 * MARGIN + max(text_width(line, size) for line, size, _ in rows))
-    box = f'width="{whole:g}" height="{high + tall + 2 * rim:g}"'
-    inside = f'<g transform="translate({rim},{high + rim:g})">{_inside(picture)}</g>'
-    view = f'viewBox="0 0 {whole:g} {high + tall + 2 * rim:g}"'
-    paper = f'<rect {box} fill="{PAPER}"/>'
-    return f'<svg xmlns="{_SVG}" version="1.1" {box} {view}>{paper}{"".join(head)}{inside}</svg>'
-
-
-def _inside(picture: str) -> str:
-    """All but the outermost element: a picture in a picture takes three times as long to make a PNG of."""
-    return picture[picture.index(">") + 1 : picture.rindex("</svg>")]
+def plain_svg(picture: str) -> str:
+    """A picture for a file."""
+    return picture.replace(f' aria-label="{BREAK}', ' aria-label="')
 
 
 def _size(picture: str) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import polars as pl
 import vl_convert
 from markupsafe import Markup, escape
 
-from quaver.core.estimate_frame import Deviations, estimates_frame
+from quaver.core.estimate_frame import Deviations
 from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text, room_for
@@ -25,7 +25,7 @@ from quaver.core.variant_display import marked_messages, origin_in_words
 from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import error_in_words, gallery
-from quaver.report.charts.svg import inline_svg, svg_text, titled
+from quaver.report.charts.svg import inline_svg, plain_svg, svg_text
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
@@ -33,10 +33,10 @@ from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, Card, card, card_of_fields
 from quaver.report.page.method import departures, measured, references, rules
-from quaver.report.page.paper_parts import paper_boxes, paper_parts
+from quaver.report.page.paper_parts import paper_parts
 from quaver.report.page_templates import template
-from quaver.report.page_words import download, presentation_of, slug, visible
-from quaver.report.tables.study_tables import Behind, page_tables, summary_frame
+from quaver.report.page_words import presentation_of, slug, visible
+from quaver.report.tables.study_tables import Behind, page_tables
 from quaver.report.tables.table import Table, estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
 
@@ -149,10 +149,10 @@ def write_report(
     measures = [*results.estimates, *results.audit]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        svg = write_pictures(shown, pictures, folder / "figures" if figures else None)
-        csv = _written_tables(
-            folder, results, {**{part["table"].name: part["table"] for part in parts}, **tables}
-        )
+        if figures:
+            write_pictures(shown, pictures, folder / "figures")
+        write_estimates([*results.estimates, *_further(results)], folder / "estimates.csv")
+        write_tables([*(part["table"] for part in parts), *tables.values()], folder / "tables")
         text = template("report.html").render(
             results=results,
             lock=lock,
@@ -161,9 +161,8 @@ def write_report(
             figures=_by_section(parts),
             broken=broken,
             tables=tables,
-            saved=_downloads(csv, svg),
+            has_files=figures,
             paper=paper,
-            boxes=paper_boxes(paper),
             measured=measured(measures),
             references=references(measures),
             rules=rules(results),
@@ -188,15 +187,6 @@ def _by_section(parts: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str
     return result
 
 
-def _written_tables(folder: Path, results: Results, tables: Mapping[str, Table]) -> dict[str, str]:
-    """Write the tables and all estimates; each file's text by its name."""
-    estimates = [*results.estimates, *_further(results)]
-    write_estimates(estimates, folder / "estimates.csv")
-    frames = {"estimates": estimates_frame(estimates), "annotations": summary_frame(results)}
-    csv = write_tables(tables, frames, folder / "tables")
-    return {**csv, "estimates": (folder / "estimates.csv").read_bytes().decode()}
-
-
 def _unwritten(folder: Path, error: OSError) -> StoreError:
     is_file = isinstance(error, NotADirectoryError | FileExistsError)
     return StoreError(
@@ -214,17 +204,6 @@ def _script() -> str:
     ]
     texts = [one.read_text(encoding="utf-8") for one in sorted(parts, key=lambda one: one.name)]
     return "\n".join(['"use strict";', *texts])
-
-
-def _downloads(csv: Mapping[str, str], svg: Mapping[str, str]) -> dict[str, Markup]:
-    """The files inside the page, as links, by the names of tables and figures."""
-    links = {"estimates.csv": download("estimates.csv", csv["estimates"], "text/csv")}
-    for name, text in csv.items():
-        if name not in ("estimates", "annotations"):
-            links[f"{name}.csv"] = download(f"{slug(name)}.csv", text, "text/csv", words="CSV")
-    for name, text in svg.items():
-        links[f"{name}.svg"] = download(f"{name}.svg", text, "image/svg+xml", words="SVG")
-    return links
 
 
 def _further(results: Results) -> list[Estimate]:
@@ -254,25 +233,15 @@ def drawn(shown: Sequence[Figure], broken: dict[str, str]) -> tuple[list[Figure]
     return [figure for figure in shown if figure.name in pictures], pictures
 
 
-def write_pictures(
-    shown: Sequence[Figure], pictures: Mapping[str, tuple[str, str]], folder: Path | None
-) -> dict[str, str]:
-    """Write each figure with its title as SVG, PNG and PDF; without a folder, make the SVG alone.
-
-    Returns:
-        The SVG files by the figures' names.
-    """
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    written = {}
+def write_pictures(shown: Sequence[Figure], pictures: Mapping[str, tuple[str, str]], folder: Path) -> None:
+    """Write each figure as SVG, PNG and PDF, without its title, which a paper has in the caption."""
+    folder.mkdir(parents=True, exist_ok=True)
     for figure in shown:
-        svg = titled(pictures[figure.name][0], figure.title, figure.subtitle, WIDE)
-        if folder is not None and not _is_written(svg, folder / f"{figure.name}.svg"):
+        svg = plain_svg(pictures[figure.name][0])
+        if not _is_written(svg, folder / f"{figure.name}.svg"):
             (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
             (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
             (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
-        written[figure.name] = svg
-    return written
 
 
 def _is_written(svg: str, path: Path) -> bool:
@@ -366,8 +335,7 @@ def write_fields_page(
     """
     tables = _field_tables(estimates)
     try:
-        frames = {"estimates": estimates_frame(estimates)}
-        csv = write_tables({table.name: table for table in tables.values()}, frames, folder / "tables")
+        write_tables(tables.values(), folder / "tables")
         write_estimates(estimates, folder / "estimates.csv")
         text = template("fields.html").render(
             name=name,
@@ -376,10 +344,6 @@ def write_fields_page(
             cards=cards,
             links={field: quote(link) for field, link in links.items()},
             tables=tables,
-            saved={
-                f"{one}.csv": download(f"{one}.csv", text.encode(), "text/csv", words="CSV")
-                for one, text in csv.items()
-            },
             printed_rows=_PRINTED_ROWS_OF_FIELDS,
         )
         path = folder / "report.html"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from typing import Any
 
 from quaver.core.number_format import enumeration
 from quaver.core.records import AND_PROMPT, Estimate
-from quaver.core.rows import defined, measure_of, of_measures
+from quaver.core.rows import measure_of, of_measures
 from quaver.report.decoding_words import decodings_in_words, hosts_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.quality import clusters
@@ -20,12 +19,8 @@ from quaver.report.tables.table import Table
 
 _NAMED = ("file", "served_model", "model", "base_url")
 _SHOWN_HASH = 16
-_YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
-_BEFORE = re.compile(r": | as in ")
 _WIDEST = 2
 """Undeclared groups that are named, those that matter most."""
-_FEW = 4
-"""Measures that are named before a reference; the list of references has all."""
 _OTHERS = {"population": "prompts like these"}
 
 
@@ -49,7 +44,6 @@ def method_paragraph(results: Results, cost: Table) -> str:
         asked_times=_asked_times(lock.get("conditions", ())),
         measures=[in_words(name) for name in dict.fromkeys(measures)],
         thresholds=_thresholds(estimates),
-        cited=_cited(results),
         accurate=list(
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
         ),
@@ -113,32 +107,6 @@ def _asked_times(conditions: Iterable[Mapping[str, Any]]) -> dict[str, list[int]
         if not condition.get("follow_up"):
             found.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
     return {name: sorted(times) for name, times in found.items()}
-
-
-def _cited(results: Results) -> list[str]:
-    """Which paper, by its authors and year, defines which measures that have a value."""
-    own = {estimate.measure: estimate.reference for estimate in results.estimates}
-    known = references(defined(results.estimates))
-    works: dict[str, dict[str, None]] = {}
-    for reference, estimates in known.items():
-        if year := _YEAR.search(reference):
-            work = f"{_BEFORE.split(reference[: year.start()])[-1]} {year.group().strip()}"
-            names = (_defined(name, own, reference) for name in estimates.split(", "))
-            works.setdefault(work, {}).update(dict.fromkeys(names))
-    return [f"{work} for {_some(list(names))}" for work, names in works.items()]
-
-
-def _some(names: list[str]) -> str:
-    return enumeration(names) if len(names) <= _FEW else f"{', '.join(names[:_FEW])} and others"
-
-
-def _defined(name: str, own: Mapping[str, str | None], reference: str) -> str:
-    """What a reference defines, in words: an estimate's measure, or a part that has a source of its own."""
-    measure = measure_of(name) or name
-    part = name.removeprefix(f"{measure}_")
-    if own.get(measure, reference) == reference:
-        return in_words(measure)
-    return in_words(part if measure_of(part) == part else name)
 
 
 def _thresholds(estimates: Iterable[Estimate]) -> list[str]:

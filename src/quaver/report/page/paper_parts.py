@@ -24,7 +24,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page.method import method_paragraph
 from quaver.report.page_words import (
     between,
-    download,
     in_words,
     interval,
     number,
@@ -227,25 +226,6 @@ def paper_parts(results: Results, cost: Table) -> Paper:
 def _check(form: str) -> None:
     if form not in FORMATS:
         raise UnknownName("format", form, FORMATS, where="format")
-
-
-_TITLES = {
-    "table.md": "Table as Markdown",
-    "table.tex": "Table as LaTeX",
-    "table.html": "Table as HTML",
-    "methods.md": "Methods as Markdown",
-    "methods.tex": "Methods as LaTeX",
-    "references.bib": "References as BibTeX",
-}
-
-
-def paper_boxes(paper: Paper) -> list[dict[str, str | Markup]]:
-    """A paper's parts in the formats that they are pasted in: title, text, and a link that saves it."""
-    files = paper.files()
-    return [
-        {"title": title, "text": files[name], "save": download(name, files[name], "text/plain")}
-        for name, title in _TITLES.items()
-    ]
 
 
 _ENTRY = re.compile(r"^@\w+\{(?P<key>[a-z]+?)(?P<year>\d{4}),\n(?P<fields>.*?)^\}$", re.DOTALL | re.MULTILINE)

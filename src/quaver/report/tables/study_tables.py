@@ -14,7 +14,6 @@ from quaver.core.number_format import promised
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import in_words
 from quaver.report.tables.table import Column, Table, amount, estimates_table, listed, share, tally, text
 
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
@@ -63,14 +62,6 @@ class Behind(Protocol):
         """What each model's answers cost; nothing if no calls were made."""
         ...
 
-    def part_costs(self) -> pl.DataFrame:
-        """What the answers at each level of each factor, of ``decoding`` and of ``model`` cost.
-
-        Columns: factor, level, calls, prompt_tokens, completion_tokens, money (US dollars; null where the
-        price of one of the models is not known).
-        """
-        ...
-
 
 _CODERS = ("coder_agreement_coders", "coder_agreement_model", "coder_agreement_gap", "alternative_annotator")
 _CHECKED = (tally("checked", "checked"), tally("of these wrong", "wrong"))
@@ -87,20 +78,12 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
             results.in_order(defined(_audited(results, "compliance"))), (text("why not (times)", _failures),)
         ),
         "evaluators": estimates_table(results.in_order(_audited(results, "evaluator_flips")), flips),
-        "recovered": estimates_table(
-            [one for one in defined(_audited(results, "recovered_share")) if one.value or one.low is not None]
-        ),
-        "parse-rates": estimates_table(
-            results.in_order(defined(_audited(results, "verbal_calibration_parse_rate"))),
-            (text("calibration", _calibrated),),
-        ),
         "coders": estimates_table(
             [one for measure in _CODERS for one in results.known(measure)],
             (share("same label", "percent"),),
         ),
         "worst-items": worst_items_table(results, deviations, behind),
         "cost": cost_table(behind.costs() if behind else ()),
-        "factor-cost": part_cost_table(behind.part_costs() if behind else pl.DataFrame()),
         "unmeasured": undefined_table(results),
         "left-out": left_out_table(results),
         "accepted": accepted_table(accepted),
@@ -137,12 +120,6 @@ def _failures(estimate: Estimate) -> str:
         status, colon, why = reason.partition(": ")
         found.append(f"{status.replace('_', ' ')}{colon}{why} ({count:,})")
     return "; ".join(found)
-
-
-def _calibrated(estimate: Estimate) -> str:
-    """Whether stated confidence was found often enough to be measured."""
-    threshold = float(estimate.details.get("threshold", 0.8))
-    return "measured" if estimate.number >= threshold - 1e-12 else f"left out: below {threshold:.2f}"
 
 
 def statuses(results: Results) -> Table:
@@ -204,22 +181,6 @@ def cost_table(costs: Sequence[Cost]) -> Table:
     return listed([cost._asdict() | {"model": cost.name} for cost in costs], columns, name="cost")
 
 
-def part_cost_table(costs: pl.DataFrame) -> Table:
-    """What each level of each factor costs: in all, and for a call."""
-
-    def each(heading: str, tokens: str) -> Column:
-        return heading, lambda cost: f"{cost[tokens] / max(1, cost['calls']):,.1f}", True
-
-    columns = (
-        text("factor", lambda cost: in_words(cost["factor"])),
-        *(text("level", "level"), tally("calls", "calls")),
-        each("tokens read per call", "prompt_tokens"),
-        each("tokens written per call", "completion_tokens"),
-        ("US dollars", _money, True),
-    )
-    return listed(costs.to_dicts(), columns, name="factor-cost")
-
-
 def _money(cost: Mapping[str, Any]) -> str:
     money = cost["money"]
     return "unknown" if money is None else f"{money:,.4f}" if money else "0"
@@ -272,13 +233,3 @@ def accepted_table(accepted: Mapping[str, Any]) -> Table:
         *(*_CHECKED, share("wrong, estimated", "error")),
     )
     return listed([*promises, *({**one, "level": ""} for one in accepted.get("curve", ()))], columns)
-
-
-def summary_frame(results: Results) -> pl.DataFrame:
-    """The annotations counted: a row a model, variant, decoding, evaluator, status and label."""
-    wanted = ("model", "variant", "decoding", "evaluator", "gold", "status", "label")
-    there = [name for name in wanted if name in results.annotations.columns]
-    if results.annotations.is_empty() or not there:
-        return pl.DataFrame()
-    counted = results.annotations.group_by(there).agg(annotations=pl.len())
-    return counted.with_columns(pl.col(name).cast(pl.String) for name in there).sort(there)

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +28,16 @@ _DATA = re.compile(r'<data value="([^"]*)">.*?</data>', re.DOTALL)
 _COUNT = re.compile(r"[−-]?\d[\d,]*(\.\d+)?")
 
 
-def write_tables(
-    tables: Mapping[str, Table], frames: Mapping[str, pl.DataFrame], folder: Path
-) -> dict[str, str]:
-    """Write the tables that have rows, each under its name; those of an earlier report go.
-
-    Returns:
-        What is in the CSV files, by the tables' names.
-    """
+def write_tables(tables: Iterable[Table], folder: Path) -> None:
+    """Write the tables that have rows, each under its name; those of an earlier report go."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         if old.suffix == ".csv":
             old.unlink()
-    whole = {**{name: tidy(table) for name, table in tables.items()}, **frames}
-    texts = {name: csv_text(frame) for name, frame in whole.items() if frame.height}
-    for name, text in texts.items():
-        path = folder / f"{slug(name)}.csv"
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    return texts
+    for table in tables:
+        if table.rows:
+            path = folder / f"{slug(table.name)}.csv"
+            path.write_text(csv_text(tidy(table)), encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def csv_text(frame: pl.DataFrame) -> str:
