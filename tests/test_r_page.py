@@ -1,4 +1,4 @@
-"""The R code of docs/paper.md shows the scores of one evaluator, in R if it is there, and by the same steps here."""
+"""The R code of docs/paper.md shows the scores of one evaluator, in R if it is there."""
 
 from __future__ import annotations
 
