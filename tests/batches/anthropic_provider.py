@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx2
 from tests.batches.farm import Farm, Job, Line
+from tests.batches.reaching import Answer, Asked
 
 __all__ = ["AnthropicProvider", "message"]
 
@@ -53,13 +53,13 @@ class AnthropicProvider:
     ) -> None:
         self.farm, self._answer, self._key = farm, answer, key
 
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+    def __call__(self, request: Asked) -> Answer:
         """The reply to a request."""
         if request.headers.get("x-api-key") != self._key:
             return _error(401, "authentication_error", "invalid x-api-key")
         if request.headers.get("anthropic-version") != "2023-06-01":
             return _error(400, "invalid_request_error", "anthropic-version: header is required")
-        url = urlsplit(str(request.url))
+        url = urlsplit(request.url)
         match request.method, url.path.removeprefix("/v1/messages/").split("/"):
             case "POST", ["batches"]:
                 return self._create(json.loads(request.content))
@@ -71,14 +71,14 @@ class AnthropicProvider:
                     return _error(404, "not_found_error", f"No batch {name}")
                 match method, rest:
                     case "GET", []:
-                        return httpx2.Response(200, json=self._batch(job))
+                        return Answer.json(self._batch(job))
                     case "GET", ["results"] if job.ended is not None:
-                        return httpx2.Response(200, content=self._results(job))
+                        return Answer(200, self._results(job))
                     case "POST", ["cancel"]:
                         return self._cancel(job)
         return _error(404, "not_found_error", "Not found")
 
-    def _create(self, asked: Mapping[str, Any]) -> httpx2.Response:
+    def _create(self, asked: Mapping[str, Any]) -> Answer:
         requests = [(one["custom_id"], one["params"]) for one in asked["requests"]]
         how = self.farm.behaviour
         if len(requests) > how.requests or len(json.dumps(asked)) > how.size:
@@ -92,22 +92,22 @@ class AnthropicProvider:
             message = "Your credit balance is too low to access the Anthropic API."
             return _error(400, "invalid_request_error", message)
         job = self.farm.add(self.farm.new_id("msgbatch_"), "", requests)
-        return httpx2.Response(200, json=self._batch(job))
+        return Answer.json(self._batch(job))
 
-    def _list(self, query: Mapping[str, list[str]]) -> httpx2.Response:
+    def _list(self, query: Mapping[str, list[str]]) -> Answer:
         jobs = self.farm.jobs[::-1]
         if "after_id" in query:
             jobs = jobs[[one.id for one in jobs].index(query["after_id"][0]) + 1 :]
         limit = int(query.get("limit", ["20"])[0])
         data = [self._batch(job) for job in jobs[:limit]]
         ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {}
-        return httpx2.Response(200, json={"data": data, "has_more": len(jobs) > limit, **ends})
+        return Answer.json({"data": data, "has_more": len(jobs) > limit, **ends})
 
-    def _cancel(self, job: Job) -> httpx2.Response:
+    def _cancel(self, job: Job) -> Answer:
         if job.ended is not None:
             return _error(400, "invalid_request_error", "The batch has ended")
         self.farm.cancel(job)
-        return httpx2.Response(200, json=self._batch(job))
+        return Answer.json(self._batch(job))
 
     def _batch(self, job: Job) -> dict[str, Any]:
         self.farm.advance(job)
@@ -161,8 +161,8 @@ def _errored(kind: str, message: str) -> dict[str, Any]:
     return {"type": "errored", "error": error}
 
 
-def _error(status: int, kind: str, message: str) -> httpx2.Response:
-    return httpx2.Response(status, json={"type": "error", "error": {"type": kind, "message": message}})
+def _error(status: int, kind: str, message: str) -> Answer:
+    return Answer.json({"type": "error", "error": {"type": kind, "message": message}}, status)
 
 
 def _moment(at: float) -> str:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import httpx2
 from tests.batches.anthropic_provider import AnthropicProvider, message
 from tests.batches.farm import Behaviour, Farm
 from tests.batches.openai_provider import OpenAIProvider, completion
-from tests.batches.reaching import reaching
+from tests.batches.reaching import Answer, Asked, reaching
 
 from quaver.study.session import Study
 
@@ -118,15 +117,15 @@ class World:
         )
         self.refuses = False
         self.provider = self.case.provider(self.farm, self.say)
-        self.wire: Callable[[httpx2.Request], httpx2.Response | None] = lambda request: None
+        self.wire: Callable[[Asked], Answer | None] = lambda request: None
         self.seen: list[tuple[str, str]] = []
 
     def say(self, text: str) -> str:
         """What the model answers."""
         return "yes" if "Text 3" in text else "no"
 
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        self.seen.append((request.method, request.url.path))
+    def __call__(self, request: Asked) -> Answer:
+        self.seen.append((request.method, request.path))
         early = self.wire(request)
         return self.provider(request) if early is None else early
 

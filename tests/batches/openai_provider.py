@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx2
 from tests.batches.farm import Farm, Job, Line
+from tests.batches.reaching import Answer, Asked
 
 __all__ = ["OpenAIProvider", "completion"]
 
@@ -66,11 +66,11 @@ class OpenAIProvider:
         self.farm, self._answer, self._key = farm, answer, key
         self.files: dict[str, tuple[str, str, bytes, float]] = {}
 
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+    def __call__(self, request: Asked) -> Answer:
         """The reply to a request."""
         if request.headers.get("authorization") != f"Bearer {self._key}":
             return _error(401, "Incorrect API key provided", "invalid_api_key")
-        url = urlsplit(str(request.url))
+        url = urlsplit(request.url)
         path, query = url.path.removeprefix("/v1"), parse_qs(url.query)
         match request.method, path.strip("/").split("/"):
             case "POST", ["files"]:
@@ -90,7 +90,7 @@ class OpenAIProvider:
                 return self._cancel(name)
         return _error(404, f"Unknown request URL: {request.method} {path}", "unknown_url")
 
-    def _upload(self, request: httpx2.Request) -> httpx2.Response:
+    def _upload(self, request: Asked) -> Answer:
         boundary = re.search("boundary=(.+)$", request.headers["content-type"])
         assert boundary is not None
         fields: dict[str, tuple[str, bytes]] = {}
@@ -117,7 +117,7 @@ class OpenAIProvider:
             "status": "processed",
         }
 
-    def _create(self, asked: Mapping[str, Any]) -> httpx2.Response:
+    def _create(self, asked: Mapping[str, Any]) -> Answer:
         if asked["input_file_id"] not in self.files:
             return _error(400, f"Cannot find file {asked['input_file_id']}", None)
         lines, problems = [], []
@@ -142,7 +142,7 @@ class OpenAIProvider:
         job.problems = problems
         return _reply(self._batch(job))
 
-    def _cancel(self, name: str) -> httpx2.Response:
+    def _cancel(self, name: str) -> Answer:
         job = self.farm.find(name)
         if job is None:
             return _missing("batch", name)
@@ -214,12 +214,12 @@ class OpenAIProvider:
                 return found | {"response": None, "error": {"code": code, "message": "It was not executed."}}
         return found | {"response": {"status_code": status, "request_id": "r", "body": body}, "error": None}
 
-    def _content(self, name: str) -> httpx2.Response:
+    def _content(self, name: str) -> Answer:
         if name not in self.files:
             return _missing("File object", name)
-        return httpx2.Response(200, content=self.files[name][2])
+        return Answer(200, self.files[name][2])
 
-    def _page(self, data: list[dict[str, Any]], query: Mapping[str, list[str]]) -> httpx2.Response:
+    def _page(self, data: list[dict[str, Any]], query: Mapping[str, list[str]]) -> Answer:
         if "purpose" in query:
             data = [one for one in data if one["purpose"] == query["purpose"][0]]
         if "after" in query:
@@ -229,14 +229,14 @@ class OpenAIProvider:
         return _reply({"object": "list", "data": data[:limit], "has_more": len(data) > limit})
 
 
-def _reply(document: Any) -> httpx2.Response:
-    return httpx2.Response(200, json=document)
+def _reply(document: Any) -> Answer:
+    return Answer.json(document)
 
 
-def _error(status: int, message: str, code: str | None) -> httpx2.Response:
+def _error(status: int, message: str, code: str | None) -> Answer:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-    return httpx2.Response(status, json={"error": error})
+    return Answer.json({"error": error}, status)
 
 
-def _missing(what: str, name: str) -> httpx2.Response:
+def _missing(what: str, name: str) -> Answer:
     return _error(404, f"No {what} found with id '{name}'.", None)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
+from tests.batches.reaching import Answer, Asked, Broken
 
 from quaver.errors import ModelError, RateLimited, SpecError
 from quaver.study.session import Study
@@ -138,10 +138,10 @@ def test_what_nobody_can_read_is_counted(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["reply", "request", "late"])
 def test_a_start_whose_reply_was_lost_is_found_again(one: World, lost: str) -> None:
-    late: list[httpx2.Request] = []
+    late: list[Asked] = []
     losses: list[int] = []
 
-    def wire(request: httpx2.Request) -> httpx2.Response | None:
+    def wire(request: Asked) -> Answer | None:
         if losses or not is_start(request):
             return None
         losses.append(1)
@@ -149,7 +149,7 @@ def test_a_start_whose_reply_was_lost_is_found_again(one: World, lost: str) -> N
             one.provider(request)
         if lost == "late":
             late.append(request)
-        raise httpx2.ReadError("the connection broke")
+        raise Broken
 
     def sleep(seconds: float) -> None:
         one.clock.now += seconds
@@ -165,8 +165,8 @@ def test_a_start_whose_reply_was_lost_is_found_again(one: World, lost: str) -> N
     assert len(one.farm.jobs) == 1
 
 
-def is_start(request: httpx2.Request) -> bool:
-    path = request.url.path
+def is_start(request: Asked) -> bool:
+    path = request.path
     return request.method == "POST" and (path.endswith("/batches") or "batchGenerateContent" in path)
 
 
@@ -270,12 +270,12 @@ def test_a_run_that_got_no_answer_to_some_says_that_they_are_left(name: str, tmp
 def test_an_answer_to_an_earlier_design_is_not_asked_again_while_a_doubt_is_settled(one: World) -> None:
     lost: list[int] = []
 
-    def wire(request: httpx2.Request) -> httpx2.Response | None:
+    def wire(request: Asked) -> Answer | None:
         if lost or not is_start(request):
             return None
         lost.append(1)
         one.provider(request)
-        raise httpx2.ReadError("the connection broke")
+        raise Broken
 
     one.farm.behaviour.longest = 10.0
     one.run()

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx2
 from anthropic.types import Message as ClaudeMessage
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
@@ -15,6 +14,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import TypeAdapter
 from tests.batches.cases import World, world
 from tests.batches.farm import DAY
+from tests.batches.reaching import Answer, Asked
 
 DECODING = {"warm": {"temperature": 1, "top_p": 0.9, "stop": ["\n"]}, "held": {"constraint": "labels"}}
 
@@ -28,9 +28,9 @@ class Heard(World):
 
     said: list[tuple[str, str, bytes, bytes]]
 
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+    def __call__(self, request: Asked) -> Answer:
         reply = super().__call__(request)
-        self.said.append((request.method, str(request.url), request.content, reply.content))
+        self.said.append((request.method, request.url, request.content, reply.content))
         return reply
 
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx2
 import pytest
 from tests.batches.cases import CASES, world
 from tests.batches.farm import DAY
+from tests.batches.reaching import Answer, Asked, Broken
+from tests.local_engines import JsonServer
 
+from quaver.errors import ModelError
 from quaver.models.served import batch_http
 
 Change = Callable[[bytes], bytes]
@@ -28,8 +30,8 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def is_result(request: httpx2.Request) -> bool:
-    path = request.url.path
+def is_result(request: Asked) -> bool:
+    path = request.path
     return path.endswith(("/content", "/results")) or "/download/" in path
 
 
@@ -38,10 +40,10 @@ def is_result(request: httpx2.Request) -> bool:
 def test_odd_lines_change_no_answer(name: str, change: str, tmp_path: Path) -> None:
     with world(name, tmp_path / "s") as one:
 
-        def wire(request: httpx2.Request) -> httpx2.Response | None:
+        def wire(request: Asked) -> Answer | None:
             if not is_result(request):
                 return None
-            return httpx2.Response(200, content=CHANGES[change](one.provider(request).content))
+            return Answer(200, CHANGES[change](one.provider(request).content))
 
         one.wire = wire
         done = one.to_the_end()
@@ -53,12 +55,12 @@ def test_results_that_break_off_are_fetched_again(name: str, tmp_path: Path) -> 
     with world(name, tmp_path / "s") as one:
         cut: list[int] = []
 
-        def wire(request: httpx2.Request) -> httpx2.Response | None:
+        def wire(request: Asked) -> Answer | None:
             if not is_result(request) or len(cut) == 2:
                 return None
             cut.append(1)
             whole = one.provider(request).content
-            return httpx2.Response(200, content=whole[: len(whole) // 2])
+            return Answer(200, whole[: len(whole) // 2])
 
         one.wire = wire
         assert one.to_the_end().ended == "finished"
@@ -73,7 +75,7 @@ def test_results_that_never_end_are_given_up(
     with world(name, tmp_path / "s") as one:
         one.run()
         one.clock.now += DAY / 2
-        one.wire = lambda request: httpx2.Response(200, content=b"x" * 5000) if is_result(request) else None
+        one.wire = lambda request: Answer(200, b"x" * 5000) if is_result(request) else None
         assert one.run().ended == "batches"
         one.wire = lambda request: None
         monkeypatch.setattr(batch_http, "MOST_LINE", 2**24)
@@ -83,20 +85,15 @@ def test_results_that_never_end_are_given_up(
 @pytest.mark.parametrize("name", CASES)
 def test_the_key_goes_nowhere_else(name: str, tmp_path: Path) -> None:
     with world(name, tmp_path / "s") as one:
-        hosts: set[str] = set()
-
-        def wire(request: httpx2.Request) -> httpx2.Response | None:
-            hosts.add(request.url.host)
-            if request.method == "POST" and len(hosts) == 1 and "elsewhere" not in one.__dict__:
-                one.__dict__["elsewhere"] = True
-                return httpx2.Response(307, headers={"location": "https://elsewhere.example/x"})
-            return None
-
-        one.wire = wire
-        with pytest.raises(Exception, match="redirects"):
+        asked: list[str] = []
+        elsewhere = JsonServer(lambda path, _: asked.append(path))
+        sent = [Answer(307, b"", {"location": f"{elsewhere.url}/x"})]
+        one.wire = lambda request: sent.pop() if request.method == "POST" and sent else None
+        with pytest.raises(ModelError, match="redirects"):
             one.run()
         assert one.to_the_end().ended == "finished"
-        assert len(hosts) == 1
+        elsewhere.close()
+        assert asked == []
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"<html>", b'{"data": null}'])
@@ -105,13 +102,13 @@ def test_a_reply_that_is_no_list_is_not_an_empty_one(name: str, content: bytes, 
     with world(name, tmp_path / "s") as one:
         starts: list[int] = []
 
-        def wire(request: httpx2.Request) -> httpx2.Response | None:
-            if request.url.path.endswith("/batches") and request.method == "POST" and not starts:
+        def wire(request: Asked) -> Answer | None:
+            if request.path.endswith("/batches") and request.method == "POST" and not starts:
                 starts.append(1)
                 one.provider(request)
-                raise httpx2.ReadError("the connection broke")
-            is_list = request.url.path.endswith("/batches") and request.method == "GET"
-            return httpx2.Response(200, content=content) if is_list and len(starts) < 2 else None
+                raise Broken
+            is_list = request.path.endswith("/batches") and request.method == "GET"
+            return Answer(200, content) if is_list and len(starts) < 2 else None
 
         one.wire = wire
         one.run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from unittest.mock import patch
 
@@ -15,7 +15,7 @@ from tests.batches.anthropic_provider import message
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError
 from quaver.models.anthropic import VERSION, Anthropic
-from quaver.models.served.http_pool import Endpoint, HttpPool, HttpReply
+from quaver.models.served.http_pool import HttpPool, HttpReply
 
 KEY = "sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"
 
@@ -43,11 +43,11 @@ def wire(reply: list[Reply], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[d
     """What was sent; the first of ``reply`` answers it."""
     sent: list[dict[str, Any]] = []
 
-    async def handle(pool: HttpPool, to: Endpoint, body: bytes) -> HttpReply:
-        assert to.url == "https://api.anthropic.com/v1/messages"
-        assert to.headers["x-api-key"] == KEY
-        assert to.headers["anthropic-version"] == VERSION
-        assert "Authorization" not in to.headers
+    async def handle(pool: HttpPool, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
+        assert url == "https://api.anthropic.com/v1/messages"
+        assert headers["x-api-key"] == KEY
+        assert headers["anthropic-version"] == VERSION
+        assert "Authorization" not in headers
         sent.append(json.loads(body))
         return reply[0](sent[-1])
 

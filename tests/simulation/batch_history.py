@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import httpx2
 from tests.batches.cases import CASES, Clock, document
 from tests.batches.farm import DAY, Behaviour, Farm
-from tests.batches.reaching import reaching
+from tests.batches.reaching import Answer, Asked, Broken, reaching
 from tests.simulation.disk import Disk
 from tests.simulation.schedule import Killed
 
@@ -65,11 +64,12 @@ class BatchHistory:
         self.steps = self.die_at = 0
         self._home, self._number = home, 0
         self.folder = home / "study-0"
-        self._late: list[tuple[float, httpx2.Request]] = []
+        self._late: list[tuple[float, Asked]] = []
         self._kept: dict[bytes, str] = {}
         self._own: set[str] = set()
         self._more: dict[str, Any] = {"repeats": self.draw.choice((1, 2, 3))}
         self._limit = self.draw.choice((2, 5, 100))
+        self._fault = ""
 
     def __str__(self) -> str:
         return "\n".join(self.told)
@@ -237,7 +237,7 @@ class BatchHistory:
             stack.enter_context(patch.object(sqlite3, "connect", connect))
             for service in _SERVICES:
                 stack.enter_context(patch.object(service, "most_requests", self._limit))
-            stack.enter_context(reaching(self._reached))
+            stack.enter_context(reaching(self._faulted, self._sends, self.step))
             yield
 
     def step(self) -> None:
@@ -246,15 +246,12 @@ class BatchHistory:
         if self.die_at and self.steps >= self.die_at:
             raise Killed
 
-    def _reached(self, request: httpx2.Request) -> httpx2.Response:
-        """A request on its way to the provider and back."""
-        request.read()
+    def _sends(self) -> bool:
+        """Whether a request arrives at the provider."""
         self.step()
         self._arrive()
-        fault = self.draw.choice(_WIRE) if self.draw.random() < self.wire else ""
-        reply = self._faulted(fault, request)
-        self.step()
-        return reply
+        self._fault = self.draw.choice(_WIRE) if self.draw.random() < self.wire else ""
+        return self._fault != "break"
 
     def _arrive(self) -> None:
         """What was on its way arrives in time."""
@@ -263,36 +260,35 @@ class BatchHistory:
         for _, request in due:
             self.provider(request)
 
-    def _faulted(self, fault: str, request: httpx2.Request) -> httpx2.Response:
-        match fault:
-            case "break":
-                raise httpx2.ConnectError("nothing listens")
+    def _faulted(self, request: Asked) -> Answer:
+        """The reply to a request that arrived."""
+        match self._fault:
             case "late":
                 on_its_way = self.draw.uniform(0.0, _LONGEST_ON_ITS_WAY)
                 self._late.append((self.clock.now + on_its_way, request))
-                raise httpx2.ReadTimeout("no reply")
+                raise Broken
             case "500":
-                return httpx2.Response(500, json={"error": {"message": "no"}})
+                return Answer.json({"error": {"message": "no"}}, 500)
             case "429":
-                return httpx2.Response(429, json={"error": {"message": "slow down"}})
+                return Answer.json({"error": {"message": "slow down"}}, 429)
         reply = self._answered(request)
-        match fault:
+        match self._fault:
             case "lost":
-                raise httpx2.ReadError("the connection broke")
+                raise Broken
             case "500 after":
-                return httpx2.Response(502, content=b"bad gateway")
+                return Answer(502, b"bad gateway")
             case "page":
-                return httpx2.Response(200, content=b"<html>maintenance</html>")
+                return Answer(200, b"<html>maintenance</html>")
             case "empty":
-                return httpx2.Response(200, content=b"")
+                return Answer(200, b"")
         return reply
 
-    def _answered(self, request: httpx2.Request) -> httpx2.Response:
+    def _answered(self, request: Asked) -> Answer:
         reply = self.provider(request)
         self._own |= {line.id for job in self.farm.jobs for line in job.lines}
         content = reply.content
         if b"custom_id" in content[:400] or b'"key"' in content[:400]:
-            return httpx2.Response(reply.status_code, content=self._odd(content))
+            return Answer(reply.status, self._odd(content))
         return reply
 
     def _odd(self, content: bytes) -> bytes:

@@ -97,14 +97,13 @@ class Server:
             _ASKED.set(asked if any(asked.calls[0].key) else None)  # else the server is only tried
             return await send(model, to, asked)
 
-        async def posted(pool: HttpPool, to: object, body: bytes) -> HttpReply:
+        async def posted(pool: HttpPool, url: str, headers: object, body: bytes) -> HttpReply:
             return await server.send(body)
 
         async def listed(pool: HttpPool, url: str, headers: object) -> HttpReply:
             return _reply(200, {"data": [{"id": "m"}], "version": "1"})  # its models, or its version
 
         with (
-            patch.object(HttpPool, "endpoint", lambda *_: server),
             patch.object(HttpPool, "post", posted),
             patch.object(HttpPool, "get", listed),
             patch.object(OpenAICompatible, "_send", remembering),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.local_engines import JsonServer
 
+from quaver.core.conversation import finished
 from quaver.errors import QuaverError
 from quaver.models.served.presets import PRESETS
 from quaver.start import model_search
@@ -81,14 +82,14 @@ def test_a_key_is_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_what_a_strange_server_says_is_no_model(reply: Any) -> None:
     server = JsonServer(lambda path, _: reply)
-    found = models_at(server.url)
+    found = finished(models_at(server.url))
     server.close()
     assert found == []
 
 
 def test_a_list_without_end_is_none() -> None:
-    server = JsonServer(lambda path, _: {"data": [{"id": "x" * (5 << 20)}]})
-    found = models_at(server.url)
+    server = JsonServer(lambda path, _: {"data": [{"id": "x" * (9 << 20)}]})
+    found = finished(models_at(server.url))
     server.close()
     assert found == []
 
@@ -105,14 +106,14 @@ def test_a_key_is_not_taken_along_to_where_a_server_sends() -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Sends) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        found = models_at(f"http://127.0.0.1:{server.server_port}", SECRET)
+        found = finished(models_at(f"http://127.0.0.1:{server.server_port}", SECRET))
         server.shutdown()
     other.close()
     assert (found, asked) == ([], [])
 
 
 def test_a_server_that_is_not_there_has_no_models() -> None:
-    assert models_at("http://127.0.0.1:9") == []
+    assert finished(models_at("http://127.0.0.1:9")) == []
 
 
 class _Ring:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import cache
@@ -209,18 +209,28 @@ class Coroutines:
 _T = TypeVar("_T")
 
 
-def started(coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
+def started(coroutine: Awaitable[_T]) -> Future[_T]:
     """Start a coroutine; its result, once it is there."""
     return asyncio.run_coroutine_threadsafe(_guarded(coroutine), _loop())
 
 
-def finished(coroutine: Coroutine[Any, Any, _T]) -> _T:
+def finished(coroutine: Awaitable[_T]) -> _T:
     """The result of a coroutine."""
     future = started(coroutine)
     try:
         return future.result()
     finally:
         future.cancel()  # where whoever waited was interrupted
+
+
+def one_by_one(values: AsyncGenerator[_T, None]) -> Iterator[_T]:
+    """The values of an asynchronous generator, each once it is asked for."""
+    try:
+        with suppress(StopAsyncIteration):
+            while True:
+                yield finished(anext(values))
+    finally:
+        finished(values.aclose())
 
 
 async def in_thread(work: Callable[[], None], name: str) -> BaseException | None:
@@ -245,7 +255,7 @@ async def in_thread(work: Callable[[], None], name: str) -> BaseException | None
     return await done
 
 
-async def _guarded(coroutine: Coroutine[Any, Any, _T]) -> _T:
+async def _guarded(coroutine: Awaitable[_T]) -> _T:
     """The same, but an exit raised inside does not end the loop's thread."""
     try:
         return await coroutine

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-import httpx2
+import aiohttp
 
-from quaver.core.input_budget import InputBudget, TooLarge
+from quaver.core.conversation import finished
 from quaver.errors import QuaverError
 from quaver.models.local.weights import BUNDLED
-from quaver.models.served.local_kinds import kind_at
+from quaver.models.served.http_pool import SUCCESS, HttpPool
+from quaver.models.served.local_kinds import found_kind
 from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.server_options import address_of, is_here
 from quaver.study.sources.prices import COMPARED
 
 _SECONDS: Final = 0.6
-_MOST_BYTES: Final = 4 << 20
 _MOST_MODELS: Final = 200
 _SERVICE: Final = "quaver"
 """The name under which the system's keyring keeps keys."""
@@ -49,9 +49,7 @@ class FoundModel(NamedTuple):
 def found_models() -> list[FoundModel]:
     """The models on this machine, then those of the providers whose keys the environment holds."""
     places = [*_places()]
-    with ThreadPoolExecutor(len(places)) as pool:
-        listed = [*pool.map(lambda place: _served(*place), places)]
-    result = [one for some in listed for one in some]
+    result = finished(_listed(places))
     for name, bundled in BUNDLED.items():
         if bundled.find():
             result.append(FoundModel(name, None, name, "in this program, small and free", True))
@@ -86,11 +84,16 @@ def _places() -> Iterator[tuple[str, Preset, str]]:
                 yield name, preset, url
 
 
-def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
+async def _listed(places: Iterable[tuple[str, Preset, str]]) -> list[FoundModel]:
+    served = await asyncio.gather(*(_served(*place) for place in places))
+    return [one for some in served for one in some]
+
+
+async def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
     """The models of one server; none where nothing answers."""
     usual = url == preset.base_url or name == "ollama"
-    free, result = bool(kind_at(url)), []
-    for model in models_at(url, os.environ.get(preset.key, "") if preset.key else ""):
+    free, result = bool(await found_kind(url)), []
+    for model in await models_at(url, os.environ.get(preset.key, "") if preset.key else ""):
         if usual:
             result.append(FoundModel(f"{name}/{model}", None, model, f"{name} on this machine", free))
         else:
@@ -99,24 +102,18 @@ def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
     return result
 
 
-def models_at(url: str, key: str = "") -> list[str]:
+async def models_at(url: str, key: str = "") -> list[str]:
     """The names of the models that a server lists; none where it does not answer.
 
     A server that sends elsewhere is none, and no proxy stands between: a key goes where it was meant to go.
     """
     headers = {"Authorization": f"Bearer {key.strip()}"} if key.strip() else {}
-    budget, content = InputBudget(_MOST_BYTES, "bytes"), b""
     try:
-        with (
-            httpx2.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
-            client.stream("GET", f"{url}/models", headers=headers) as reply,
-        ):
-            for part in reply.iter_bytes():
-                budget.spend(len(part))
-                content += part
-        listed: Any = json.loads(content)["data"] if reply.is_success else []
+        async with HttpPool(1, _SECONDS, _SECONDS, proxies=False) as pool:
+            reply = await pool.get(f"{url}/models", headers)
+        listed: Any = json.loads(reply.content)["data"] if reply.status in SUCCESS else []
         return [str(one["id"]) for one in listed[:_MOST_MODELS]]
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TooLarge, ValueError, TypeError, KeyError):
+    except (aiohttp.ClientError, OSError, ValueError, TypeError, KeyError):
         return []
 
 

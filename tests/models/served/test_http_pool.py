@@ -17,15 +17,16 @@ from tests.models.odd_replies.odd_reply import ANSWER, on_the_wire, whole
 from quaver.core.input_budget import TooLarge
 from quaver.core.records import Response
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.served.http_pool import MOST_REPLY, Endpoint, HttpPool
+from quaver.models.served.http_pool import MOST_REPLY, HttpPool
 from quaver.models.served.server_faults import lost, was_dropped
 
 OK = b"HTTP/1.1 200 OK\r\n"
+HEADERS = {"X": "h"}
 
 
 def served(
     serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-    work: Callable[[HttpPool, Endpoint], Awaitable[None]],
+    work: Callable[[HttpPool, str], Awaitable[None]],
 ) -> int:
     """Work with a pool; returns how many connections the server saw."""
     connections = 0
@@ -40,12 +41,8 @@ def served(
 
         async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            pool = HttpPool(100, 5.0)
-            to = pool.endpoint(f"http://127.0.0.1:{port}/v1/x?y=1", {"X": "h"})
-            try:
-                await asyncio.wait_for(work(pool, to), 20)
-            finally:
-                await pool.close()
+            async with HttpPool(100, 5.0) as pool:
+                await asyncio.wait_for(work(pool, f"http://127.0.0.1:{port}/v1/x?y=1"), 20)
 
     asyncio.run(run())
     return connections
@@ -66,19 +63,19 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 def test_a_connection_is_used_again() -> None:
-    async def work(pool: HttpPool, to: Endpoint) -> None:
+    async def work(pool: HttpPool, url: str) -> None:
         for n in range(5):
-            assert (await pool.post(to, b"%d" % n)).content == b"%d" % n
+            assert (await pool.post(url, HEADERS, b"%d" % n)).content == b"%d" % n
         large = b"x" * 5_000_000
-        assert (await pool.post(to, large)).content == large
+        assert (await pool.post(url, HEADERS, large)).content == large
 
     assert served(echo, work) == 1
 
 
 def test_one_connection_for_each_call_at_a_time() -> None:
-    async def work(pool: HttpPool, to: Endpoint) -> None:
+    async def work(pool: HttpPool, url: str) -> None:
         for _ in range(3):
-            replies = await asyncio.gather(*(pool.post(to, b"%d" % n) for n in range(10)))
+            replies = await asyncio.gather(*(pool.post(url, HEADERS, b"%d" % n) for n in range(10)))
             assert [one.content for one in replies] == [b"%d" % n for n in range(10)]
 
     assert served(echo, work) == 10
@@ -91,11 +88,11 @@ def test_a_call_that_is_given_up_does_not_leave_its_reply_to_the_next() -> None:
         writer.write(OK + b"Content-Length: 3\r\n\r\nold")
         await echo(reader, writer)
 
-    async def work(pool: HttpPool, to: Endpoint) -> None:
+    async def work(pool: HttpPool, url: str) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(pool.post(to, b""), 0.05)
+            await asyncio.wait_for(pool.post(url, HEADERS, b""), 0.05)
         await asyncio.sleep(0.3)
-        assert (await pool.post(to, b"")).content == b"old"  # of a connection of its own
+        assert (await pool.post(url, HEADERS, b"")).content == b"old"  # of a connection of its own
 
     assert served(slow, work) == 2
 
@@ -106,9 +103,9 @@ def test_more_than_the_reply_ends_the_connection() -> None:
         writer.write((OK + b"Content-Length: 3\r\n\r\nyes") * 2)
         await reader.read()
 
-    async def work(pool: HttpPool, to: Endpoint) -> None:
+    async def work(pool: HttpPool, url: str) -> None:
         for _ in range(2):
-            assert (await pool.post(to, b"")).content == b"yes"
+            assert (await pool.post(url, HEADERS, b"")).content == b"yes"
 
     assert served(talkative, work) == 2
 
@@ -119,21 +116,21 @@ def test_a_kept_connection_that_is_closed_is_known_as_such() -> None:
         writer.write(OK + b"Content-Length: 3\r\n\r\nyes")
         await reader.readuntil(b"\r\n\r\n")
 
-    async def work(pool: HttpPool, to: Endpoint) -> None:
-        await pool.post(to, b"")
+    async def work(pool: HttpPool, url: str) -> None:
+        await pool.post(url, HEADERS, b"")
         with pytest.raises(aiohttp.ClientError) as caught:
-            await pool.post(to, b"")
+            await pool.post(url, HEADERS, b"")
         assert was_dropped(caught.value)
-        assert (await pool.post(to, b"")).content == b"yes"
+        assert (await pool.post(url, HEADERS, b"")).content == b"yes"
 
     assert served(once, work) == 2
 
 
 def test_nothing_listens() -> None:
-    async def work(pool: HttpPool, _: Endpoint) -> None:
-        to = pool.endpoint("http://127.0.0.1:1/v1", {})
+    async def work(pool: HttpPool, _: str) -> None:
+        url = "http://127.0.0.1:1/v1"
         with pytest.raises(aiohttp.ClientError) as caught:
-            await pool.post(to, b"")
+            await pool.post(url, HEADERS, b"")
         fault = lost(caught.value, "127.0.0.1:1")
         assert fault.unreached
         assert "connection refused" in fault.reason
@@ -156,8 +153,8 @@ def test_where_a_reply_ends(wire: bytes) -> None:
             writer.write(bytes([byte]))
             await writer.drain()
 
-    async def work(pool: HttpPool, to: Endpoint) -> None:
-        assert (await pool.post(to, b"")).content == b"yes"
+    async def work(pool: HttpPool, url: str) -> None:
+        assert (await pool.post(url, HEADERS, b"")).content == b"yes"
 
     served(serve, work)
 
@@ -174,16 +171,18 @@ async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @pytest.mark.parametrize("named", ["http_proxy", "all_proxy"])
 def test_a_proxy_is_gone_through(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    url, key = "http://api.example.org/v1/x", {"Authorization": "Bearer k"}
+    url, key = "http://api.example.invalid/v1/x", {"Authorization": "Bearer k"}
 
-    async def work(pool: HttpPool, direct: Endpoint) -> None:
-        monkeypatch.setenv(named, direct.url.removeprefix("http://").partition("/")[0])
-        to = pool.endpoint(url, key)
+    async def work(pool: HttpPool, direct: str) -> None:
+        monkeypatch.setenv(named, direct.removeprefix("http://").partition("/")[0])
         for _ in range(2):
-            assert (await pool.post(to, b"{}")).content == f"POST {url} HTTP/1.1 True".encode()
+            assert (await pool.post(url, key, b"{}")).content == f"POST {url} HTTP/1.1 True".encode()
         assert (await pool.get(url, key)).content == f"GET {url} HTTP/1.1 True".encode()
-        monkeypatch.setenv("NO_PROXY", "example.org")
-        assert pool.endpoint(url, key).proxy is None
+        for environment, proxies in (("example.invalid", True), ("", False)):
+            monkeypatch.setenv("NO_PROXY", environment)
+            async with HttpPool(1, 5.0, proxies=proxies) as other:
+                with pytest.raises(aiohttp.ClientError):  # no address is known for it
+                    await other.get(url, key)
 
     assert served(proxy, work) == 1
 
@@ -194,8 +193,8 @@ def test_no_redirect_is_followed() -> None:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")
 
-    async def work(pool: HttpPool, to: Endpoint) -> None:
-        assert (await pool.post(to, b"")).status == (await pool.get(to.url, {})).status == 307
+    async def work(pool: HttpPool, url: str) -> None:
+        assert (await pool.post(url, HEADERS, b"")).status == (await pool.get(url, {})).status == 307
 
     assert served(elsewhere, work) == 1
 
@@ -231,9 +230,9 @@ def test_a_reply_that_goes_on_is_read_up_to_a_size(kind: str, status: int) -> No
             await writer.drain()
             sent += 2**16
 
-    async def work(pool: HttpPool, to: Endpoint) -> None:
+    async def work(pool: HttpPool, url: str) -> None:
         with pytest.raises(TooLarge):
-            await pool.post(to, b"{}")
+            await pool.post(url, HEADERS, b"{}")
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     served(serve, work)

@@ -8,23 +8,33 @@ https://platform.claude.com/docs/en/build-with-claude/batch-processing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
-import httpx2
+import aiohttp
 
 from quaver._secrets import Keys
 from quaver.core.batch import Gone, Lines, Look, NotNow, Unanswered
-from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json
+from quaver.core.conversation import finished, one_by_one
+from quaver.core.input_budget import InputBudget, TooLarge, parsed_json
 from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.dialects import MESSAGES
-from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES
+from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES, SUCCESS, HttpPool, whole
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
 from quaver.models.served.server_options import compact_json
 from quaver.models.served.server_reply import object_in, objects_in, reading
@@ -43,11 +53,9 @@ _LAST = 2.0**34
 """Seconds since 1970; a later time is none."""
 
 
-def opened() -> httpx2.Client:
-    """A client for one request."""
-    return httpx2.Client(
-        timeout=httpx2.Timeout(_QUIET, connect=_CONNECT), follow_redirects=False, trust_env=True
-    )
+def opened() -> HttpPool:
+    """A connection for one request."""
+    return HttpPool(1, _CONNECT, _QUIET)
 
 
 class HttpBatches:
@@ -126,8 +134,7 @@ class HttpBatches:
         if document is not None:
             content = compact_json(document)
         kind = kind or ("application/json" if content else "")
-        with self._sent(method, path, content, {"content-type": kind} if kind else {}) as (reply, secret):
-            body = _body(reply, secret)
+        body = finished(self._asked(method, path, content, {"content-type": kind} if kind else {}))
         parsed: Any = None
         with suppress(ValueError, RecursionError):
             parsed = json.loads(body)
@@ -137,34 +144,42 @@ class HttpBatches:
 
     def _lines(self, path: str) -> Iterator[bytes]:
         """Download the lines of a file."""
-        with self._sent("GET", path, b"", {}) as (reply, secret):
-            rest, results = b"", InputBudget(MOST_RESULTS, "bytes of results")
-            for chunk in reply.iter_bytes():
-                results.spend(len(chunk))
-                *whole, rest = (rest + chunk).split(b"\n")
-                InputBudget(MOST_LINE, "bytes in a line").spend(len(rest))
-                yield from (secret.out_of_bytes(line) for line in whole if line.strip())
-            if rest.strip():
-                yield secret.out_of_bytes(rest)
+        for lines in one_by_one(self._downloaded(path)):
+            yield from (line for line in lines if line.strip())
 
-    @contextmanager
-    def _sent(
+    async def _asked(self, method: str, path: str, content: bytes, more: Mapping[str, str]) -> bytes:
+        async with self._sent(method, path, content, more) as (reply, secret):
+            return secret.out_of_bytes(await whole(reply))
+
+    async def _downloaded(self, path: str) -> AsyncGenerator[list[bytes], None]:
+        """The lines of a file, those that came together together."""
+        async with self._sent("GET", path, b"", {}) as (reply, secret):
+            rest, results = b"", InputBudget(MOST_RESULTS, "bytes of results")
+            while chunk := await reply.content.readany():
+                results.spend(len(chunk))
+                *lines, rest = (rest + chunk).split(b"\n")
+                InputBudget(MOST_LINE, "bytes in a line").spend(len(rest))
+                yield [secret.out_of_bytes(line) for line in lines]
+            yield [secret.out_of_bytes(rest)]
+
+    @asynccontextmanager
+    async def _sent(
         self, method: str, path: str, content: bytes, more: Mapping[str, str]
-    ) -> Iterator[tuple[httpx2.Response, Keys]]:
+    ) -> AsyncIterator[tuple[aiohttp.ClientResponse, Keys]]:
         (headers, key), changes, url = self._connect(), method != "GET", self._address.url + path
         secret = Keys.of(key)
         try:
-            with (
-                opened() as client,
-                client.stream(method, url, content=content, headers={**headers, **more}) as reply,
+            async with (
+                opened() as pool,
+                pool.sent(method, url, {**headers, **more}, content or None) as reply,
             ):
-                if not reply.is_success:
-                    body = _body(reply, secret)
-                    raise _failure(reply.status_code, reply.headers, body, self._address, changes)
+                if reply.status not in SUCCESS:
+                    body = secret.out_of_bytes(await whole(reply))
+                    raise _failure(reply.status, reply.headers, body, self._address, changes)
                 yield reply, secret
         except TooLarge as error:
             raise NotNow(f"the reply holds {error}", unsure=changes) from None
-        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+        except (aiohttp.ClientError, OSError) as error:
             fault = lost(error, urlsplit(url).netloc)
             raise NotNow(fault.reason, unsure=changes and not fault.unreached) from None
 
@@ -196,16 +211,6 @@ class HttpBatches:
                 return [failure.response]
             failure = failure.error
         return Unanswered(reason, counts=not isinstance(failure, RateLimited), fatal=failure)
-
-
-def _body(reply: httpx2.Response, secret: Keys) -> bytes:
-    chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
-    for chunk in reply.iter_bytes():
-        budget.spend(len(chunk))
-        chunks.append(chunk)
-    whole = b"".join(chunks)
-    check_values(whole, MOST_VALUES)
-    return secret.out_of_bytes(whole)
 
 
 def _failure(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
+import sys
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from io import BytesIO
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
-from multidict import CIMultiDict
+import truststore
 
 from quaver._secrets import Keys
 from quaver.core.input_budget import InputBudget, TooLarge, check_values
@@ -26,7 +29,8 @@ MOST_REPLY = 2**23
 MOST_VALUES = 1_500_000
 """Values of a reply, which take 64 bytes each once it is parsed."""
 
-_BUFFER = 2**16
+_BUFFER, _LONG = 2**16, 2**20
+"""Bytes of a reply that wait to be read, and of a body that is sent in pieces."""
 
 
 class HttpReply(NamedTuple):
@@ -43,72 +47,68 @@ class HttpReply(NamedTuple):
     content: bytes
 
 
-class Endpoint(NamedTuple):
-    """Where requests go, and all of them that is the same.
-
-    Attributes:
-        url: The address.
-        headers: The headers.
-        proxy: What leads there; None for nothing.
-    """
-
-    url: str
-    headers: Mapping[str, str]
-    proxy: str | None
-
-
 class HttpPool:
     """Connections that are opened as they are needed, and kept; used on one event loop.
 
     Args:
         most: Maximum number of connections.
         connect: Seconds for opening one.
+        quiet: Seconds without a byte; None for no limit.
+        proxies: Whether the proxies in the environment are used.
     """
 
-    def __init__(self, most: int, connect: float) -> None:
-        self._most = most
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect)
+    def __init__(
+        self, most: int, connect: float, quiet: float | None = None, *, proxies: bool = True
+    ) -> None:
+        self._most, self._uses_proxies = most, proxies
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=quiet)
         self._session: aiohttp.ClientSession | None = None
+        self._proxies: dict[str, str | None] = {}
 
-    def endpoint(self, url: str, headers: Mapping[str, str]) -> Endpoint:
-        """An address with the headers of its requests."""
-        return Endpoint(url, CIMultiDict(headers), _proxy(url))
+    async def __aenter__(self) -> HttpPool:
+        return self
 
-    async def post(self, to: Endpoint, body: bytes) -> HttpReply:
+    async def __aexit__(self, *error: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
         """Send a body, and read the reply."""
-        return await self._sent("POST", to, body)
+        async with self.sent("POST", url, headers, body) as reply:
+            return HttpReply(reply.status, reply.headers, await whole(reply))
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpReply:
         """Fetch an address."""
-        return await self._sent("GET", self.endpoint(url, headers), None)
+        async with self.sent("GET", url, headers) as reply:
+            return HttpReply(reply.status, reply.headers, await whole(reply))
 
-    async def _sent(self, method: str, to: Endpoint, body: bytes | None) -> HttpReply:
-        """Redirects are not followed: a key is for the server that the study names."""
-        session = self._session
-        if session is None:  # encrypted as httpx2 does, which heeds SSL_CERT_FILE and the like
-            tls = _trusted() if to.url.startswith("https:") else True
-            session = self._session = aiohttp.ClientSession(
+    @asynccontextmanager
+    async def sent(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A reply that has begun; redirects are not followed: a key is for the server that was named."""
+        if self._session is None:
+            tls = _trusted() if url.startswith("https:") else True
+            self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._most, ssl=tls),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=self._timeout,
                 read_bufsize=_BUFFER,
             )
-        sent = session.request(
-            method, to.url, headers=to.headers, data=body, proxy=to.proxy, allow_redirects=False
+        if url not in self._proxies:
+            self._proxies[url] = _proxy(url) if self._uses_proxies else None
+        data = BytesIO(body) if body and len(body) > _LONG else body
+        sent = self._session.request(
+            method, url, headers=headers, data=data, proxy=self._proxies[url], allow_redirects=False
         )
         async with sent as reply:
-            return HttpReply(reply.status, reply.headers, await _whole(reply.content))
-
-    async def close(self) -> None:
-        """Close all of them."""
-        if self._session is not None:
-            await self._session.close()
+            yield reply
 
 
-async def _whole(payload: aiohttp.StreamReader) -> bytes:
+async def whole(reply: aiohttp.ClientResponse) -> bytes:
     """A reply's body, read up to a size."""
     chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
-    while chunk := await payload.readany():
+    while chunk := await reply.content.readany():
         budget.spend(len(chunk))
         chunks.append(chunk)
     content = b"".join(chunks)
@@ -117,9 +117,11 @@ async def _whole(payload: aiohttp.StreamReader) -> bytes:
 
 
 def _trusted() -> ssl.SSLContext:
-    from httpx2 import create_ssl_context
-
-    return create_ssl_context()
+    """The authorities that the environment names, or else those that the system trusts."""
+    is_named = "SSL_CERT_FILE" in os.environ or "SSL_CERT_DIR" in os.environ
+    if sys.platform in ("win32", "darwin") and not is_named:
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return ssl.create_default_context()
 
 
 def _proxy(url: str) -> str | None:
@@ -134,7 +136,7 @@ def _proxy(url: str) -> str | None:
 _CONNECT = 10.0
 """Seconds for connecting to a server."""
 
-_SUCCESS = range(200, 300)
+SUCCESS = range(200, 300)
 
 _COMMON = {"Accept": "application/json", "User-Agent": "quaver"}
 _JSON = {"Content-Type": "application/json"}
@@ -162,20 +164,18 @@ class Connection:
         self._host, self._query = urlsplit(address.url).netloc, f"?{query}" if query else ""
         self.settling = asyncio.Lock()
         self._headers = {**_COMMON, **headers}
+        self._posted = {**self._headers, **_JSON}
         self._secret = Keys.of(key)
         self._replied = False
         self._pool = HttpPool(most + 2, _CONNECT)
-        self._endpoints: dict[str, Endpoint] = {}
 
     @classmethod
     @asynccontextmanager
     async def opened(cls, *arguments: Any) -> AsyncIterator[Connection]:
         """A connection that is closed at the end of the context."""
         connection = cls(*arguments)
-        try:
+        async with connection._pool:
             yield connection
-        finally:
-            await connection._pool.close()
 
     async def post(self, path: str, body: dict[str, Any]) -> bytes | Response:
         """Send a body.
@@ -183,34 +183,27 @@ class Connection:
         Returns:
             The reply; or a response, if the prompt itself is at fault.
         """
-        content = compact_json(body)
-        to = self._endpoints.get(path)
-        if to is None:
-            to = self._endpoints[path] = self._pool.endpoint(
-                self._base + path + self._query, {**self._headers, **_JSON}
-            )
-        reply = await self._sent(self._pool.post, to, content)
+        url, content = self._base + path + self._query, compact_json(body)
+        reply = await self._sent(lambda: self._pool.post(url, self._posted, content))
         return reply if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)
 
     async def get(self, path: str) -> bytes:
         """Fetch a path below the base URL, or another URL of the server."""
         url = path if "://" in path else self._base + path + self._query
-        reply = await self._sent(self._pool.get, url, self._headers)
+        reply = await self._sent(lambda: self._pool.get(url, self._headers))
         return b"" if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)
 
-    async def _sent(
-        self, send: Callable[[Any, Any], Awaitable[HttpReply]], to: object, what: object
-    ) -> HttpReply | Response:
+    async def _sent(self, send: Callable[[], Awaitable[HttpReply]]) -> HttpReply | Response:
         try:
             async with asyncio.timeout(self._timeout):
                 try:
-                    reply = await send(to, what)
+                    reply = await send()
                 except Exception as error:
                     # A server may close a kept connection at any time without a word, and a call that was
                     # about to use it is not at fault.
                     if not (self._replied and was_dropped(error)):
                         raise
-                    reply = await send(to, what)
+                    reply = await send()
         except TimeoutError:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
         except TooLarge as error:  # another try would be as long
@@ -218,7 +211,7 @@ class Connection:
         except Exception as error:  # of any layer below
             raise lost(error, self._host) from None
         self._replied = True
-        if reply.status in _SUCCESS:
+        if reply.status in SUCCESS:
             return reply
         content = self._secret.out_of_bytes(reply.content)
         response = read_failure(reply.status, reply.headers, content, self._address)

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx2
+import aiohttp
+
+from quaver.core.conversation import finished
+from quaver.core.input_budget import TooLarge
+from quaver.models.served.http_pool import SUCCESS, HttpPool
 
 _SECONDS: Final = 1.0
-_MOST: Final = 1 << 20
 
 _KINDS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]]] = {
     "Ollama": ("/api/version", lambda said: [*said] == ["version"]),
@@ -24,32 +27,30 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]]] = {
 
 def kind_at(url: str) -> str | None:
     """The kind of a server; empty if it is of none that is known, None if nothing answers there."""
+    return finished(found_kind(url))
+
+
+async def found_kind(url: str) -> str | None:
+    """The same, on the event loop."""
     parts, replies = urlsplit(url), dict[str, Any]()
     try:
-        with httpx2.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client:
+        async with HttpPool(1, _SECONDS, _SECONDS, proxies=False) as pool:
             for kind, (path, says_so) in _KINDS.items():
                 if path not in replies:
-                    replies[path] = _document(client, f"{parts.scheme}://{parts.netloc}{path}")
+                    replies[path] = await _document(pool, f"{parts.scheme}://{parts.netloc}{path}")
                 if says_so(replies[path]):
                     return kind
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
+    except (aiohttp.ClientError, OSError):
         return "" if replies else None
     return ""
 
 
-def _document(client: httpx2.Client, url: str) -> Mapping[str, Any]:
+async def _document(pool: HttpPool, url: str) -> Mapping[str, Any]:
     """The JSON object at an address; an empty one for anything else."""
-    with client.stream("GET", url, headers={"Accept": "application/json"}) as reply:
-        content = b""
-        for part in reply.iter_bytes():
-            content += part
-            if len(content) > _MOST:
-                return {}
-        if not reply.is_success:
-            return {}
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
+        reply = await pool.get(url, {"Accept": "application/json"})
+        found = json.loads(reply.content) if reply.status in SUCCESS else {}
+    except (ValueError, RecursionError, TooLarge):
         return {}
     return found if isinstance(found, dict) else {}
 
