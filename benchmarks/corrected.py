@@ -39,7 +39,7 @@ from quaver.estimation.jackknife import one_thread
 from quaver.estimation.regression import solved
 
 PROMPTS = 8
-KINDS = ("share", "difference", "linear slope", "logistic slope")
+KINDS = ("share", "difference", "slope")
 SHARES, ACCURACIES = (0.03, 0.1, 0.5), (0.6, 0.85, 0.95)
 ERRORS = ("independent", "by label", "with the covariate")
 GOLD = (50, 200, 500)
@@ -104,14 +104,13 @@ def drawn(rng: np.random.Generator, gold: int, labels: Any, design: str) -> tupl
     return marked, probability, strata if design == "stratified" else None
 
 
-def columns(kind: str, x: Any) -> tuple[Any, Any, Any]:
-    """A regression's columns, its contrast and its kind."""
+def columns(kind: str, x: Any) -> tuple[Any, Any]:
+    """A regression's columns, and its contrast."""
     ones = np.ones(x.size)
     if kind == "share":
-        return ones[:, None], np.ones(1), "linear"
+        return ones[:, None], np.ones(1)
     own = (x > 0.5).astype(float) if kind == "difference" else x
-    regression = "logistic" if kind == "logistic slope" else "linear"
-    return np.stack([ones, own], 1), np.array([0.0, 1.0]), regression
+    return np.stack([ones, own], 1), np.array([0.0, 1.0])
 
 
 @cache
@@ -120,8 +119,8 @@ def truth(kind: str, share: float, grouped: bool = False, slope: float = SLOPE) 
     rng = np.random.default_rng(1)
     x = rng.standard_normal(400_000)
     own = 0.7 * rng.standard_normal(x.size) if grouped else 0.0
-    matrix, contrast, regression = columns(kind, x)
-    found = solved(regression, matrix, chance(x, own, share, slope), np.ones(x.size))
+    matrix, contrast = columns(kind, x)
+    found = solved(matrix, chance(x, own, share, slope), np.ones(x.size))
     assert found is not None
     return 0.0 if kind != "share" and slope == 0 else float(contrast @ found)
 
@@ -179,9 +178,9 @@ def setting(kind: str, share: float, accuracy: float, errors: str, gold: int, ru
         rng = np.random.default_rng([run, gold, items, int(1000 * share), int(100 * accuracy)])
         x, true, labels, group = world(rng, items, share, accuracy, errors, groups, slope)
         marked, probability, strata = drawn(rng, gold, labels, design)
-        matrix, contrast, regression = columns(kind, x)
+        matrix, contrast = columns(kind, x)
         outcome = np.where(marked, true, np.nan)
-        asked = GoldRegression(matrix, outcome, probability, contrast, regression, group, strata)
+        asked = GoldRegression(matrix, outcome, probability, contrast, group, strata)
         tally.add(asked, estimates(asked, labels))
     return tally
 

@@ -45,23 +45,6 @@ def split(gold, *columns):
     return [part for one in columns for part in (one[:gold], one[gold:])]
 
 
-def tuned_alone(x1, y1, f1, x2, f2, at):
-    """One coefficient of a logistic regression, with λ for it alone; and the λ that is for all together.
-
-    ``ppi_logistic_pointestimate`` takes ``coord`` and does not hand it on to where λ is computed, as
-    ``ppi_ols_pointestimate`` does.
-    """
-    from ppi_py import ppi_logistic_pointestimate
-    from ppi_py.ppi import _calc_lam_glm, _logistic_get_stats
-
-    exact = {"ftol": 1e-15, "gtol": 1e-12}
-    first = ppi_logistic_pointestimate(x1, y1, f1, x2, f2, lam=1.0, optimizer_options=dict(exact))
-    known = _logistic_get_stats(first, x1, y1, f1, x2, f2)
-    own, theirs = (float(_calc_lam_glm(*known, coord=which, clip=True)) for which in (at, None))
-    point = ppi_logistic_pointestimate(x1, y1, f1, x2, f2, lam=own, optimizer_options=dict(exact))[at]
-    return [own, float(point)], theirs
-
-
 def means_and_slopes(x1, y1, f1, x2, f2):
     """The mean, and both coefficients of a linear regression: the value and the ends of its interval."""
     from ppi_py import ppi_mean_ci, ppi_mean_pointestimate, ppi_ols_ci, ppi_ols_pointestimate
@@ -80,40 +63,17 @@ def means_and_slopes(x1, y1, f1, x2, f2):
     return found
 
 
-def logistic(x1, y1, f1, x2, f2):
-    """Both coefficients of a logistic regression, and that of a constant."""
-    from ppi_py import ppi_logistic_ci, ppi_logistic_pointestimate
-
-    found = {}
-    for tuning in (1.0, 0.4):
-        given = {"lam": tuning, "optimizer_options": {"ftol": 1e-15, "gtol": 1e-12}}
-        point = ppi_logistic_pointestimate(x1, y1, f1, x2, f2, **given)
-        ends = ppi_logistic_ci(x1, y1, f1, x2, f2, alpha=0.05, **given)
-        for at in (0, 1):
-            found[f"logistic {at} {tuning}"] = [float(point[at]), *(float(end[at]) for end in ends)]
-    for at in (0, 1):
-        found[f"logistic {at} own"], found[f"theirs {at}"] = tuned_alone(x1, y1, f1, x2, f2, at)
-    exact = {"ftol": 1e-15, "gtol": 1e-12}
-    constant = x1[:, :1], y1, f1, x2[:, :1], f2
-    point = ppi_logistic_pointestimate(*constant, optimizer_options=dict(exact))[0]
-    ends = ppi_logistic_ci(*constant, alpha=0.05, optimizer_options=dict(exact))
-    found["logistic constant None"] = [float(point), *(float(end[0]) for end in ends)]
-    return found
-
-
-def case(gold, x, y, f, *functions):
+def case(gold, x, y, f):
     x1, x2, y1, _, f1, f2 = split(gold, np.stack([np.ones(x.size), x], 1), y, f)
-    found = {}
-    for function in functions:
-        found |= function(x1, y1, f1, x2, f2)
+    found = means_and_slopes(x1, y1, f1, x2, f2)
     return {"gold": gold, "x": x.tolist(), "y": y[:gold].tolist(), "f": f.tolist(), "found": found}
 
 
 def main():
     labels = ((1, 60, 400, 0.8), (2, 200, 300, 0.65), (3, 120, 900, 0.93))
-    cases = [case(gold, *data(seed, gold, *more), means_and_slopes, logistic) for seed, gold, *more in labels]
+    cases = [case(gold, *data(seed, gold, *more)) for seed, gold, *more in labels]
     given = ((0, 40, 160), (1, 60, 200), (2, 80, 120), (3, 50, 150), (4, 60, 240))
-    of_numbers = [case(gold, *numbers(seed, gold, others), means_and_slopes) for seed, gold, others in given]
+    of_numbers = [case(gold, *numbers(seed, gold, others)) for seed, gold, others in given]
     document = {"made by": f"ppi-python {version('ppi-python')}", "cases": cases, "numbers": of_numbers}
     Path(__file__).with_suffix(".json").write_text(json.dumps(document) + "\n")
 

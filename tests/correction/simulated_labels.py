@@ -17,11 +17,11 @@ def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8)
     return x, y, given
 
 
-def question(x, y, drawn, probability, kind="linear", **more):
+def question(x, y, drawn, probability, **more):
     """The slope of a covariate; the share, where there is none."""
     columns = np.ones((y.size, 1)) if x is None else np.stack([np.ones(y.size), x], 1)
     contrast = np.eye(columns.shape[1])[-1]
-    return GoldRegression(columns, np.where(drawn, y, np.nan), probability, contrast, kind, **more)
+    return GoldRegression(columns, np.where(drawn, y, np.nan), probability, contrast, **more)
 
 
 def simple(rng, items, gold):

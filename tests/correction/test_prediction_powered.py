@@ -21,9 +21,7 @@ def question(case, name):
     if kind == "mean":
         return of_mean(outcome, probability)
     matrix, contrast = np.stack([np.ones(x.size), x], 1), np.eye(2)
-    if more[0] == "constant":
-        matrix, contrast, more[0] = matrix[:, :1], np.ones((1, 1)), "0"
-    return GoldRegression(matrix, outcome, probability, contrast[int(more[0])], kind)
+    return GoldRegression(matrix, outcome, probability, contrast[int(more[0])])
 
 
 @pytest.mark.parametrize("case", CASES)

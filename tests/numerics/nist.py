@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.measures.validity.conclusions import regressed
+from quaver.estimation.score_tests import ScoreTest
 
 DATA = Path(__file__).parent / "data"
 
@@ -106,8 +106,10 @@ def _regressions() -> Iterator[Certified]:
         matrix, outcome = np.array(rows, float), np.array(y, float)
         for place, value in enumerate(values):
             contrast = np.eye(len(values))[place]
-            found = regressed(matrix, outcome, contrast)
-            quaver = None if found is None else found.value
+            try:
+                quaver = ScoreTest(matrix, outcome, contrast).value
+            except ValueError:
+                quaver = None
             yield Certified(f"{name} B{place}", value, quaver, "conclusion, least squares")
 
 

@@ -155,8 +155,6 @@ outcome <- function(v) {
 }
 put("conclusion linear v0", coef(outcome("v0"))["number"], paste(base, "lm"))
 put("conclusion linear v0, a category", coef(outcome("v0"))["coder_1b"], paste(base, "lm"))
-odds <- glm(formula(outcome("v1")), quasibinomial, model.frame(outcome("v1")), control = glm.control(epsilon = 1e-15))
-put("conclusion logistic v1", coef(odds)["number"], paste(base, "glm"))
 d <- read.csv(arguments[2])
 d <- d[rep(seq_len(nrow(d)), d$asked), ]
 d$correct <- as.integer(ave(d$right, d$item, d$treatment, d$temperature, FUN = seq_along) <= d$right)

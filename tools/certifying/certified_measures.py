@@ -140,13 +140,6 @@ _BESIDE = (
         of_effect=_EFFECTS,
     ),
     Certified(
-        name="conclusion, logistic",
-        path=_CONCLUSION,
-        options={"formula": f"share(a) ~ {NUMBER}", "effect": f"{NUMBER} > 0", "regression": "logistic"},
-        null=0.0,
-        of_effect=_EFFECTS,
-    ),
-    Certified(
         name="label_movement",
         path="quaver.measures.variation.label_movement:label_movement",
         options={"factors": FACTORS},

@@ -4,7 +4,7 @@ Every estimate is off by a sum of contributions, one of each item: what the item
 items, and, where it has a gold label, what it does to the correction. Their squares make the variance, in
 groups where items are in groups. Items are taken for a random sample of all that might have been there.
 
-A mean is a linear regression on a constant. Outcomes need not be whole: what a correction makes of them lies
+A mean is a regression on a constant. Outcomes need not be whole: what a correction makes of them lies
 anywhere.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from quaver.estimation.coded_columns import Ints
 from quaver.estimation.intervals import Interval, clopper_pearson, effective, skewed
 from quaver.estimation.jackknife import ALIKE, Floats
-from quaver.estimation.regression import Kind, expected, inverse_times, solved
+from quaver.estimation.regression import inverse_times, solved
 
 _MOST_LEVERAGE = 0.9
 
@@ -57,7 +57,6 @@ class GoldRegression:
         outcome: The true outcome of each item; NaN where an item has no gold label.
         probability: Each item's probability of being drawn.
         contrast: What each coefficient counts, shape (columns,).
-        kind: Of regression.
         clusters: Each item's group, from 0 without gaps; None where items are on their own.
         strata: Each item's stratum, from 0 without gaps, where a fixed number was drawn from each; None of
             a simple sample, and of items drawn independently of one another.
@@ -67,14 +66,13 @@ class GoldRegression:
     outcome: Floats
     probability: Floats
     contrast: Floats
-    kind: Kind = "linear"
     clusters: Ints | None = None
     strata: Ints | None = None
 
     @property
     def mean(self) -> bool:
-        """Whether it is a mean: a linear regression on a constant."""
-        return self.kind == "linear" and self.matrix.shape[1] == 1 and bool(np.ptp(self.matrix) == 0)
+        """Whether it is a mean: a regression on a constant."""
+        return self.matrix.shape[1] == 1 and bool(np.ptp(self.matrix) == 0)
 
     @property
     def counts_events(self) -> bool:
@@ -124,14 +122,9 @@ class GoldRegression:
         sizes = np.bincount(self.gold_strata)[self.gold_strata].astype(np.float64)
         return np.asarray(np.sqrt(sizes / np.maximum(sizes - 1, 1.0)))
 
-    def expected(self, coefficients: Floats) -> Floats:
-        """What the regression expects of each item."""
-        return expected(self.kind, self.matrix, coefficients)
-
-    def levers(self, rows: Floats, mean: Floats, weights: Floats | float) -> Floats | None:
+    def levers(self, rows: Floats, weights: Floats) -> Floats | None:
         """How far the contrast moves with the outcome of each of some items, times its weight."""
-        slope = weights * (1.0 if self.kind == "linear" else mean * (1 - mean))
-        found = inverse_times(rows.T @ (rows * np.broadcast_to(slope, len(rows))[:, None]), self.contrast)
+        found = inverse_times(rows.T @ (rows * weights[:, None]), self.contrast)
         return None if found is None else np.asarray(rows @ found)
 
 
@@ -189,7 +182,7 @@ def gold_alone(asked: GoldRegression) -> Corrected | None:
     """The regression on the gold labels and nothing else, each weighted by one over its probability.
 
     Returns:
-        None where the columns determine each other among the gold items, or tell their labels apart.
+        None where the columns determine each other among the gold items.
 
     >>> gold_alone(of_mean(np.array([1.0, 0.0, np.nan, np.nan]), np.full(4, 0.5))).value
     0.5
@@ -228,20 +221,19 @@ def corrected(
     """
     alone = gold_alone(asked)
     even = np.full(len(prediction), 1 / max(len(prediction), 1))
-    fitted = solved(asked.kind, asked.matrix, prediction, even) if np.ptp(prediction) else None
+    fitted = solved(asked.matrix, prediction, even) if np.ptp(prediction) else None
     if alone is None or fitted is None:
         return alone
-    residual, gold = prediction - asked.expected(fitted), asked.gold
+    residual, gold = prediction - asked.matrix @ fitted, asked.gold
     if tuning is not None:
         return _regressed(asked, residual, np.full(gold.size, tuning), alone)
-    first = solved(asked.kind, asked.matrix[gold], asked.outcome[gold], asked.gold_weights)
+    first = solved(asked.matrix[gold], asked.outcome[gold], asked.gold_weights)
     assert first is not None, "gold alone has an estimate"
-    mean = replace(asked, matrix=asked.matrix[gold]).expected(first)
-    lever = asked.levers(asked.matrix[gold], mean, asked.gold_weights)
+    lever = asked.levers(asked.matrix[gold], asked.gold_weights)
     assert lever is not None, "gold alone has an estimate"
     weights = asked.gold_weights / asked.gold_weights.max()
     x = asked.centred(lever * residual[gold]) * weights
-    y = asked.centred(lever * (asked.outcome[gold] - mean)) * weights
+    y = asked.centred(lever * (asked.outcome[gold] - asked.matrix[gold] @ first)) * weights
     made = _regressed(asked, residual, _tuned(asked, x, y), alone)
     if made is None:
         return alone
@@ -300,15 +292,14 @@ def _regressed(
     if not gold.size:
         return None
     rows, outcome = asked.matrix[gold], asked.outcome[gold] - tuning * residual[gold]
-    found = solved(asked.kind, rows, outcome, weights)
+    found = solved(rows, outcome, weights)
     if found is None:
         return None
-    mean = replace(asked, matrix=rows).expected(found)
-    lever = asked.levers(rows, mean, weights)
-    across = asked.levers(asked.matrix, asked.expected(found), 1 / len(asked.matrix))
+    lever = asked.levers(rows, weights)
+    across = asked.levers(asked.matrix, np.full(len(asked.matrix), 1 / len(asked.matrix)))
     if lever is None or across is None:
         return None
-    left, used = lever * (outcome - mean), float(tuning.mean())
+    left, used = lever * (outcome - rows @ found), float(tuning.mean())
     each = _contributions(asked, left, across * residual * used)
     made = _spread(float(asked.contrast @ found), each, asked, design_freedom(asked, lever))._replace(
         tuning=used
@@ -317,7 +308,7 @@ def _regressed(
         return made
     along = left / np.maximum(np.abs(lever), 1e-300)
     made = made._replace(expected=alone.expected if alone else expected_events(asked, across, along))
-    if asked.kind == "linear" and asked.equal:
+    if asked.equal:
         return made._replace(variance=made.variance + _lacking(asked, lever, along, made.expected))
     return made
 
@@ -421,7 +412,7 @@ def few_events(asked: GoldRegression, alone: Corrected | None) -> str | None:
     if alone is None:
         if asked.gold.size < 2:
             return "fewer than two gold labels"
-        return "the gold labels do not determine the regression: too few of them, or columns tell them apart"
+        return "the gold labels do not determine the regression: too few of them"
     if asked.clusters is not None and alone.freedom < FEW_GROUPS:
         return "too few groups with gold labels"
     events = alone.expected if asked.counts_events else alone.events

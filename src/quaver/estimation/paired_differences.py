@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.estimation.grouped_items import above_floor, affordable, by_unit, with_random_signs
-from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.intervals import Interval
 from quaver.estimation.jackknife import Floats, Jackknife, Resampling, Units
 from quaver.estimation.statistic import Number, Sampler, Statistic
 
@@ -85,10 +84,15 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         warning = "other items count on one side than on the other, so the interval is not a paired one"
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
     left_out = Jackknife(value, second.jackknife.left - first.jackknife.left, units)
-    ends = None
+    ends, width = None, second.statistic.width
     if first.statistic.ends is not None and second.statistic.ends is not None:
         (least, most), (lowest, highest) = first.statistic.ends, second.statistic.ends
         ends = lowest - most, highest - least
+
+    def spread(value: float, share: float) -> Interval:
+        """Where the difference may lie when up to a share of further units may differ."""
+        return Interval(value - share * width, value + share * width)
+
     details |= {"units": units.independent, "step": _step(left_out), "range": ends}
     scope = f", {estimate.scope}" if estimate.scope and estimate.scope == other.scope else ""
     difference = Statistic(
@@ -96,7 +100,7 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         n=bare.n,
         ends=ends,
         null=0.0,
-        spread=partial(_moved, moves=second.statistic.moves),
+        spread=spread,
         details=details,
     )
     sampler = Sampler(
@@ -156,14 +160,6 @@ def unpaired(before: Estimate, after: Estimate) -> Interval | None:
         second - first - float(np.hypot(max(0.0, second - low_after), max(0.0, high - first))),
         second - first + float(np.hypot(max(0.0, high_after - second), max(0.0, first - low))),
     )
-
-
-def _moved(value: float, share: float, moves: Callable[[float], Interval] | None) -> Interval:
-    """Where a difference may lie when up to a share of further units may differ."""
-    if moves is None:
-        return mean_within(value, share, -1.0, 1.0)
-    low, high = moves(share)
-    return Interval(value + low, value + high)
 
 
 def _cautious(estimate: Estimate, changed: int, resampling: Resampling) -> Estimate:

@@ -1,47 +1,28 @@
-"""Formulas of regressions, their columns as matrices, and logistic coefficients by Newton's method."""
+"""Formulas of regressions, their columns as matrices, and least squares."""
 
 from __future__ import annotations
 
 import re
 from itertools import combinations, product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import UnknownColumn, encode
 from quaver.estimation.jackknife import Floats
 
-Kind = Literal["linear", "logistic"]
-"""Which regression."""
-
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
 _DEPENDENT = 1e-14
 """What is left of a column beside the others, relative to the largest, where it depends on them."""
-_STEPS = 60
-_FAR = 5.0
-"""A step of Newton's may move no item's log-odds by more than this."""
-_STRAYED = 30.0
-"""Log-odds beyond which the columns tell the outcomes apart: there is no finite solution."""
-
-
-def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> Floats:
-    """The levers a = X(XᵀWX)⁻¹c: how far a contrast moves with each item's outcome (times its weight).
-
-    >>> levers(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0])).round(9).tolist()
-    [-1.0, 1.0]
-    """
-    scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
-    design = matrix / scale
-    weighted = design if weights is None else design * weights[:, None]
-    return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
 
 
 def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | None:
-    """Orthonormal columns Q that span those of a matrix, and the contrast c of these; its levers are Qc.
+    """Orthonormal columns Q that span those of a matrix, and the contrast c of these.
+
+    The levers Qc say how far the contrast moves with each item's outcome.
 
     Sums of products of the columns as they are have the square of their condition number, and lose twice as
     many digits.
@@ -61,56 +42,22 @@ def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | Non
     return np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, (contrast / scale).T).T)
 
 
-def expected(kind: Kind, matrix: Floats, coefficients: Floats, offset: Floats | float = 0.0) -> Floats:
-    """What a regression expects of each item."""
-    along = matrix @ coefficients + offset
-    return np.asarray(along if kind == "linear" else special.expit(along))
-
-
-def solved(
-    kind: Kind,
-    matrix: Floats,
-    outcome: Floats,
-    weights: Floats,
-    offset: Floats | float = 0.0,
-    begin: Floats | None = None,
-) -> Floats | None:
-    """The coefficients b with Σ w x (y − μ(x b)) = 0.
+def solved(matrix: Floats, outcome: Floats, weights: Floats) -> Floats | None:
+    """The coefficients b of least squares: Σ w x (y − x b) = 0.
 
     Args:
-        kind: Of regression.
         matrix: x, shape (items, columns).
         outcome: y.
         weights: w.
-        offset: What is added to the log-odds of each item.
-        begin: Coefficients near the solution of a logistic regression.
 
     Returns:
-        None where the columns determine each other, or tell the outcomes apart.
+        None where the columns determine each other.
 
-    A share of 3 in 4, in log-odds ln 3:
-
-    >>> found = solved("logistic", np.ones((4, 1)), np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4))
-    >>> float(np.exp(found[0]).round(9))
-    3.0
+    >>> solved(np.ones((4, 1)), np.array([1.0, 1.0, 1.0, 0.0]), np.ones(4)).tolist()
+    [0.75]
     """
     weighted = matrix * weights[:, None]
-    if kind == "linear":
-        return inverse_times(matrix.T @ weighted, weighted.T @ outcome)
-    coefficients = np.zeros(matrix.shape[1]) if begin is None else begin
-    for _ in range(_STEPS):
-        mean = expected(kind, matrix, coefficients, offset)
-        system = matrix.T @ (weighted * (mean * (1 - mean))[:, None])
-        step = inverse_times(system, weighted.T @ (outcome - mean))
-        if step is None:
-            return None
-        reach = float(np.abs(matrix @ step).max(initial=0.0))
-        coefficients = coefficients + step * min(1.0, _FAR / max(reach, 1e-300))
-        if np.isscalar(offset) and float(np.abs(matrix @ coefficients).max(initial=0.0)) > _STRAYED:
-            return None
-        if reach < 1e-10:
-            return coefficients
-    return None
+    return inverse_times(matrix.T @ weighted, weighted.T @ outcome)
 
 
 def inverse_times(system: Floats, right: Floats) -> Floats | None:

@@ -66,8 +66,7 @@ class Statistic:
             place of the jackknife's.
         reach: How far noise may have lifted the number, of one that it pushes up (a maximum, a sum of
             absolute values): the lower end is no nearer than that.
-        moves: From a share of units, how far the value moves at most where these are labelled differently;
-            None of a mean within 0 and 1.
+        width: How far it may move if all units are labelled differently; 1 of a mean within 0 and 1.
         excluded: What was left out, counted by kind.
         warnings: What a reader must know.
         details: Further numbers.
@@ -88,7 +87,7 @@ class Statistic:
     spread: Callable[[float, float], Interval] | None = None
     interval: tuple[Interval, str] | None = None
     reach: float | None = None
-    moves: Callable[[float], Interval] | None = None
+    width: float = 1.0
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)

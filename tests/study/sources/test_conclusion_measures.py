@@ -34,7 +34,6 @@ conclusions:
     effect: age > 0
   - formula: share(positive) ~ side
     effect: side[2] > side[1]
-    regression: logistic
 """
 ITEMS = "id,text,truth,age,side\n" + "".join(
     f"i{n},Thing {n}.,{'positive' if n % 3 else 'negative'},{20 + n},{n % 2 + 1}\n" for n in range(30)
@@ -117,7 +116,7 @@ def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
         ("share(positive) ~ age", "share(neutral) ~ age", "label 'neutral'"),
         ("effect: age > 0", "effect: years > 0", "years"),
         ("share(positive) ~ age", "positive by age", "not a formula"),
-        ("formula: share(positive) ~ side", "formula: label ~ side", "does not fit the outcome"),
+        ("formula: share(positive) ~ side", "formula: label ~ side", "not numbers"),
     ],
 )
 def test_what_is_wrong_is_found_before_anything_is_asked(
@@ -177,11 +176,9 @@ def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) ->
         and tuple(c.cell.values())[:1] == ("age",)
         and c.cell["variant"] == "paraphrase=curt"
     ]
-    # Of 30 items up to 1 - 0.025^(1/30) may differ: 3.47. All of 15 and more are positive, no other is: the
-    # slope can only fall, most by the outermost, 14.5, 14.5, 13.5, 13.5 from the mean; squares sum to 2247.5.
-    moved = 30 * (1 - 0.025 ** (1 / 30)) - 3
-    assert age.low == pytest.approx(-(14.5 + 14.5 + 13.5 + 13.5 * moved) / 2247.5)
-    assert age.high == 0
+    # Of all items up to 1 - 0.025^(1/30) may differ. The slope is largest if all above the mean are positive
+    # and least if all others are: 225 is the sum of the distances, 2247.5 that of their squares.
+    assert (-age.low, age.high) == pytest.approx([(1 - 0.025 ** (1 / 30)) * 225 / 2247.5] * 2)
 
 
 @pytest.mark.parametrize(

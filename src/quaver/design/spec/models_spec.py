@@ -348,8 +348,6 @@ class ConclusionSpec(Part):
     """The claim: educ > 0, party[Rep] < party[Dem]."""
     field: Name | None = None
     """The field whose labels they are, where the task has fields."""
-    regression: Literal["linear", "logistic"] = "linear"
-    """The coefficients of logistic (for share) are log-odds."""
     missing: Literal["drop", "category"] = "drop"
     """What an answer without a label is: left out, or (category) a label other than LABEL."""
     group: Name | None = None

@@ -16,7 +16,7 @@ from quaver.core.records import OF_SETS, UNORDERED, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.jackknife import Floats
-from quaver.estimation.regression import Kind, design, parsed
+from quaver.estimation.regression import design, parsed
 
 Verdict = Literal["holds", "reverses", "not distinguishable"]
 
@@ -113,7 +113,7 @@ class Regression(NamedTuple):
     right: str
 
 
-def read_formula(formula: str, kind: Kind = "linear") -> Regression:
+def read_formula(formula: str) -> Regression:
     """Read ``share(LABEL) ~ a + b`` or ``label ~ a * b``.
 
     Right of the ``~`` stand columns of the items, as `quaver.estimation.regression.parsed` reads them;
@@ -130,13 +130,6 @@ def read_formula(formula: str, kind: Kind = "linear") -> Regression:
             where="formula",
             expected="share(LABEL) ~ a + b, or label ~ a + b where the labels are numbers",
             found=formula,
-        )
-    if kind == "logistic" and not share:
-        raise MeasureError(
-            "a regression that does not fit the outcome",
-            where="regression",
-            expected="logistic for share(LABEL), or linear",
-            found=f"{kind} for {left.strip()}",
         )
     plain = _FACTOR.sub(r"\1", right)
     try:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
-from quaver.correction.estimators import Corrected, GoldRegression, gold_alone
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, frame_of, label_counts
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import Interval, clopper_pearson
+from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats
 from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.regression import Kind, levers, orthonormal
-from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest, score_interval
+from quaver.estimation.regression import orthonormal
+from quaver.estimation.score_tests import ScoreTest
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.corrected.gold_cells import TOGETHER, Correcting, GoldCell, designed, gold_cells
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
@@ -55,7 +54,6 @@ def conclusion(
     effect: str,
     items: Any = None,
     name: str | None = None,
-    regression: Literal["linear", "logistic"] = "linear",
     categories: Sequence[str] = (),
     missing: Missing,
 ) -> Iterator[Estimate]:
@@ -97,9 +95,9 @@ def conclusion(
     >>> [(one.measure.removeprefix("conclusion_"), round(one.value, 2)) for one in found[:2]]
     [('corrected', 0.55), ('gold', 0.6)]
     """
-    asked = read_formula(formula, regression)
+    asked = read_formula(formula)
     rows = data.frame if items is None else frame_of(items, "items")
-    drawn = _Drawn(asked, ItemTable(rows, asked, categories, effect), regression, missing)
+    drawn = _Drawn(asked, ItemTable(rows, asked, categories, effect), missing)
     title = name or f"{formula.strip()}; {effect.strip()}"
     for estimate in drawn.estimates(data):
         yield replace(estimate, cell={"conclusion": title, **estimate.cell})
@@ -111,12 +109,11 @@ class _Drawn:
     Args:
         asked: The formula.
         table: The items' columns, and the claim.
-        kind: Of regression.
         missing: What an answer without a label is.
     """
 
-    def __init__(self, asked: Regression, table: ItemTable, kind: Kind, missing: Missing) -> None:
-        self.asked, self.table, self.kind, self.missing = asked, table, kind, missing
+    def __init__(self, asked: Regression, table: ItemTable, missing: Missing) -> None:
+        self.asked, self.table, self.missing = asked, table, missing
 
     def estimates(self, data: MeasureInput) -> Iterator[Estimate]:
         """Those of the true labels, where they were drawn by design; then those of each cell."""
@@ -162,11 +159,11 @@ class _Drawn:
             return
         matrix[kept], contrast = found
         true = np.where(gold.gold >= 0, numbers[gold.gold], np.nan)
-        asked = gold.regression(true, kept, matrix, contrast=contrast, kind=self.kind)
+        asked = gold.regression(true, kept, matrix, contrast=contrast)
         made = Correcting(cell, kept, asked, gold.predicted(numbers)[0])
         lacking = int((gold.known & ~complete).sum())
         shape = Statistic(
-            method=f"{self.kind} regression on gold labels drawn by design, contrast {effect.text}",
+            method=f"linear regression on gold labels drawn by design, contrast {effect.text}",
             excluded={**gold.excluded, **({"no value of a column": lacking} if lacking else {})},
         )
         nothing: dict[str, Any] = {}
@@ -197,15 +194,19 @@ class _Drawn:
             excluded["no value of a column"] = lacking
         known = known & complete
         outcome = shares[known] @ self._numbers(cell)
+        reason = "no labelled items with values of these columns"
+        if outcome.size:
+            flat = np.ptp(outcome) == 0
+            reason = "no variation" if flat else "the columns determine each other where there are labels"
         statistic = replace(
             shape,
-            method=f"{self.kind} regression, contrast {self.table.effect.text}",
-            reason=_reason(outcome, self.kind),
+            method=f"linear regression, contrast {self.table.effect.text}",
+            reason=reason,
             excluded=excluded,
             n=cell.units.touched(known),
             details=details,
         )
-        if outcome.size and (self.kind == "linear" or np.ptp(outcome) > 0):
+        if outcome.size:
             statistic = self._fitted(cell, statistic, matrix[known], outcome, known)
         return self._judged(cell, statistic)
 
@@ -213,33 +214,31 @@ class _Drawn:
         self, cell: Cell, statistic: Statistic, matrix: Floats, outcome: Floats, known: NDArray[np.bool_]
     ) -> Statistic:
         """A statistic filled in: the contrast, with its interval and p."""
-        effect, clusters = self.table.effect, cell.clusters
+        numbers, clusters = self._numbers(cell), cell.clusters
+        ends = (0.0, 1.0) if self.asked.label is not None else (float(numbers.min()), float(numbers.max()))
         if clusters is not None:
             clusters = np.unique(clusters[known], return_inverse=True)[1].astype(np.int64)
-        made = regressed(matrix, outcome, effect.contrast, self.kind, clusters)
-        if made is None:
+        if ends[0] == ends[1]:
             return statistic
-        each, value = np.zeros(known.size), made.value
-        each[known] = made.contributions
+        try:
+            test = ScoreTest(matrix, outcome, self.table.effect.contrast, clusters, ends)
+        except ValueError:
+            return statistic
+        each = np.zeros(known.size)
+        each[known] = test.contributions
 
         def under(weights: Floats) -> Floats:
-            return np.asarray(value + (weights @ each - each.sum())[:, None])
+            return np.asarray(test.value + (weights @ each - each.sum())[:, None])
 
-        numbers = self._numbers(cell) if self.asked.label is None else np.array([0.0, 1.0])
-        ends = float(numbers.min()), float(numbers.max())
-        moves = _moves(matrix, outcome, effect.contrast, self.kind, ends)
-        statistic = replace(statistic, under=under, moves=moves)
-        if self.kind == "linear":
-            statistic = replace(statistic, spread=lambda at, share: Interval(*np.add(at, moves(share))))
+        statistic = replace(statistic, under=under, width=test.width)
         if not cell.resampling.resamples:
             return statistic
-        tested = Specification(matrix, effect.contrast, outcome, self.kind, ends, clusters)
-        interval = tested.interval(cell.resampling.confidence_level)
+        share = (outcome - ends[0]) / (ends[1] - ends[0])
         return replace(
             statistic,
-            interval=interval and (interval, "score interval"),
-            details={**statistic.details, "p": tested.p(effect.threshold)},
-            warnings=tested.warnings(cell.unit),
+            interval=(test.interval(cell.resampling.confidence_level), "score interval"),
+            details={**statistic.details, "p": test.p(self.table.effect.threshold)},
+            warnings=tuple(_warnings(test, share, clusters, cell.unit)),
         )
 
     def _counted(self, cell: Cell, single: Sequence[Estimate]) -> Iterator[Estimate]:
@@ -266,138 +265,24 @@ class _Drawn:
             )
 
 
-def _reason(outcome: Floats, kind: Kind) -> str:
-    """Why there is no estimate, should there be none."""
-    if not outcome.size:
-        return "no labelled items with values of these columns"
-    if np.ptp(outcome) == 0:
-        return "no variation"
-    if kind != "linear":
-        return "no finite estimate: the columns tell the labels apart without error, or each other"
-    return "the columns determine each other where there are labels"
+def _warnings(test: ScoreTest, outcome: Floats, clusters: Ints | None, unit: str) -> Iterator[str]:
+    """What a reader must know of how little one side of a contrast rests on.
 
-
-def regressed(
-    matrix: Floats, outcome: Floats, contrast: Floats, kind: Kind = "linear", clusters: Ints | None = None
-) -> Corrected | None:
-    """A contrast of a regression of labels that are taken for true, with its sandwich variance (HC3).
-
-    Args:
-        matrix: The items' columns, shape (items, columns).
-        outcome: Of each item.
-        contrast: What each coefficient counts.
-        kind: Of regression.
-        clusters: Each item's group, from 0 without gaps; None where items are on their own.
-
-    Returns:
-        None where the columns determine each other, or tell the labels apart.
-
-    >>> sides = np.stack([np.ones(4), np.array([0.0, 0.0, 1.0, 1.0])], 1)
-    >>> round(regressed(sides, np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 1.0])).value, 9)
-    0.5
+    A contrast sets the items that raise it (a_i > 0) against those that lower it. A side counts as
+    (Σ|a_i|)² / Σ a_i² items (Kish 1965), and as fewer groups.
     """
-    found = orthonormal(matrix, contrast)
-    if found is None or not len(matrix):
-        return None
-    return gold_alone(GoldRegression(found[0], outcome, np.ones(len(matrix)), found[1], kind, clusters))
-
-
-def _moves(
-    matrix: Floats, outcome: Floats, contrast: Floats, kind: Kind, ends: tuple[float, float]
-) -> Callable[[float], Interval]:
-    """How far a contrast moves at most when a share of the items had any outcomes at all, to a first order.
-
-    Least squares is a sum Σ a_i y_i with the levers a = X(XᵀX)⁻¹c: the items with the largest |a_i| move it
-    most. Log-odds move by as much over p(1 − p).
-    """
-    lever = levers(matrix, contrast)
-    if kind != "linear":
-        lever = lever / max(float(outcome.mean() * (1 - outcome.mean())), 1e-3)
-    down, up = (
-        np.where(sign * lever > 0, ends[1] - outcome, outcome - ends[0]) * np.abs(lever) for sign in (-1, 1)
-    )
-    sums = [np.append(0.0, np.sort(part)[::-1].cumsum()) for part in (down, up)]
-
-    def moves(share: float) -> Interval:
-        most = (float(np.interp(share * len(part[1:]), np.arange(part.size), part)) for part in sums)
-        return Interval(-next(most), next(most))
-
-    return moves
-
-
-class Specification:
-    """A contrast in the outcomes of one specification, tested by its score.
-
-    Args:
-        matrix: The items' columns, shape (items, columns).
-        contrast: Of the coefficients.
-        outcome: Of each item.
-        kind: Of regression.
-        ends: The least and the largest outcome.
-        clusters: Each item's group, where items are not on their own.
-    """
-
-    def __init__(
-        self,
-        matrix: Floats,
-        contrast: Floats,
-        outcome: Floats,
-        kind: Kind,
-        ends: tuple[float, float],
-        clusters: Ints | None,
-    ) -> None:
-        self._lever, self._clusters = levers(matrix, contrast), clusters
-        low, high = ends
-        self._share = float((outcome.mean() - low) / (high - low)) if high > low else 0.0
-        self._test: ScoreTest | None = None
-        self._scale, self._least = (high - low, 0.0) if kind == "linear" else (1.0, 0.0)
-        if high > low and (found := orthonormal(matrix, contrast)) is not None:
-            test = LinearTest if kind == "linear" else LogisticTest
-            self._test = test(matrix, (outcome - low) / (high - low), contrast, clusters)
-            self._least = low * float((found[0] @ found[1]).sum()) if kind == "linear" else 0.0
-        # Of a test over groups: as many as there are, less the two sides of the contrast.
-        self._freedom = np.inf if clusters is None else float(max(1, np.unique(clusters).size - 2))
-
-    def interval(self, confidence_level: float) -> Interval | None:
-        """The score interval; None where it has no value."""
-        if self._test is None:
-            return None
-        # The level at which a normal quantile is the one of Student's t for as many groups.
-        tail = float(special.stdtrit(self._freedom, (1 - confidence_level) / 2))
-        low, high = score_interval(self._test, 1 - 2 * float(special.ndtr(tail)))
-        if not (np.isfinite(low) and np.isfinite(high)):
-            return None
-        return Interval(low * self._scale + self._least, high * self._scale + self._least)
-
-    def p(self, at: float) -> float | None:
-        """The two-sided p value of the contrast being ``at``."""
-        if self._test is None or not np.isfinite(self._test.value):
-            return None
-        statistic = self._test.statistic((at - self._least) / self._scale)
-        return float(2 * special.stdtr(self._freedom, -abs(statistic)))
-
-    def warnings(self, unit: str) -> tuple[str, ...]:
-        """What a reader must know of how little one side of the contrast rests on.
-
-        A contrast sets the items that raise it (a_i > 0) against those that lower it. A side counts as
-        (Σ|a_i|)² / Σ a_i² items (Kish 1965), and as fewer groups.
-        """
-        found: tuple[str, ...] = ()
-        items = _smaller_side(self._lever, np.arange(self._lever.size))
-        if items * min(self._share, 1 - self._share) < _FEW_EVENTS:
-            few_items = (
-                f"one side of the contrast rests on about {items:.1f} items, which are few for so "
-                "uneven a label: a single one of them can decide the verdict"
-            )
-            found += (IntervalWarning(few_items),)
-        groups = np.inf if self._clusters is None else _smaller_side(self._lever, self._clusters)
-        if groups < _FEW_GROUPS:
-            few_groups = (
-                f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes "
-                f"the {unit}s of both sides to vary alike"
-            )
-            found += (IntervalWarning(few_groups),)
-        return found
+    items, share = _smaller_side(test.lever, np.arange(test.lever.size)), float(outcome.mean())
+    if items * min(share, 1 - share) < _FEW_EVENTS:
+        yield IntervalWarning(
+            f"one side of the contrast rests on about {items:.1f} items, which are few for so uneven a "
+            "label: a single one of them can decide the verdict"
+        )
+    groups = np.inf if clusters is None else _smaller_side(test.lever, clusters)
+    if groups < _FEW_GROUPS:
+        yield IntervalWarning(
+            f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes the {unit}s "
+            "of both sides to vary alike"
+        )
 
 
 def _smaller_side(lever: Floats, units: Ints) -> float:

@@ -59,7 +59,7 @@ class Conclusions:
                 labels = self._experiment.labels
                 if isinstance(labels, Codebook) and one.field:
                     labels = labels.of(one.field)
-                asked = read_formula(one.formula, one.regression)
+                asked = read_formula(one.formula)
                 label_numbers(asked.label, labels.codes, labels)
                 items, categories = self._items(one)
                 ItemTable(items, asked, categories, one.effect)
@@ -95,7 +95,6 @@ class Conclusions:
                     effect=one.effect,
                     items=items_like(items),
                     name=one.name,
-                    regression=one.regression,
                     categories=categories,
                     missing=one.missing,
                     group=column_of("group", one.group) if one.group else self._spec.group,
