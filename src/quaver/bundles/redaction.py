@@ -117,7 +117,8 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
     rendered: set[str] = set()
     for variant in {variant.text: variant for variant in experiment.variants}.values():
         rendered.update(map(PromptWriter(variant, experiment.labels).text, items))
-    own = [prompt.instruction, prompt.system, prompt.layout, prompt.postfix]
+    own = [prompt.instruction, prompt.system, prompt.layout]
+    own += sorted({variant.postfix for variant in experiment.variants})
     fields = fields_in(experiment.labels)
     own += [f"{field.name} {field.definition}" for field in fields]
     for labels in [field.labels for field in fields] or [experiment.labels]:

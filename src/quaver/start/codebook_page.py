@@ -9,7 +9,7 @@ from nicegui import events, ui
 from quaver.core.replaced_file import replace_bytes
 from quaver.errors import QuaverError
 from quaver.start.page_frame import StepPage, facts_table, main_button, other_button, upload_box, words
-from quaver.study.checking.check_design import instruction_texts
+from quaver.study.checking.check_design import instruction_texts, language_of_prompts
 from quaver.study.checking.coding_sheet import coding_sheet, fields_shown, prompt_shown
 
 _MOST_BYTES = 10 << 20
@@ -69,7 +69,12 @@ class _Codebook:
     def _instruction(self) -> str:
         """The template of the question, or of the plain one."""
         own = self.question.value.strip() or None
-        return instruction_texts(own, 1, fields=bool(self.fields))["original"]
+        return instruction_texts(own, 1, fields=bool(self.fields), language=self._language())["original"]
+
+    def _language(self) -> str:
+        """The language of the words around the user's own."""
+        own = self.question.value.strip() or None
+        return language_of_prompts(self.begun.options.get("language"), own, self.texts)
 
     def _first_texts(self) -> list[str]:
         try:
@@ -127,9 +132,9 @@ class _Codebook:
         text = self.texts[self.text.value]
         with self.page.reporting():
             if self.fields:
-                self.shown.text = fields_shown(self._instruction(), self.fields, text)
+                self.shown.text = fields_shown(self._instruction(), self.fields, text, self._language())
             else:
-                self.shown.text = prompt_shown(self._instruction(), self._definitions, text)
+                self.shown.text = prompt_shown(self._instruction(), self._definitions, text, self._language())
 
     async def _next(self) -> None:
         if await self.page.do(self._keep):

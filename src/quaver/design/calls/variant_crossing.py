@@ -15,7 +15,8 @@ from quaver.core.seeds import derive
 from quaver.design.factor_levels import LevelOfFactor, check_names, columns_of, cross, level
 from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphraser import REPHRASER, PromptContext
-from quaver.design.prompts.rendering import ASKS, PROMPT_NAMES, asking_for_fields
+from quaver.design.prompt_words import postfix_for_fields, postfix_for_labels
+from quaver.design.prompts.rendering import PROMPT_NAMES, asking_for_fields
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
@@ -203,7 +204,8 @@ def _of_variant(variant: Variant, source: Positions, part: str) -> str:
 
 def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
     """The study file's own prompt."""
-    given = spec.prompt
+    given, has_fields = spec.prompt, isinstance(labels, Codebook)
+    asks = postfix_for_fields if has_fields else postfix_for_labels
     prompt = Variant(
         id="",
         factors={},
@@ -211,17 +213,16 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
         layout=given.layout,
         text=next(iter(spec.items.text.values())),
         instruction=given.instruction,
-        postfix=given.postfix,
+        postfix=asks(given.language) if given.postfix is None else given.postfix,
         answers={label.code: given.answers.get(label.code, label.name) for label in labels.labels},
         frame=given.frame,
         explains=given.explains,
     )
     if not isinstance(labels, Codebook):
         return prompt
-    if "postfix" not in given.model_fields_set:
-        prompt = replace(prompt, postfix=ASKS)
     longest = max(decoding.max_tokens for decoding in spec.decoding.values())
-    return asking_for_fields(prompt, labels, held=spec.task.held is not False, longest=longest)
+    held = spec.task.held is not False
+    return asking_for_fields(prompt, labels, held=held, longest=longest, language=given.language)
 
 
 def variants_of(

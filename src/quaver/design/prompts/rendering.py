@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from quaver.core.label_values import Codebook, TaskField
 from quaver.core.records import Item, LabelSet, Message, Numbers, Prompt, Variant, constructor
 from quaver.design.items.answer_options import Listed, options_of
+from quaver.design.prompt_words import ENGLISH, words_in
 from quaver.design.prompts.templates import around, literal, names_in, render
 from quaver.errors import ItemError
 
@@ -203,9 +204,6 @@ def messages_of(variant: Variant, labels: LabelSet, item: Item) -> tuple[Message
     return writer.write(item, writer.text(item)).messages
 
 
-ASKS: Final = "Answer with a JSON object that has these fields, and with nothing else:\n{{ fields }}"
-"""The postfix, where the study file has none of its own."""
-
 _PLACE = re.compile(r"\{\{\s*(fields|schema)\s*\}\}")
 PARTS: Final = ("system", "layout", "instruction", "postfix")
 """The parts of a prompt that may name the fields."""
@@ -214,7 +212,9 @@ _ROOM, _ROOM_FOR_FIELD, _ROOM_FOR_NUMBER = 32, 8, 16
 """Tokens for braces and spaces, of the object and of each field; and for a number."""
 
 
-def asking_for_fields(prompt: Variant, codebook: Codebook, *, held: bool, longest: int) -> Variant:
+def asking_for_fields(
+    prompt: Variant, codebook: Codebook, *, held: bool, longest: int, language: str = ENGLISH
+) -> Variant:
     """A prompt that asks for a codebook's fields.
 
     ``{{ fields }}`` in any of its parts stands for the fields with their labels and definitions, and
@@ -225,9 +225,10 @@ def asking_for_fields(prompt: Variant, codebook: Codebook, *, held: bool, longes
         codebook: The fields.
         held: Whether the schema constrains the model.
         longest: The limit on answers, which is raised where the fields need more.
+        language: That of the words around the labels.
     """
     schema = json.dumps(schema_of_fields(codebook.fields), ensure_ascii=False)
-    shown = {"fields": fields_in_words(codebook.fields), "schema": schema}
+    shown = {"fields": fields_in_words(codebook.fields, language), "schema": schema}
     parts: dict[str, Any] = {part: _filled(getattr(prompt, part), shown) for part in PARTS}
     room = max(longest, _ROOM + sum(map(_room, codebook.fields)))
     return replace(prompt, **parts, schema=schema if held else "", max_tokens=room)
@@ -246,7 +247,7 @@ def _room(field: TaskField) -> int:
     return _ROOM_FOR_FIELD + len(field.name) + value
 
 
-def fields_in_words(fields: Sequence[TaskField]) -> str:
+def fields_in_words(fields: Sequence[TaskField], language: str = ENGLISH) -> str:
     """A line for each field with its labels, and one for each label that has a definition.
 
     >>> from quaver.core.records import Label, LabelSet
@@ -257,7 +258,7 @@ def fields_in_words(fields: Sequence[TaskField]) -> str:
     """
     lines = []
     for field in fields:
-        about = [" ".join(field.definition.split()), _asked(field)]
+        about = [" ".join(field.definition.split()), _asked(field, words_in(language))]
         lines.append(f"- {json.dumps(field.name, ensure_ascii=False)}: {' '.join(filter(None, about))}")
         lines += [
             f"  - {json.dumps(label.name, ensure_ascii=False)}: {' '.join(label.definition.split())}"
@@ -267,18 +268,12 @@ def fields_in_words(fields: Sequence[TaskField]) -> str:
     return "\n".join(lines)
 
 
-def _asked(field: TaskField) -> str:
+def _asked(field: TaskField, words: Mapping[str, Any]) -> str:
     """What the value of a field may be, in words."""
     if isinstance(field.labels, Numbers):
-        return (
-            "A number of 0 or more, without a unit."
-            if field.labels.level == "ratio"
-            else "A number, without a unit."
-        )
+        return str(words["amount" if field.labels.level == "ratio" else "number"])
     names = ", ".join(json.dumps(label.name, ensure_ascii=False) for label in field.labels.labels)
-    if field.several:
-        return f"A list of those that apply, of {names}; [] if none does."
-    return f"One of {names}."
+    return str(words["several" if field.several else "one"].replace("{}", names))
 
 
 def schema_of_fields(fields: Sequence[TaskField]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from quaver.core.column_names import column_of
 from quaver.core.label_values import NO_LABELS, SEPARATOR, Codebook, TaskField
@@ -15,6 +15,7 @@ from quaver.core.labels import cleaned
 from quaver.core.number_format import composed
 from quaver.core.records import NO_LABEL, OF_SETS, Label, LabelSet, Level, Numbers
 from quaver.core.registry import Kind
+from quaver.design.prompt_words import ENGLISH, words_by_language
 from quaver.design.spec.items_spec import GoldSpec, Grouped, TableFile
 from quaver.design.spec.yaml_file import (
     Name,
@@ -370,6 +371,12 @@ TEXT_COLUMN = column_of("factor", TEXT_FACTOR)
 """Its column."""
 
 
+def _with_words(language: str) -> str:
+    if language not in words_by_language():
+        raise ValueError(f"expected one of {', '.join(words_by_language())}")
+    return language
+
+
 class PromptSpec(Part):
     """The prompt. All parts are templates."""
 
@@ -380,8 +387,12 @@ class PromptSpec(Part):
     first, an engine reads it once for all paraphrases of the question."""
     instruction: Text = Field(examples=["Is the opinion in this text positive or negative?"])
     """The question: the part that paraphrases reword."""
-    postfix: str = "Answer with one of: {{ answers | join(', ') }}."
-    """The format of the answer: never reworded."""
+    postfix: str | None = None
+    """The format of the answer: never reworded. Left out, it asks for one of the labels, or for a JSON object
+    of the task's fields."""
+    language: Annotated[str, AfterValidator(_with_words)] = ENGLISH
+    """The language of the words that Quaver adds, by its code (``de``, ``fr``, ``zh`` …), or ``none`` for
+    no words at all."""
     answers: dict[str, Text] = Field({})
     """What the model should write for each label, by code; the label's name if left out."""
     explains: bool = False

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from html import escape
@@ -21,6 +20,7 @@ from quaver.core.model import Keyed
 from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
+from quaver.design.prompt_words import ENGLISH, WORDLESS, words_by_language, words_in
 from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
@@ -37,39 +37,65 @@ from quaver.study.session import Study
 from quaver.study.sources.prices import price_given
 from quaver.study.sources.study_file_source import asking
 
-_TEXTS: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
-    Path(__file__).with_name("instructions.toml").read_text("utf-8")
-)
-MOST: Final = len(_TEXTS["plain"])
-"""The most instructions, the original among them."""
+MOST: Final = len(words_by_language()[ENGLISH]["plain"])
+"""The most instructions, the original among them; other languages have fewer."""
 
 
-def instruction_texts(own: str | None, n: int, *, fields: bool = False) -> dict[str, str]:
+def language_of_prompts(asked: str | None, instruction: str | None, texts: Iterable[str]) -> str:
+    """The language of the words that Quaver adds to prompts: that of the instruction, or of the texts.
+
+    Args:
+        asked: A language that is asked for, by its code.
+        instruction: The user's own.
+        texts: Those that are labelled.
+
+    Returns:
+        Its code; ``none`` where the instruction is in a language that Quaver has no words in, so that it
+        stands alone. A plain question is English then.
+
+    Raises:
+        UnknownName: Quaver has no words in the language that is asked for.
+    """
+    if asked is not None:
+        words_in(asked)
+        return asked
+    code = (instruction and language_of([instruction])) or language_of(texts) or ENGLISH
+    lacking = WORDLESS if instruction else ENGLISH
+    return code if code in words_by_language() else lacking
+
+
+def instruction_texts(
+    own: str | None, n: int, *, fields: bool = False, language: str = ENGLISH
+) -> dict[str, str]:
     """Templates of an instruction in ``n`` forms by name, the original first.
 
-    The user's own instruction keeps its words, behind a different opening in each.
+    The user's own instruction keeps its words, behind a different opening in each; in a language that has no
+    openings here it stands alone.
 
     Args:
         own: It; None for a plain one.
         n: How many forms.
         fields: Whether it asks for several variables.
+        language: That of the words that Quaver adds.
 
     >>> instruction_texts("Is it {good}?", 2)
     {'original': 'Is it {good}?', 'read': 'Read the text above. Is it {good}?'}
     """
-    if not 1 <= n <= MOST:
+    words = words_in(language)
+    text = literal((own or "").strip())
+    framed = {name: frame.replace("{}", text) for name, frame in words.get("framed", {}).items()}
+    forms = {"original": text, **framed} if own is not None else words["fields" if fields else "plain"]
+    if language == WORDLESS:
+        return forms
+    if not 1 <= n <= len(forms):
         raise QuaverError(
             "so many prompts cannot be made",
             where="prompts",
-            expected=f"1 to {2 * MOST}",
+            expected=f"1 to {2 * len(forms)}",
             found=str(2 * n),
             fix="take fewer, and add your own to the study file that this writes",
         )
-    if own is None:
-        return dict([*_TEXTS["fields" if fields else "plain"].items()][:n])
-    text = literal(own.strip())
-    framed = {name: frame.replace("{}", text) for name, frame in _TEXTS["frames"].items()}
-    return dict([("original", text), *framed.items()][:n])
+    return dict([*forms.items()][:n])
 
 
 _CALLED = inspect.signature(lambda text, prompt: None)
@@ -208,9 +234,15 @@ def _designed(
     own = callable(given["model"]) and has_own_prompt(given["model"])
     asked, functions = model_entry(given["model"], given["base_url"], _asked_of_model(given))
     forms = prompts if prompts < REORDERED_FROM else (prompts + 1) // 2
+    texts = (row.text(table.text) for row in rows.rows)
+    language = language_of_prompts(given["language"], instruction, texts)
+    instructions = instruction_texts(
+        instruction, 1 if own else forms, fields=bool(table.fields), language=language
+    )
     design = CheckDesign(
         name=name,
-        instructions=instruction_texts(instruction, 1 if own else forms, fields=bool(table.fields)),
+        instructions=instructions,
+        language=language,
         is_own=instruction is not None or own,
         reorders=prompts >= REORDERED_FROM and not own and not table.fields,
         model=asked,
@@ -307,10 +339,7 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
     """What was decided beside the columns."""
     decisions = _sampled(study, table, design)
-    items = study.experiment.items
-    code = language_of(str(item.fields.get(table.text, "")) for item in items)
-    if code is not None and code != "en":
-        decisions.append(Decision("language", languages()[code]["name"], "by its script and frequent words"))
+    decisions += _language(study, table, design)
     if table.fields and asking(study.source).decided.task.held:
         decisions.append(Decision("answers", "JSON with the fields alone", "the model can be held to them"))
     elif design.is_held and not table.fields:
@@ -322,6 +351,24 @@ def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decisi
     if design.in_function:
         instruction, why = "(in your function)", "it takes no prompt, so only repeats are compared"
     return [*decisions, Decision("instruction", instruction, why)]
+
+
+def _language(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
+    """In which language the prompts are, where that is not English throughout."""
+    role, of_texts = (
+        "language",
+        language_of(str(item.fields.get(table.text)) for item in study.experiment.items),
+    )
+    if design.language == WORDLESS:
+        return [Decision(role, "your instruction's own", "asked alone: Quaver has no other words in it")]
+    if design.language == ENGLISH and of_texts in (None, ENGLISH):
+        return []
+    why = "that of the texts" if design.language == of_texts else "that of the instruction"
+    if design.options["language"]:
+        why = "as asked for"
+    elif of_texts is not None and not design.is_own and of_texts not in words_by_language():
+        why = f"Quaver has no question in {languages()[of_texts]['name']}; --instruction gives yours"
+    return [Decision(role, languages()[design.language]["name"], why)]
 
 
 def _sampled(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:

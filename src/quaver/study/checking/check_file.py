@@ -12,11 +12,11 @@ from typing import Any
 
 from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
+from quaver.design.prompt_words import ENGLISH, postfix_for_labels
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
 from quaver.report.page_templates import template
 from quaver.study.checking.check_options import CheckOptions, written_in
-from quaver.study.checking.coding_sheet import DEFINED
 from quaver.study.checking.text_table import TextTable
 
 _SEAL = "# Unchanged since `quaver check` wrote it: "
@@ -40,6 +40,7 @@ class CheckDesign:
         options: Those of the check.
         definitions: What labels mean, where a coding sheet says so.
         in_function: Whether the model is a function of the text alone, which holds the instruction itself.
+        language: That of the words that Quaver adds to the prompts.
     """
 
     name: str
@@ -55,6 +56,7 @@ class CheckDesign:
     options: CheckOptions
     definitions: Mapping[str, str] = field(default_factory=dict)
     in_function: bool = False
+    language: str = ENGLISH
 
     @property
     def prompts(self) -> int:
@@ -95,7 +97,7 @@ def study_text(
         text=column_template(table.text),
         gold=gold,
         defined=defined,
-        postfix=DEFINED,
+        postfix=postfix_for_labels(design.language, defined=True),
         starts=starts,
         classes=[one.name for one in table.fields if one.kind != "number"],
         line=_one_line,

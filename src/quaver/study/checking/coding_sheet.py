@@ -6,24 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from quaver.core.label_values import Codebook
 from quaver.core.number_format import count
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.design.items.table_files import Row, read_rows
-from quaver.design.prompts.rendering import ASKS, PromptWriter, asking_for_fields
+from quaver.design.prompt_words import ENGLISH, postfix_for_fields, postfix_for_labels
+from quaver.design.prompts.rendering import PromptWriter, asking_for_fields
 from quaver.design.spec.task_spec import FieldSpec, PromptSpec
 from quaver.errors import ItemError
 from quaver.study.imports.columns import Table
 from quaver.study.imports.field_columns import FieldColumn
-
-DEFINED: Final = (
-    "{% for label in labels %}{% if label.definition %}{{ label.answer }}: {{ label.definition }}\n"
-    "{% endif %}{% endfor %}Answer with one of: {{ answers | join(', ') }}."
-)
-"""The end of a prompt that shows what the labels mean."""
 
 
 def coding_sheet(path: Path) -> dict[str, str]:
@@ -65,31 +59,33 @@ def write_coding_sheet(path: Path, definitions: Mapping[str, str]) -> None:
     replace_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str) -> str:
+def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str, language: str = ENGLISH) -> str:
     """The prompt in which a model would see a text.
 
     Args:
         instruction: A template.
         definitions: The labels, each with what it means.
         text: No template, whatever it holds.
+        language: That of the words that Quaver adds.
     """
     labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
-    postfix = DEFINED if any(definitions.values()) else str(PromptSpec.model_fields["postfix"].default)
+    postfix = postfix_for_labels(language, defined=any(definitions.values()))
     variant = replace(_variant(instruction, postfix), answers={one: one for one in definitions})
     return _written(variant, labels, text)
 
 
-def fields_shown(instruction: str, fields: Sequence[FieldColumn], text: str) -> str:
+def fields_shown(instruction: str, fields: Sequence[FieldColumn], text: str, language: str = ENGLISH) -> str:
     """The prompt in which a model would see a text and be asked for several variables of it."""
     specs = ((one.name, FieldSpec.model_validate(one.document)) for one in fields)
     book = Codebook(fields=tuple(spec.field(name) for name, spec in specs))
-    variant = asking_for_fields(_variant(instruction, ASKS), book, held=False, longest=0)
+    asked = _variant(instruction, postfix_for_fields(language))
+    variant = asking_for_fields(asked, book, held=False, longest=0, language=language)
     return _written(variant, book, text)
 
 
 def _variant(instruction: str, postfix: str) -> Variant:
-    spec = PromptSpec(instruction=instruction, postfix=postfix)
-    return Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, spec.postfix, {})
+    spec = PromptSpec(instruction=instruction)
+    return Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, postfix, {})
 
 
 def _written(variant: Variant, labels: LabelSet, text: str) -> str:
